@@ -1,6 +1,6 @@
-"""The program from Python: `from assistant import Memory, Assistant`.
+"""The Python API: `from assistant import Memory, Assistant`.
 
-What is named in `__all__` of the package is public; everything else may change.
+The names in `__all__` of the package are public; everything else may change.
 """
 
 import threading
@@ -46,36 +46,38 @@ __all__ = [
 ]
 
 Approve = Callable[["ApprovalRequested"], bool]
-"""Asked about a dangerous call; False leaves it undone."""
+"""Decides about a dangerous call: True runs it, False does not."""
 Attached = Mapping[str, str | bytes]
-"""Texts and pictures, by their titles."""
+"""Maps titles to texts and pictures (bytes)."""
 
 
 class Memory:
     """The long-term memory of a workspace. Safe to use from several threads.
 
-    `workspace` is its folder, else `ASSISTANT_WORKSPACE` or `~/.assistant/workspace`; with
-    `create` one is made there if there is none. It goes over the workspace's daemon, which is
-    started if need be, or without `daemon` in this process, which then owns the index until
-    `close`. Raises WorkspaceError, ConfigError, DaemonError.
+    `workspace` is a folder; the default is `ASSISTANT_WORKSPACE` or `~/.assistant/workspace`. With
+    `create` the workspace is created if there is none. Requests go to the workspace's daemon, which
+    is started if needed; with `daemon=False` they run in this process, which then owns the index
+    until `close`. Raises WorkspaceError, ConfigError, DaemonError.
     """
 
     def __init__(
         self, workspace: Path | str | None = None, *, daemon: bool = True, create: bool = False
     ) -> None:
-        self._place = _place(workspace, create=create)
-        self._opened: Keeper | None = open_memory(self._place, config.load(), no_daemon=not daemon)
+        self._workspace = _find_workspace(workspace, create=create)
+        self._open_keeper: Keeper | None = open_memory(
+            self._workspace, config.load(), no_daemon=not daemon
+        )
 
     @property
     def _keeper(self) -> "Keeper":
-        if self._opened is None:
-            raise _closed("memory")
-        return self._opened
+        if self._open_keeper is None:
+            raise _closed_error("memory")
+        return self._open_keeper
 
     @property
     def workspace(self) -> Path:
-        """The folder."""
-        return self._place.root
+        """The workspace's folder."""
+        return self._workspace.root
 
     def recall(
         self,
@@ -86,11 +88,12 @@ class Memory:
         as_of: str | None = None,
         superseded: bool = False,
     ) -> Recall:
-        """The best passages for a question, best first; iterate over them.
+        """Return the best passages for a question, best first; iterate over the result.
 
-        At most `k`, in at most `budget` tokens, else as the settings say. `as_of` (ISO date) asks
-        what was recorded by that day; `superseded` asks for facts that were replaced, too. Raises
-        UsageError for what is no question, and fewer than one passage or token.
+        There are at most `k` passages, of at most `budget` tokens; the defaults are in the
+        settings. `as_of` (ISO date) considers only what was recorded by that day; `superseded`
+        includes facts that were replaced. Raises UsageError if `query` is no string, or if `k` or
+        `budget` is less than 1.
         """
         _check_text(query, "query")
         for name, value in (("k", k), ("budget", budget)):
@@ -107,12 +110,12 @@ class Memory:
         origin: str = "owner",
         review: bool = False,
     ) -> Remembered:
-        """Write a fact to MEMORY.md; it can be recalled when this returns.
+        """Write a fact to MEMORY.md; it can be recalled as soon as this returns.
 
-        `replaces` names the fact it supersedes, as an id or `FILE:LINE`. With `review` it waits
-        for the owner first; `origin` is who it comes from, for their records. A fact that
-        certainly holds a secret is not written: its status is then `secret`. Raises UsageError for
-        what is no text.
+        `replaces` is the fact it supersedes, as an id or `FILE:LINE`. `origin` records who stated
+        it. With `review` it waits for the owner's review first. A fact that certainly contains a
+        secret is not written: its status is then `secret`. Raises UsageError if `fact` is no
+        string.
         """
         _check_text(fact, "fact")
         new = Fact(fact, section, replaces, Origin(origin), waits=review)
@@ -125,42 +128,47 @@ class Memory:
         return self._keeper.remember([Fact(fact) for fact in facts])
 
     def forget(self, target: str) -> Forgotten:
-        """Remove the one fact that has this id, stands at this `FILE:LINE`, or says just this.
+        """Remove the one fact with this id, at this `FILE:LINE`, or with exactly this text.
 
-        Raises LedgerError if there is none or more than one, naming what is like it.
+        Raises LedgerError, which names similar facts, unless there is exactly one.
         """
-        found = self._keeper.locate(target)
-        if found.exact and len(found.passages) == 1:
-            return self._keeper.forget(found.passages)
-        like = "; ".join(f"{passage.citation} {passage.text.strip()}" for passage in found.passages)
-        said = f"no single fact is {target!r}"
-        raise LedgerError(f"{said}, but there is {like}" if like else said, "Name one by FILE:LINE")
+        matches = self._keeper.locate(target)
+        if matches.exact and len(matches.passages) == 1:
+            return self._keeper.forget(matches.passages)
+        candidates = "; ".join(
+            f"{passage.citation} {passage.text.strip()}" for passage in matches.passages
+        )
+        problem = f"no single fact is {target!r}"
+        raise LedgerError(
+            f"{problem}, but there is {candidates}" if candidates else problem,
+            "Name one by FILE:LINE",
+        )
 
     def undo(self) -> JournalEntry:
-        """Take back the latest write that still stands."""
+        """Undo the latest write that has not been undone yet."""
         return self._keeper.undo()
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        """The latest writes, newest first."""
+        """Return the latest writes, newest first."""
         return self._keeper.log(limit)
 
     def waiting(self) -> tuple[Held, ...]:
-        """The facts that wait for the owner's review."""
+        """Return the facts that wait for the owner's review."""
         return self._keeper.waiting()
 
     def review(self, id: str, *, accept: bool) -> Remembered | None:
-        """Write a fact that waits, or drop it, which returns None."""
+        """Accept a waiting fact and write it, or drop it and return None."""
         return self._keeper.review(id, accept=accept)
 
     def status(self) -> MemoryStatus:
-        """What is indexed, by which model, and who owns the index."""
+        """Return what is indexed, by which model, and which process owns the index."""
         return self._keeper.status()
 
     def close(self) -> None:
-        """Let go of the index, or of the connection; whatever is asked then raises UsageError."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+        """Release the index or the connection; any later call raises UsageError."""
+        keeper, self._open_keeper = self._open_keeper, None
+        if keeper is not None:
+            keeper.close()
 
     def __enter__(self) -> "Memory":
         return self
@@ -172,10 +180,10 @@ class Memory:
 class Assistant:
     """A conversation with the assistant of a workspace. Safe to use from several threads.
 
-    Its turns come one after another: a thread that asks while another's turn runs waits for it.
-    `model` answers, else the configured one, else the offline responder. `resume` goes on with a
-    session. `approve` is asked about dangerous calls; without it they are denied.
-    `off_the_record` keeps nothing. Raises WorkspaceError, ConfigError, SessionError, DaemonError.
+    Turns run one at a time: a thread waits while another thread's turn is running. The default of
+    `model` is the configured one, or else the offline responder. `resume` is the id of a session to
+    continue. `approve` decides about dangerous calls; without it they are denied. With
+    `off_the_record` nothing is kept. Raises WorkspaceError, ConfigError, SessionError, DaemonError.
     """
 
     def __init__(
@@ -192,10 +200,10 @@ class Assistant:
         from assistant.app.chat import open_chat  # the agent and its tools
         from assistant.app.options import ChatOptions
 
-        place = _place(workspace, create=create)
-        wish = ChatOptions(resume, off_the_record=off_the_record, model=model)
-        approver = _Asked(approve) if approve else None
-        self._chat: Chat = open_chat(place, wish, approver=approver, no_daemon=not daemon)
+        place = _find_workspace(workspace, create=create)
+        options = ChatOptions(resume, off_the_record=off_the_record, model=model)
+        approver = _CallbackApprover(approve) if approve else None
+        self._chat: Chat = open_chat(place, options, approver=approver, no_daemon=not daemon)
         self._turn = threading.Lock()
         self._speaker: int | None = None
         self._closed = False
@@ -206,33 +214,33 @@ class Assistant:
         return self._chat.conversation.transcript.session
 
     def send(self, message: str, attached: Attached | None = None) -> "Iterator[Event]":
-        """One turn: its events as they come, the last of them TurnFinished or TurnFailed.
+        """Run one turn and yield its events, the last of which is TurnFinished or TurnFailed.
 
-        `attached` are texts, and pictures as bytes, that go with the message, by their titles:
-        data, not the owner's word. The events are those of `assistant.events`. To stop early, close
-        the iterator. Raises UsageError for an empty message, bytes that are no picture, one that
-        the model cannot see, or if this thread's turn still runs.
+        `attached` maps titles to texts and pictures (bytes) that go with the message: data, not the
+        owner's own words. The events are those of `assistant.events`. To stop early, close the
+        iterator. Raises UsageError for an empty message, for bytes that are no picture, for a
+        picture that the model cannot see, and while a turn of this thread is still running.
         """
         if self._speaker == threading.get_ident():
             raise UsageError("the last turn still runs", "Iterate it to its end, or close it")
         with self._turn:
             if self._closed:
-                raise _closed("conversation")
+                raise _closed_error("conversation")
             self._speaker = threading.get_ident()
             try:
-                yield from self._chat.conversation.send(message, _given(attached or {}))
+                yield from self._chat.conversation.send(message, _with_pictures(attached or {}))
             finally:
                 self._speaker = None
 
     def ask(self, message: str, attached: Attached | None = None) -> str:
-        """One turn's reply. Raises AssistantError if there is none."""
+        """Run one turn and return its reply. Raises AssistantError if the turn fails."""
         from assistant.events import TurnFailed, TurnFinished
 
         reply = ""
         for event in self.send(message, attached):
             match event:
-                case TurnFailed(message=why, cure=cure):
-                    raise AssistantError(why, cure)
+                case TurnFailed(message=reason, cure=cure):
+                    raise AssistantError(reason, cure)
                 case TurnFinished(reply=reply):
                     pass
         return reply
@@ -242,7 +250,7 @@ class Assistant:
         self._chat.conversation.interruption.cancel()
 
     def close(self) -> None:
-        """Let go of the session and of memory, and end what runs in the background."""
+        """Release the session and memory, and end background processes."""
         if not self._closed:
             self._closed = True
             self._chat.close()
@@ -254,8 +262,8 @@ class Assistant:
         self.close()
 
 
-class _Asked:
-    """The caller's function in the place of the owner at a terminal."""
+class _CallbackApprover:
+    """Asks the caller's function instead of the owner at a terminal; nobody answers questions."""
 
     def __init__(self, approve: Approve) -> None:
         self._approve = approve
@@ -269,31 +277,31 @@ class _Asked:
         return None
 
 
-def _closed(what: str) -> UsageError:
+def _closed_error(what: str) -> UsageError:
     return UsageError(f"this {what} is closed", "Open it again")
 
 
-def _given(attached: Attached) -> "dict[str, str | Picture]":
+def _with_pictures(attached: Attached) -> "dict[str, str | Picture]":
     from assistant.model.pictures import picture_of
 
-    given: dict[str, str | Picture] = {}
-    for title, each in attached.items():
-        picture = picture_of(each) if isinstance(each, bytes) else each
+    converted: dict[str, str | Picture] = {}
+    for title, content in attached.items():
+        picture = picture_of(content) if isinstance(content, bytes) else content
         if picture is None:
             raise UsageError(f"{title} is no picture", "Give texts as str, and pictures as bytes")
-        given[title] = picture
-    return given
+        converted[title] = picture
+    return converted
 
 
-def _place(workspace: Path | str | None, *, create: bool) -> folder.Workspace:
+def _find_workspace(workspace: Path | str | None, *, create: bool) -> folder.Workspace:
     root = None if workspace is None else Path(workspace).expanduser()
     if create:
-        made = template.create(root or folder.default_root()).workspace
-        trust.grant(made)
+        created = template.create(root or folder.default_root()).workspace
+        trust.grant(created)
     return folder.find(root)
 
 
 def _check_text(value: object, name: str) -> None:
-    """Raise UsageError for what is no text: a mistake that nothing below would name."""
+    """Raise UsageError unless the value is a string; no later check would name the mistake."""
     if not isinstance(value, str):
         raise UsageError(f"the {name} is no text but {value!r}", "Give it as a string")

@@ -1,4 +1,4 @@
-"""A conversation opened in a workspace: the owner's options and the settings become its objects."""
+"""Open a conversation in a workspace: build its objects from the owner's options and settings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -53,7 +53,7 @@ from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 @dataclass(slots=True)
 class Chat:
-    """An open conversation and what it stands on."""
+    """An open conversation with its workspace, settings and memory."""
 
     place: Workspace
     options: ChatOptions
@@ -63,17 +63,17 @@ class Chat:
     opened: datetime = field(default_factory=lambda: datetime.now().astimezone())
 
     def send(self, text: str, given: Given = NOTHING) -> Iterator[Event]:
-        """One turn, with what is given beside the message, and the files that it names by `@`.
+        """Run one turn with `given` attachments and the files that the message names by `@`.
 
-        Raises UsageError if one of them cannot be read, or is a picture that the model cannot
-        see, before anything is written down.
+        Raises UsageError, before anything is written down, if an attachment cannot be read or is a
+        picture that the model cannot see.
         """
         attached = {**given, **self.mentions.attached(text)}
         check_sight(self.conversation.model, attached)
         return self.conversation.send(text, attached)
 
     def preview(self, text: str, given: Given = NOTHING) -> list[Section]:
-        """What would be sent with this message, section by section."""
+        """Return the sections that would be sent with this message."""
         return self.conversation.preview(text, {**given, **self.mentions.attached(text)})
 
     @property
@@ -82,9 +82,9 @@ class Chat:
         return Mentions(self.place, self.settings.policy, Path.cwd())
 
     def use_model(self, name: str) -> list[str]:
-        """Answer with another model from the next turn on; what may be wrong with its name.
+        """Use another model from the next turn on; return warnings about its name.
 
-        Raises ConfigError if nobody knows whom to ask for it, and then nothing has changed.
+        Raises ConfigError, and changes nothing, if the provider of the model is not known.
         """
         chosen = select.with_model(self.settings, name)
         own = any(profile.name == name for profile in self.settings.profiles)
@@ -93,33 +93,33 @@ class Chat:
         return doubts
 
     def switch(self, resume: str | None = None) -> None:
-        """Go on with another session, or with a new one; memory, model and approver stay.
+        """Switch to another session, or to a new one; memory, model and approver stay the same.
 
-        Raises SessionError if that cannot be opened, and then nothing has changed.
+        Raises SessionError, and changes nothing, if the session cannot be opened.
         """
-        before = self.conversation
+        old = self.conversation
         options = replace(self.options, resume=resume, latest=False)
-        record = _open_session(self.place, options, trusted=before.trusted)
-        after = _conversation(
+        session = _open_session(self.place, options, trusted=old.trusted)
+        new = _conversation(
             self.place,
             options,
             self.settings,
             self.memory,
-            record,
-            before.untold,
-            trusted=before.trusted,
+            session,
+            old.untold,
+            trusted=old.trusted,
         )
-        after.model, after.approver = before.model, before.approver
+        new.model, new.approver = old.model, old.approver
         self._close_session()
-        self.conversation = after
+        self.conversation = new
 
     def preload(self) -> None:
-        """Load what the first request needs, so that it leaves at once. For a thread of its own."""
+        """Import what the first request needs, so that it starts at once; meant for a thread."""
         if self.settings.model.name or self.settings.profiles:
             warm_up()
 
     def close(self) -> None:
-        """Let go of the session and of memory, and end what runs in the background."""
+        """Release the session and memory, and end background processes."""
         self._close_session()
         self.memory.close()
 
@@ -127,7 +127,7 @@ class Chat:
         self.conversation.transcript.close()
         self.conversation.toolbox.close()
         if self.conversation.transcript.entries:
-            self.conversation.begun()  # it can be read for facts now
+            self.conversation.begun()  # its facts can be read now
 
     def __enter__(self) -> "Chat":
         return self
@@ -144,24 +144,23 @@ def open_chat(
     no_daemon: bool = False,
     progress: Progress = no_progress,
 ) -> Chat:
-    """A conversation in a workspace, its session new or reopened.
+    """Open a conversation in a workspace, with a new or a reopened session.
 
-    `approver` is asked about dangerous calls; without one they are denied, or with `options.yes`
-    run.
+    `approver` decides about dangerous calls; without one they are denied, or run if `options.yes`.
     """
     trusted = trust.is_trusted(workspace)
     flags = {"model": {"name": options.model}} if options.model else None
     recipe = workspace.recipe if trusted else None
     raw = config.load(flags, recipe)
     chosen = settings.validate(raw, recipe)
-    with ExitStack() as opened:
+    with ExitStack() as resources:
         record = _open_session(workspace, options, trusted=trusted)
-        opened.callback(record.close)
+        resources.callback(record.close)
         untold: list[str] = []
         memory = open_memory(
             workspace, raw, no_daemon=no_daemon, progress=progress, notify=untold.append
         )
-        opened.callback(memory.close)
+        resources.callback(memory.close)
         conversation = _conversation(
             workspace, options, chosen, memory, record, untold, trusted=trusted
         )
@@ -169,12 +168,12 @@ def open_chat(
             conversation.approver = ApproveAll(approver) if options.yes else approver
         if not options.off_the_record and not options.purpose:
             conversation.untold += outbox.take_findings(workspace)
-        opened.pop_all()
+        resources.pop_all()
     return Chat(workspace, options, chosen, memory, conversation)
 
 
 def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) -> Transcript:
-    """The session to be held: new, reopened, or kept nowhere. Raises SessionError."""
+    """Open the session: a new one, an existing one, or one off the record. Raises SessionError."""
     if options.off_the_record:
         return transcript.off_the_record()
     if not trusted and (options.latest or options.resume):
@@ -182,11 +181,11 @@ def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) 
             "the sessions of a workspace that is not trusted may be somebody else's",
             "Run `assistant trust` if it is yours, or begin a new one",
         )
-    name = listing.latest(workspace.sessions) if options.latest else options.resume
-    if options.latest and name is None:
+    session_id = listing.latest(workspace.sessions) if options.latest else options.resume
+    if options.latest and session_id is None:
         raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")
-    if name:
-        return transcript.reopen(workspace.sessions, name)
+    if session_id:
+        return transcript.reopen(workspace.sessions, session_id)
     return transcript.create(workspace.sessions, options.purpose)
 
 
@@ -200,33 +199,45 @@ def _conversation(
     *,
     trusted: bool,
 ) -> Conversation:
-    """The conversation, made as the settings say; `untold` is given what its owner should hear."""
-    beats = options.purpose == "heartbeat"
-    attended = trusted and not options.purpose and not record.off_the_record
+    """Build the conversation from the settings; notices to the owner are added to `untold`."""
+    is_heartbeat = options.purpose == "heartbeat"
+    is_attended = trusted and not options.purpose and not record.off_the_record
     recipe = parts(chosen.context)
     steering = [file for part in recipe for file in part.files]
-    further = loading.further(chosen.skills.folders)
-    roots = Roots(workspace, options.directories, chosen.policy, further, steering, chosen.notes)
+    skill_folders = loading.further(chosen.skills.folders)
+    roots = Roots(
+        workspace, options.directories, chosen.policy, skill_folders, steering, chosen.notes
+    )
     skills = Skills()
-    if trusted and not beats:
+    if trusted and not is_heartbeat:
         skills = loading.load(workspace, chosen.skills.disabled, chosen.skills.folders)
-    visible = VisibleMemory(memory, roots, (HEARTBEAT_FILE,) if beats else ())
-    interruption, scratch, redact = Interruption(), Scratch(), redactor()
+    visible = VisibleMemory(memory, roots, (HEARTBEAT_FILE,) if is_heartbeat else ())
+    interruption, scratch, secret_redactor = Interruption(), Scratch(), redactor()
     checkpoints = Checkpoints(None if record.off_the_record else workspace.checkpoints)
-    reach = outside(
-        roots, redact, interruption.event, chosen, untold.append, checkpoints, trusted=trusted
+    outside_tools = outside(
+        roots,
+        secret_redactor,
+        interruption.event,
+        chosen,
+        untold.append,
+        checkpoints,
+        trusted=trusted,
     )
     tools = [
-        *(memory_tools(visible, roots, origin_of=_origin(record, options)) if trusted else ()),
-        *reach.tools,
+        *(memory_tools(visible, roots, origin_of=_origin_of(record, options)) if trusted else ()),
+        *outside_tools.tools,
         *scratch_tools(scratch),
-        *(() if beats else (asking_tool(),)),
-        *((agenda_tool(_agenda(memory, workspace, roots), agenda.DAYS),) if trusted else ()),
-        *((reminding_tool(_reminding(workspace, roots, redact)),) if attended else ()),
+        *(() if is_heartbeat else (asking_tool(),)),
+        *((agenda_tool(_agenda_reader(memory, workspace, roots), agenda.DAYS),) if trusted else ()),
+        *(
+            (reminding_tool(_reminder_writer(workspace, roots, secret_redactor)),)
+            if is_attended
+            else ()
+        ),
         *skill_tools(skills),
     ]
-    untold += [*_idle_rules(roots, tools), *skills.notices]
-    reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
+    untold += [*_unused_rules(roots, tools), *skills.notices]
+    reads_sessions = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
     conversation = Conversation(
         workspace=workspace,
         model=select.create(chosen),
@@ -234,9 +245,9 @@ def _conversation(
         toolbox=Toolbox(
             tools,
             Policy(roots.rules),
-            redact,
+            secret_redactor,
             off_the_record=options.off_the_record,
-            closing=reach.close,
+            closing=outside_tools.close,
             interrupt=interruption.event,
         ),
         transcript=record,
@@ -244,32 +255,32 @@ def _conversation(
         approver=ApproveAll() if options.yes else DenyAll(),
         interruption=interruption,
         scratch=scratch,
-        redactor=redact,
+        redactor=secret_redactor,
         skills=skills,
         max_rounds=chosen.model.max_rounds,
         trusted=trusted,
         captures=chosen.memory.capture != "never" and not options.purpose,
         whole=chosen.memory.whole,
         hidden=partial(roots.denies, "recall"),
-        recipe=alone(BEAT) if beats else recipe,
+        recipe=alone(BEAT) if is_heartbeat else recipe,
         untold=untold,
-        begun=partial(ended.begin, workspace) if attended and reads else lambda: None,
-        daily=partial(_news, workspace, memory, options.news and trusted, attended),
+        begun=partial(ended.begin, workspace) if is_attended and reads_sessions else lambda: None,
+        daily=partial(_daily_notices, workspace, memory, options.news and trusted, is_attended),
         checkpoints=checkpoints,
     )
     conversation.toolbox.add(delegating_tool(conversation))
     return conversation
 
 
-def _origin(record: Transcript, options: ChatOptions) -> Callable[[str], Origin]:
-    """Who is behind a fact that the model writes; where nobody is there, it waits for the owner."""
+def _origin_of(record: Transcript, options: ChatOptions) -> Callable[[str], Origin]:
+    """Returns the origin of a fact that the model writes; unattended, the fact is a tool's."""
     if options.purpose:
         return lambda _: Origin("tool", record.session)
     return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
 
 
-def _agenda(memory: Keeper, workspace: Workspace, roots: Roots) -> Callable[[int], str]:
-    """What is due within so many days, by the files that the model may see."""
+def _agenda_reader(memory: Keeper, workspace: Workspace, roots: Roots) -> Callable[[int], str]:
+    """Returns what is due within some days, from the files that the model may see."""
 
     def may_see(passage: Passage) -> bool:
         return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
@@ -277,34 +288,36 @@ def _agenda(memory: Keeper, workspace: Workspace, roots: Roots) -> Callable[[int
     return lambda days: agenda.listed(memory, workspace, date.today(), days, may_see)
 
 
-def _reminding(workspace: Workspace, roots: Roots, redact: Redactor) -> Callable[[str, str], str]:
-    """Writes a reminder down, and says so."""
+def _reminder_writer(
+    workspace: Workspace, roots: Roots, redact: Redactor
+) -> Callable[[str, str], str]:
+    """Returns a function that writes a reminder down and confirms it."""
 
     def write(when: str, what: str) -> str:
         if roots.denies("remind", HEARTBEAT_FILE):
             raise ToolError(DENIED)
         when, what = redact.redact(when), redact.redact(what)
-        done = remind(workspace, when, datetime.now(), what, Origin("assistant"))
-        return " ".join(filter(None, [done.said, done.note]))
+        reminder = remind(workspace, when, datetime.now(), what, Origin("assistant"))
+        return " ".join(filter(None, [reminder.said, reminder.note]))
 
     return write
 
 
-def _news(
-    workspace: Workspace, memory: Keeper, past: bool, attended: bool, today: date
+def _daily_notices(
+    workspace: Workspace, memory: Keeper, reports_past: bool, is_attended: bool, today: date
 ) -> list[str]:
-    """What was done in the `past`, while the owner was away, and what is due today; told once."""
+    """What happened while the owner was away, and what is due today; each is reported once."""
     lines: list[str] = []
-    if past:
+    if reports_past:
         lines += outbox.take(workspace)
         lines += book.take_news(workspace, datetime.now().astimezone())
-    if attended:
+    if is_attended:
         lines += agenda.first_of_the_day(workspace, memory, today)
     return lines
 
 
-def _idle_rules(roots: Roots, tools: Sequence[Tool]) -> list[str]:
-    """What to tell the owner of rules that are about no tool: they do nothing."""
+def _unused_rules(roots: Roots, tools: Sequence[Tool]) -> list[str]:
+    """Notices about rules that name no existing tool, and so have no effect."""
     later = ("recall", "search_sessions", "remember", "delegate", LOADER)
     names = [*(tool.name for tool in tools), *later]
     return [

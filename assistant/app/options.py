@@ -1,4 +1,4 @@
-"""What the owner asks of a conversation, by flags or from Python. Imports nothing heavy."""
+"""The options of a conversation, from flags or from Python. Imports nothing heavy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ Purpose = Literal["", "heartbeat", "event"]
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """What the owner asked of a conversation.
+    """The owner's options for a conversation.
 
-    `resume` is a session's id; `latest` goes on with the one begun last. `yes` lets dangerous
-    tools run unasked. `directories` are open to tools besides the workspace. `news`: report what
-    was learnt from past sessions and what was done meanwhile. Nobody is there if the `purpose` is
-    a task of the heartbeat, or an event.
+    `resume` is the id of a session to continue; `latest` continues the newest one. `yes` runs
+    dangerous tools without asking. `directories` are open to tools besides the workspace. `news`
+    reports what was learnt from past sessions and done in the meantime. A conversation is
+    unattended if its `purpose` is a task of the heartbeat or an event.
     """
 
     resume: str | None = None

@@ -1,4 +1,4 @@
-"""What a turn changed, files and facts, and taking it back."""
+"""Find the files and facts that a turn changed, and undo them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from assistant.workspace.checkpoints import Checkpoint
 from assistant.workspace.folder import Workspace
 
 LATEST = 500
-"""Writes to memory among which those of a turn are looked for."""
+"""The latest writes to memory that are searched for those of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What one turn changed that can be taken back; `facts` are the writes, newest first."""
+    """The changes of one turn that can be undone; `facts` are its writes, newest first."""
 
     turn: Turn
     checkpoint: Checkpoint
@@ -33,7 +33,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """Files as they were, those that are gone again, facts, and what stays as it is, with why."""
+    """What was undone: files restored and removed, facts; `left` says what was not, and why."""
 
     files: tuple[str, ...]
     removed: tuple[str, ...]
@@ -44,48 +44,54 @@ class TakenBack:
 def changed_by(
     workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
 ) -> Iterator[Changed]:
-    """The turns of a session that changed something that stands, newest first."""
+    """The turns of a session with changes that can still be undone, newest first."""
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     for turn in reversed(group(entries)):
         checkpoint = checkpoints.load(workspace.checkpoints, session, turn.asked.id)
-        facts = tuple(write for write in writes if _is_of(write, turn, session))
+        facts = tuple(write for write in writes if _made_by_turn(write, turn, session))
         if facts or checkpoint.changed():
             yield Changed(turn, checkpoint, facts)
 
 
 def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
-    """Put back the files of a turn, and undo its writes to memory, the latest first.
+    """Restore the files of a turn, and undo its writes to memory, newest first.
 
-    What somebody has changed since is left as it is.
+    Whatever has been changed since is left as it is.
     """
     files = {
         change.path: change.before.kind for change in changed.checkpoint.changed() if change.is_file
     }
-    restored, kept = changed.checkpoint.restore()
-    left = [f"{_shown(workspace, path)}: somebody has changed it since" for path in kept]
+    restored, conflicts = changed.checkpoint.restore()
+    unchanged = [
+        f"{_relative(workspace, path)}: somebody has changed it since" for path in conflicts
+    ]
     undone = []
     for write in changed.facts:
         try:
             undone.append(memory.undo([write.id]).text)
         except AssistantError as error:
-            left.append(f"“{write.text}”: {error.message}")
-    new = [each for each in restored if files.get(each) == "nothing"]
-    old = [each for each in restored if each in files and each not in new]
-    files_back, gone = (tuple(_shown(workspace, path) for path in paths) for paths in (old, new))
-    return TakenBack(files_back, gone, tuple(undone), tuple(left))
+            unchanged.append(f"“{write.text}”: {error.message}")
+    new = [path for path in restored if files.get(path) == "nothing"]
+    old = [path for path in restored if path in files and path not in new]
+    files_back, removed = (
+        tuple(_relative(workspace, path) for path in paths) for paths in (old, new)
+    )
+    return TakenBack(files_back, removed, tuple(undone), tuple(unchanged))
 
 
-def _is_of(write: JournalEntry, turn: Turn, session: str) -> bool:
-    """Whether a turn made a write: by its session, or, for a file that was edited, by its time."""
-    first, last = (_time(turn.entries[at].time) for at in (0, -1))
+def _made_by_turn(write: JournalEntry, turn: Turn, session: str) -> bool:
+    """Whether a turn made a write, judged by its session and its time."""
+    first, last = (_time(turn.entries[index].time) for index in (0, -1))
     origin = write.origin
-    mine = origin.session == session or (origin.session is None and origin.kind == "assistant")
-    return mine and first <= _time(write.time) <= last
+    is_from_session = origin.session == session or (
+        origin.session is None and origin.kind == "assistant"
+    )
+    return is_from_session and first <= _time(write.time) <= last
 
 
-def _time(said: str) -> datetime:
-    return datetime.fromisoformat(said)
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
 
 
-def _shown(workspace: Workspace, path: str) -> str:
+def _relative(workspace: Workspace, path: str) -> str:
     return path.removeprefix(f"{workspace.root}/")

@@ -1,7 +1,7 @@
-"""`delegate`: two or more subtasks at once, each a conversation of its own in a thread of its own.
+"""The `delegate` tool: run two or more subtasks at once, each a conversation in its own thread.
 
-Each is a session, `SESSION.1`, `SESSION.2`, …, which the parent's transcript names before it
-begins. So after a crash those that were through are not done again, and the others go on.
+The sessions of the subtasks are `SESSION.1`, `SESSION.2`, …, and the parent's transcript names them
+before they begin. So after a crash the finished ones are not repeated, and the others continue.
 """
 
 import threading
@@ -37,16 +37,16 @@ from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.workspace.checkpoints import Checkpoints
 
 TICK = 0.05
-"""Seconds between two looks at whether the owner interrupted."""
+"""Seconds between checks for an interruption."""
 PATIENCE = 5.0
-"""Seconds that a stopped subtask is waited for."""
+"""Seconds to wait for a stopped subtask to end."""
 TITLE = 60
 """Characters of a subtask's name."""
 MOST = 8
-"""Subtasks of one call."""
+"""The most subtasks of one call."""
 TOOL = "delegate"
 KEPT_BACK = ("delegate", "ask", "remember", "note", "plan")
-"""Tools of the parent's that no subtask has; of the last two it has its own."""
+"""The parent's tools that a subtask does not get; it has its own `note` and `plan`."""
 PROMPT = """\
 {task}
 
@@ -57,8 +57,8 @@ State = Literal["running", "done", "failed", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a subtask may take: requests to the model before it has to answer, tokens before it is
-    stopped; and how many run `at_once`."""
+    """The limits of a subtask: requests to the model before it must answer, and tokens before it is
+    stopped; and how many subtasks run `at_once`."""
 
     rounds: int = 15
     tokens: int = 200_000
@@ -67,7 +67,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A subtask does something, or has come to its end."""
+    """The progress of a subtask, or its end."""
 
     number: int
     state: State
@@ -77,7 +77,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """A subtask's call waits for the owner; the answer goes into its queue."""
+    """A subtask's call waits for the owner's approval; the answer is put into the queue."""
 
     number: int
     request: ApprovalRequested
@@ -88,7 +88,7 @@ Message = Moved | Asks
 
 
 class Child:
-    """A subtask that runs beside others. `tell` is given what it does, in its own thread."""
+    """A subtask that runs beside others. It calls `tell` with its progress, in its own thread."""
 
     def __init__(
         self,
@@ -110,18 +110,18 @@ class Child:
 
     @property
     def spent(self) -> int:
-        """The tokens it has cost."""
+        """The tokens it has used."""
         return self.talk.usage.input_tokens + self.talk.usage.output_tokens
 
     def stop(self) -> None:
-        """Have it end at once; what it said until then is its reply."""
+        """Stop it at once; what it has said so far is its reply."""
         self._stopped.set()
         self.talk.interruption.cancel()
 
-    # The owner, as its conversation knows them
+    # The approver of its conversation
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Wait until the owner has decided, which they do one call at a time."""
+        """Wait until the owner has decided; they are asked about one call at a time."""
         answer: SimpleQueue[Decision] = SimpleQueue()
         self._tell(Asks(self.number, request, answer))
         while not self._stopped.is_set():
@@ -137,48 +137,54 @@ class Child:
 
     def _run(self) -> None:
         try:
-            ending = self._carried_out()
+            ending = self._run_turn()
         except AssistantError as error:
             ending = Moved(self.number, "failed", str(error))
-        except Exception as error:  # the border: whatever went wrong, the others go on
+        except Exception as error:  # whatever goes wrong here must not stop the others
             ending = Moved(self.number, "failed", f"{type(error).__name__}: {error}")
         finally:
             self.talk.transcript.close()
         self._tell(ending)
 
-    def _carried_out(self) -> Moved:
-        """Go through the events of its turn, or of the rest of it after a crash; how it ended."""
+    def _run_turn(self) -> Moved:
+        """Run its turn, or the rest of it after a crash; return how it ended."""
         turns = group(self.talk.transcript.entries)
         if turns and turns[-1].finished:
             return Moved(self.number, "done", reply=last_text(turns[-1].entries))
         if self._stopped.is_set():
             return Moved(self.number, "stopped", "it was stopped")
         ending = Moved(self.number, "failed", "it came to no end")
-        over = False
+        over_budget = False
         prompt = PROMPT.format(task=self.task)
         for event in self.talk.resume() if turns else self.talk.send(prompt):
             match event:
                 case events.ToolStarted(compact=compact):
                     self._tell(Moved(self.number, "running", compact))
                 case events.TurnFinished(reply=reply, interrupted=True):
-                    why = f"its {self._tokens:,} tokens are used up" if over else "it was stopped"
-                    ending = Moved(self.number, "stopped", why, reply)
+                    reason = (
+                        f"its {self._tokens:,} tokens are used up"
+                        if over_budget
+                        else "it was stopped"
+                    )
+                    ending = Moved(self.number, "stopped", reason, reply)
                 case events.TurnFinished(reply=reply):
                     ending = Moved(self.number, "done", reply=reply)
                 case events.TurnFailed(message, cure):
-                    entries, most = self.talk.transcript.entries, self.talk.max_rounds
+                    entries, max_rounds = self.talk.transcript.entries, self.talk.max_rounds
                     rounds = sum(isinstance(entry, AssistantEntry) for entry in entries)
-                    used_up = f"its {most} rounds are used up" if rounds >= most else ""
-                    why = used_up or f"{message}. {cure}".strip()
-                    ending = Moved(self.number, "failed", why)
-            if not over and self.spent > self._tokens:
-                over = True
+                    limit_reason = (
+                        f"its {max_rounds} rounds are used up" if rounds >= max_rounds else ""
+                    )
+                    reason = limit_reason or f"{message}. {cure}".strip()
+                    ending = Moved(self.number, "failed", reason)
+            if not over_budget and self.spent > self._tokens:
+                over_budget = True
                 self.talk.interruption.cancel()
         return ending
 
 
 class Team:
-    """The subtasks of one call of the conversation that leads them."""
+    """The subtasks of one call of the lead conversation."""
 
     def __init__(
         self, lead: Conversation, limits: Limits, call_id: str, tasks: Sequence[str]
@@ -188,25 +194,25 @@ class Team:
         self._call_id = call_id
         self._messages: SimpleQueue[Message] = SimpleQueue()
         self._ended: dict[int, Moved] = {}
-        records = self._records(tasks)
+        records = self._open_transcripts(tasks)
         self._children = [
             self._child(number, task, record)
             for number, task, record in zip(count(1), tasks, records, strict=False)
         ]
 
     def work(self) -> Generator[Event, None, ToolResult]:
-        """Run them; their replies in one result. However this ends, none goes on.
+        """Run the subtasks; return their replies in one result. None of them outlives this call.
 
-        If the owner interrupts, what was done by then is the call's result.
+        If the owner interrupts, the replies so far are the call's result.
         """
-        waiting = list(self._children)
+        pending = list(self._children)
         try:
             while len(self._ended) < len(self._children):
-                running = len(self._children) - len(waiting) - len(self._ended)
-                for child in waiting[: self._limits.at_once - running]:
-                    waiting.remove(child)
+                running = len(self._children) - len(pending) - len(self._ended)
+                for child in pending[: self._limits.at_once - running]:
+                    pending.remove(child)
                     child.thread.start()
-                    yield self._shown(Moved(child.number, "running"))
+                    yield self._event(Moved(child.number, "running"))
                 if self._lead.interruption.wanted():
                     self._stop()
                 try:
@@ -214,21 +220,21 @@ class Team:
                 except Empty:
                     continue
                 if isinstance(message, Asks):
-                    yield from self._put(message)
+                    yield from self._ask_owner(message)
                     continue
                 if message.state != "running":
                     self._ended[message.number] = message
-                yield self._shown(message)
+                yield self._event(message)
         except (KeyboardInterrupt, GeneratorExit):
-            self._end(waiting)
+            self._end(pending)
             self._note_cost()
-            kept = self._lead.toolbox.cleaned(self._result())
+            result = self._lead.toolbox.cleaned(self._result())
             self._lead.transcript.append(
-                ToolResultEntry(self._call_id, TOOL, kept.content, kept.error, kept.compact)
+                ToolResultEntry(self._call_id, TOOL, result.content, result.error, result.compact)
             )
             raise
         finally:
-            self._end(waiting)
+            self._end(pending)
         self._note_cost()
         return self._result()
 
@@ -237,11 +243,11 @@ class Team:
             if child.number not in self._ended:
                 child.stop()
 
-    def _end(self, waiting: Sequence[Child]) -> None:
-        """Stop those that are at work; whoever comes to no end was stopped."""
+    def _end(self, pending: Sequence[Child]) -> None:
+        """Stop the subtasks that are running; one that reports no end counts as stopped."""
         self._stop()
         for child in self._children:
-            child.talk.transcript.close() if child in waiting else child.thread.join(PATIENCE)
+            child.talk.transcript.close() if child in pending else child.thread.join(PATIENCE)
         while not self._messages.empty():
             message = self._messages.get()
             if isinstance(message, Moved) and message.state != "running":
@@ -250,39 +256,41 @@ class Team:
             stopped = Moved(child.number, "stopped", "it was stopped")
             self._ended.setdefault(child.number, stopped)
 
-    def _records(self, tasks: Sequence[str]) -> list[Transcript]:
-        """The transcript of each, named in the parent's before it begins, or reopened."""
+    def _open_transcripts(self, tasks: Sequence[str]) -> list[Transcript]:
+        """Create or reopen the transcript of each, naming it in the parent's transcript first."""
         parent = self._lead.transcript
         if parent.path is None:
             return [transcript.off_the_record() for _ in tasks]
-        existing = next(self._named(), None)
+        existing = next(self._call_entries(), None)
         if existing is None:
-            named = (entry for entry in parent.entries if isinstance(entry, SubtasksEntry))
-            first = 1 + len({session for entry in named for session in entry.sessions})
+            entries = (entry for entry in parent.entries if isinstance(entry, SubtasksEntry))
+            first = 1 + len({session for entry in entries for session in entry.sessions})
             ids = (f"{parent.session}.{first + number}" for number in range(len(tasks)))
             existing = parent.append(SubtasksEntry(self._call_id, tuple(ids)))
         return [transcript.subtask(parent.path.parent, name) for name in existing.sessions]
 
-    def _named(self) -> Iterator[SubtasksEntry]:
-        """What the parent's transcript has of this call."""
+    def _call_entries(self) -> Iterator[SubtasksEntry]:
+        """The entries of the parent's transcript about this call."""
         for entry in self._lead.transcript.entries:
             if isinstance(entry, SubtasksEntry) and entry.call_id == self._call_id:
                 yield entry
 
     def _note_cost(self) -> None:
-        """Write down, once, what they cost: it is part of what the session costs."""
-        if not any(entry.usage != NO_USAGE for entry in self._named()):
+        """Write down once what the subtasks cost, as it counts towards the session's cost."""
+        if not any(entry.usage != NO_USAGE for entry in self._call_entries()):
             cost = sum((child.talk.usage for child in self._children), start=NO_USAGE)
             ids = tuple(child.talk.transcript.session for child in self._children)
             self._lead.transcript.append(SubtasksEntry(self._call_id, ids, cost))
 
     def _child(self, number: int, task: str, record: Transcript) -> Child:
-        own, scratch = Interruption(), Scratch()
+        interruption, scratch = Interruption(), Scratch()
         talk = replace(
             self._lead,
-            toolbox=self._lead.toolbox.without(KEPT_BACK, scratch_tools(scratch), own.event),
+            toolbox=self._lead.toolbox.without(
+                KEPT_BACK, scratch_tools(scratch), interruption.event
+            ),
             transcript=record,
-            interruption=own,
+            interruption=interruption,
             scratch=scratch,
             max_rounds=self._limits.rounds,
             captures=False,
@@ -293,18 +301,18 @@ class Team:
         )
         return Child(number, task, talk, self._limits.tokens, self._messages.put)
 
-    def _put(self, asks: Asks) -> Generator[Event, None, None]:
-        """Put a subtask's call before the owner, who is told whose it is."""
-        who = self._children[asks.number - 1].title
-        request = replace(asks.request, who=who)
+    def _ask_owner(self, asks: Asks) -> Generator[Event, None, None]:
+        """Ask the owner to approve a subtask's call, naming the subtask."""
+        title = self._children[asks.number - 1].title
+        request = replace(asks.request, who=title)
         yield request
         decision = self._lead.approver.decide(request)
         asks.answer.put(decision)
-        compact = f"{who}: {request.compact}"
+        compact = f"{title}: {request.compact}"
         reason = self._lead.redactor.redact(decision.reason)
         yield ApprovalDecided(request.call_id, request.tool, compact, decision.kind, reason)
 
-    def _shown(self, moved: Moved) -> SubtaskMoved:
+    def _event(self, moved: Moved) -> SubtaskMoved:
         child = self._children[moved.number - 1]
         return SubtaskMoved(
             self._call_id,
@@ -322,18 +330,18 @@ class Team:
             ending = self._ended[child.number]
             cost = f"session {child.talk.transcript.session}, {counted(child.spent, 'token')}"
             head = f"## {child.number}. {child.title} — {ending.state} ({cost})"
-            why = f"[{ending.doing}]" if ending.doing else ""
-            parts.append("\n".join(filter(None, [head, why, ending.reply.strip()])))
-        done = sum(ending.state == "done" for ending in self._ended.values())
-        compact = f"{done} of {counted(len(self._children), 'subtask')} done"
-        return ToolResult("\n\n".join(parts), error=not done, compact=compact)
+            reason = f"[{ending.doing}]" if ending.doing else ""
+            parts.append("\n".join(filter(None, [head, reason, ending.reply.strip()])))
+        succeeded = sum(ending.state == "done" for ending in self._ended.values())
+        compact = f"{succeeded} of {counted(len(self._children), 'subtask')} done"
+        return ToolResult("\n\n".join(parts), error=not succeeded, compact=compact)
 
 
 DEFAULT = Limits()
 
 
 def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
-    """`delegate` for the conversation that leads."""
+    """The `delegate` tool of a lead conversation."""
 
     def delegate(
         tasks: Annotated[
@@ -348,11 +356,11 @@ def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
         def work(call_id: str) -> Generator[Event, None, ToolResult]:
             return Team(lead, limits, call_id, tasks).work()
 
-        return Plan(_alone, Danger.MODERATE, tuple(tasks), work=work)
+        return Plan(_run_outside_turn, Danger.MODERATE, tuple(tasks), work=work)
 
     return tool(delegate, restores=False)
 
 
-def _alone() -> ToolResult:
-    """Subtasks are run by the loop, which shows what they do."""
+def _run_outside_turn() -> ToolResult:
+    """Refuse to run outside a turn: only the loop can show what the subtasks do."""
     raise ToolError("subtasks can only be run in a turn")
