@@ -1,8 +1,8 @@
-"""Which sessions are to be read for facts now, which were read, what it cost, what to tell.
+"""The state of reading sessions for facts: which are due or read, the cost, and what to report.
 
-`.assistant/reading.json` holds numbers and the ids of sessions, never a word of one, so that there
-is nothing in it for a purge. Whoever loses it loses nothing but the count of the month: what was
-captured of a session is noted in its transcript.
+`.assistant/reading.json` holds numbers and the ids of sessions, never their text, so that a purge
+need not touch it. If it is lost, only the count of the month's tokens is: captured facts are noted
+in the transcripts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,18 +20,18 @@ from assistant.session.transcript import SUFFIX, is_open, session_ids
 from assistant.workspace.folder import Workspace
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
-"""After a provider's failure a session is tried again so much later, and then given up."""
+"""The delays before a failed session is tried again; after the last one it is given up."""
 NAMED = 5
-"""Facts of a session that the next chat names."""
+"""The most facts of a session that the next chat quotes."""
 OLD = timedelta(days=1)
-"""Sessions that had ended so long ago when the first was read are left as they were."""
+"""Sessions that ended longer than this before the first reading are never read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a session: its size in bytes when it was read, and failures since.
+    """The state of a session: its size in bytes when it was read, and the failures since.
 
-    It is not tried before `after` (ISO 8601, UTC).
+    It is not tried again before `after` (ISO 8601, UTC).
     """
 
     size: int = 0
@@ -41,7 +41,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What the next chat says of a session: facts stored, facts that wait, why it was given up."""
+    """The report on a session in the next chat: facts stored, facts waiting, or why it failed."""
 
     session: str
     time: str
@@ -52,8 +52,8 @@ class News:
 
 @dataclass(slots=True)
 class Book(notebook.Spending):
-    """All of it. `upkept` is the day (ISO) of the last upkeep of memory, `kept_up` what the next
-    chat says of it."""
+    """The whole state. `upkept` is the day (ISO) of memory's last upkeep, `kept_up` the report on
+    it for the next chat."""
 
     since: str = ""
     sessions: dict[str, Known] = field(default_factory=dict)
@@ -62,35 +62,35 @@ class Book(notebook.Spending):
     kept_up: str = ""
 
     def read(self, session: str, size: int) -> None:
-        """The session was read as far as it went."""
+        """Note that the session was read up to this size."""
         self.sessions[session] = Known(size)
 
     def failed(self, news: News, size: int, now: datetime) -> None:
-        """It could not be read; after the last try that is told, and it is left alone."""
-        known = self.sessions.get(news.session, Known())
-        if known.failures == len(DELAYS):
+        """Note that the session could not be read; after the last try, report it and give up."""
+        state = self.sessions.get(news.session, Known())
+        if state.failures == len(DELAYS):
             self.sessions[news.session] = Known(size)
             self.untold.append(news)
             return
-        later = (now + DELAYS[known.failures]).isoformat()
-        self.sessions[news.session] = replace(known, failures=known.failures + 1, after=later)
+        later = (now + DELAYS[state.failures]).isoformat()
+        self.sessions[news.session] = replace(state, failures=state.failures + 1, after=later)
 
     def tell(self, news: News) -> None:
-        """Have the next chat say it, together with what is known of the session already."""
-        told = [each for each in self.untold if each.session == news.session]
-        stored = news.stored + sum(item.stored for item in told)
-        waiting = news.waiting + sum(item.waiting for item in told)
-        others = [each for each in self.untold if each.session != news.session]
+        """Add a report for the next chat, merged with earlier ones on the same session."""
+        earlier = [item for item in self.untold if item.session == news.session]
+        stored = news.stored + sum(item.stored for item in earlier)
+        waiting = news.waiting + sum(item.waiting for item in earlier)
+        others = [item for item in self.untold if item.session != news.session]
         self.untold = [*others, replace(news, stored=stored, waiting=waiting)]
 
 
 def load(workspace: Workspace) -> Book:
-    """The book of a workspace; a new one if there is none that can be read."""
+    """Load the state of a workspace; a new one if it cannot be read."""
     return notebook.load(_path(workspace), Book)
 
 
 def changing(workspace: Workspace) -> AbstractContextManager[Book]:
-    """The book, to be changed by this process alone; written at the end."""
+    """Lock the state, yield it to be changed, and write it back."""
     return notebook.changing(_path(workspace), Book)
 
 
@@ -99,14 +99,16 @@ def _path(workspace: Workspace) -> Path:
 
 
 def take_news(workspace: Workspace, now: datetime) -> list[str]:
-    """What there is to tell, a line each, in the words of the sessions; it is told once."""
+    """Take the pending reports as lines that quote the facts; each is returned only once."""
     book = load(workspace)
     if not book.untold and not book.kept_up:
         return []
     with changing(workspace) as book:
         news, book.untold = book.untold, []
         upkeep, book.kept_up = book.kept_up, ""
-    lines = [line for item in news for line in _lines(item, workspace.sessions, now)]
+    lines = [
+        line for session_news in news for line in _lines(session_news, workspace.sessions, now)
+    ]
     return [*lines, *filter(None, [upkeep])]
 
 
@@ -115,24 +117,28 @@ def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
     if news.failed:
         yield f"No facts could be taken from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
         return
-    noted = [each for each in _read(sessions, news.session) if isinstance(each, CapturedEntry)]
+    captures = [
+        entry for entry in _read(sessions, news.session) if isinstance(entry, CapturedEntry)
+    ]
     if news.stored:
-        kept = [one_line(fact) for entry in noted for fact in entry.kept][-news.stored :]
-        yield _worded(f"{counted(news.stored, 'fact')} from {chat}", kept)
+        stored_facts = [one_line(fact) for entry in captures for fact in entry.kept][-news.stored :]
+        yield _with_facts(f"{counted(news.stored, 'fact')} from {chat}", stored_facts)
     if news.waiting:
-        held = [one_line(fact) for entry in noted for fact in entry.held][-news.waiting :]
-        left = "waits" if news.waiting == 1 else "wait"
-        yield _worded(f"{news.waiting} {left} from {chat}", held) + " · /review"
+        waiting_facts = [one_line(fact) for entry in captures for fact in entry.held][
+            -news.waiting :
+        ]
+        verb = "waits" if news.waiting == 1 else "wait"
+        yield _with_facts(f"{news.waiting} {verb} from {chat}", waiting_facts) + " · /review"
 
 
-def _worded(what: str, facts: Sequence[str]) -> str:
-    """What there is, and the words of the first few."""
+def _with_facts(summary: str, facts: Sequence[str]) -> str:
+    """The summary, followed by the first few facts."""
     more = f"; and {len(facts) - NAMED} more" if len(facts) > NAMED else ""
-    return f"{what}: {'; '.join(facts[:NAMED])}{more}" if facts else what
+    return f"{summary}: {'; '.join(facts[:NAMED])}{more}" if facts else summary
 
 
 def _read(sessions: Path, session: str) -> Sequence[Entry]:
-    """The entries of a session; none of one that is gone or damaged."""
+    """The entries of a session; empty if it is gone or damaged."""
     try:
         return transcript.read(sessions, session)
     except SessionError:
@@ -152,12 +158,12 @@ def _day(time: str, now: datetime) -> str:
 # What is due
 
 IDLE = timedelta(minutes=10)
-"""An open session in which nothing was said for so long is read as if it had ended."""
+"""An open session that has been idle for this long is read as if it had ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A session with something unread; it is not to be read yet while a chat has it `open`."""
+    """A session with unread entries; while it is `open` in a chat it is not read yet."""
 
     id: str
     size: int
@@ -165,22 +171,24 @@ class Due:
 
 
 def due(workspace: Workspace, now: datetime) -> Iterator[Due]:
-    """The sessions whose turn it is, oldest first, and those that will come to it by themselves."""
+    """The sessions to be read, oldest first, including those that are still open."""
     book = load(workspace)
     if not book.since:
         with changing(workspace) as book:
             book.since = book.since or now.isoformat()
-    begun = datetime.fromisoformat(book.since)
+    started = datetime.fromisoformat(book.since)
     for session in session_ids(workspace.sessions):
         try:
             status = (workspace.sessions / f"{session}{SUFFIX}").stat()
         except FileNotFoundError:
             continue
         written = datetime.fromtimestamp(status.st_mtime, UTC)
-        known = book.sessions.get(session, Known())
-        if known.size == status.st_size or (session not in book.sessions and written < begun - OLD):
+        state = book.sessions.get(session, Known())
+        if state.size == status.st_size or (
+            session not in book.sessions and written < started - OLD
+        ):
             continue
-        if known.after and datetime.fromisoformat(known.after) > now:
+        if state.after and datetime.fromisoformat(state.after) > now:
             continue
-        is_held = is_open(workspace.sessions, session)
-        yield Due(session, status.st_size, is_held and now - written < IDLE)
+        open_in_chat = is_open(workspace.sessions, session)
+        yield Due(session, status.st_size, open_in_chat and now - written < IDLE)

@@ -1,8 +1,8 @@
-"""What becomes of a session when it is over: it is read for facts, by a process of its own.
+"""Read sessions for facts once they have ended, in a process of its own.
 
-The process starts with a session's first turn and waits for its end, whichever way that comes: the
-kernel drops the session's lock with the chat. It loads nothing heavy before. One process serves a
-workspace; what no process was there to see is found by the next.
+The process starts with a session's first turn and waits until the session ends; however that
+happens, the kernel then releases the session's lock. Until then it loads nothing heavy. One process
+serves a workspace; a session that ended while none was running is found by the next.
 """
 
 import subprocess
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from assistant.settings.tree import Settings
 
 UNATTENDED = ("heartbeat", "event")
-"""Sessions that their owner took no part in: no facts are taken from them."""
+"""The origins of sessions without the owner: no facts are taken from them."""
 LOOK_SECONDS = 1.0
-"""How often the process looks whether a session has ended."""
+"""Seconds between checks whether a session has ended."""
 COMMAND = ("-m", "assistant.cli.main", "memory", "capture", "--wait")
 
 
 def begin(workspace: Workspace) -> None:
-    """Have somebody wait for the end of the sessions there are, unless somebody does."""
-    held = _alone(workspace)
-    if held is None:
+    """Start the process that waits for sessions to end, unless one is running."""
+    lock = _try_lock(workspace)
+    if lock is None:
         return
-    held.release()
+    lock.release()
     home = Path(assistant.__file__).parent.parent
     subprocess.Popen(
         [sys.executable, *COMMAND, "-w", str(workspace.root)],
@@ -61,7 +61,7 @@ def begin(workspace: Workspace) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What came of a session: its facts in memory, those that wait, or why it could not be read."""
+    """The result for a session: facts stored, facts waiting, or why it could not be read."""
 
     session: str
     stored: tuple[str, ...] = ()
@@ -70,93 +70,93 @@ class Read:
 
 
 def read_ended(workspace: Workspace, *, wait: bool = False) -> Iterator[Read]:
-    """Read the sessions that have ended, as each does if `wait`, until none is open or unread.
+    """Read the sessions that have ended; with `wait`, until none is open or unread any more.
 
-    Nothing is done if another process is at it, without a model, without trust, or if
-    `memory.capture` says so. Raises ConfigError, StorageError.
+    Does nothing if another process does it already, if there is no model, if the workspace is not
+    trusted, or if `memory.capture` forbids it. Raises ConfigError, StorageError.
     """
-    held = _alone(workspace)
-    if held is None:
+    lock = _try_lock(workspace)
+    if lock is None:
         return
     try:
         while True:
-            coming = list(due(workspace, datetime.now(UTC)))
-            over = [session for session in coming if not session.open]
-            if over:
-                _keep_up(workspace)  # before: `undo` then takes back what was read
-            yield from filter(None, (_read(workspace, session) for session in over))
-            if not wait or not any(session.open for session in coming):
+            pending = list(due(workspace, datetime.now(UTC)))
+            ended = [session for session in pending if not session.open]
+            if ended:
+                _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
+            yield from filter(None, (_read(workspace, session) for session in ended))
+            if not wait or not any(session.open for session in pending):
                 return
             time.sleep(LOOK_SECONDS)
     finally:
-        held.release()
+        lock.release()
 
 
 def _keep_up(workspace: Workspace) -> None:
-    """Keep sessions and memory up, once a day; the next chat says what moved, or what failed."""
+    """Run the upkeep of sessions and memory once a day; the next chat reports the result."""
     from assistant.memory.open import open_memory
     from assistant.settings.tree import validate
 
     raw, now = config.load(), datetime.now().astimezone()
-    today, line = now.date().isoformat(), ""
+    today, report = now.date().isoformat(), ""
     if not trust.is_trusted(workspace) or book.load(workspace).upkept == today:
         return
     try:
         keeping.sweep(workspace.sessions, now)
         if validate(raw).memory.upkeep == "daily":
             with closing(open_memory(workspace, raw)) as memory:
-                done = memory.upkeep()
-            counts = {"archived": done.archived, "sorted in": done.sorted}
+                result = memory.upkeep()
+            counts = {"archived": result.archived, "sorted in": result.sorted}
             moved = [f"{counted(n, 'fact')} {verb}" for verb, n in counts.items() if n]
             if moved:
-                line = f"Upkeep of memory: {', '.join(moved)} · `assistant memory log`"
+                report = f"Upkeep of memory: {', '.join(moved)} · `assistant memory log`"
     except AssistantError as error:
-        line = f"Memory could not be kept up: {error.message}"
-    except Exception as error:  # the border: sessions are read all the same
-        line = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
-    with book.changing(workspace) as known:
-        known.upkept, known.kept_up = today, line or known.kept_up
+        report = f"Memory could not be kept up: {error.message}"
+    except Exception as error:  # sessions must be read all the same
+        report = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
+    with book.changing(workspace) as state:
+        state.upkept, state.kept_up = today, report or state.kept_up
 
 
-def _alone(workspace: Workspace) -> Lock | None:
-    """The right to read the workspace's sessions, or None if another process has it."""
+def _try_lock(workspace: Workspace) -> Lock | None:
+    """Lock the reading of the workspace's sessions; None if another process holds the lock."""
     return locking.try_lock(storage.private_directory(workspace.private) / "reading.lock")
 
 
 def _read(workspace: Workspace, session: Due) -> Read | None:
-    """Read one session; None if it holds nothing to read, or may not be read."""
+    """Read one session; None if there is nothing to read, or if it may not be read."""
     from assistant.agent.capture.reading import Captured
-    from assistant.settings.tree import validate  # pydantic: once there is something to read
+    from assistant.settings.tree import validate  # pydantic is slow to load
 
-    chosen = validate(config.load())
+    settings = validate(config.load())
     captured: Captured | None = None
-    if chosen.memory.capture == "always" and trust.is_trusted(workspace):
+    if settings.memory.capture == "always" and trust.is_trusted(workspace):
         try:
-            captured = _capture(workspace, chosen, session.id)
+            captured = _capture(workspace, settings, session.id)
         except AssistantError as error:
             captured = Captured(failed=error.message)
-        except Exception as error:  # the border: one session's fault never stops the others
+        except Exception as error:  # one session's failure must not stop the others
             captured = Captured(failed=f"{type(error).__name__}: {error}"[:200])
     size = session.size
-    with suppress(FileNotFoundError):  # what was captured is noted in it
+    with suppress(FileNotFoundError):  # the captured facts were noted in it
         size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
     read = Read(session.id)
     if captured:
         read = Read(session.id, captured.stored, captured.waiting, captured.failed)
     now = datetime.now(UTC)
-    with book.changing(workspace) as known:
+    with book.changing(workspace) as state:
         news = News(session.id, now.isoformat(), len(read.stored), read.waiting)
         if news.stored or news.waiting:
-            known.tell(news)
+            state.tell(news)
         if read.failed:
-            known.failed(News(session.id, now.isoformat(), failed=read.failed), size, now)
+            state.failed(News(session.id, now.isoformat(), failed=read.failed), size, now)
         else:
-            known.read(session.id, size)
+            state.read(session.id, size)
     return read if read.stored or read.waiting or read.failed else None
 
 
-def _capture(workspace: Workspace, chosen: "Settings", session: str) -> "Captured | None":
-    """Take a session's facts; None if there is nothing to take, or no model to take it."""
+def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captured | None":
+    """Capture a session's facts; None if it has nothing to read, or there is no model."""
     from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
     from assistant.memory.open import open_memory
@@ -164,27 +164,27 @@ def _capture(workspace: Workspace, chosen: "Settings", session: str) -> "Capture
     from assistant.session import transcript
     from assistant.session.history import group
 
-    record = transcript.borrow(workspace.sessions, session)
-    if record.origin in UNATTENDED:
+    conversation = transcript.borrow(workspace.sessions, session)
+    if conversation.origin in UNATTENDED:
         return None
-    turns = group(record.entries)
-    model = _model(chosen, record.entries)
-    if not model.extracts or not reading.is_left(turns, record.entries):
+    turns = group(conversation.entries)
+    model = _model(settings, conversation.entries)
+    if not model.extracts or not reading.is_left(turns, conversation.entries):
         return None
 
     def spend(usage: Usage) -> None:
-        with book.changing(workspace) as known:
-            known.spend(usage.input_tokens + usage.output_tokens)
+        with book.changing(workspace) as state:
+            state.spend(usage.input_tokens + usage.output_tokens)
 
-    budget = ContextBudget(model.context_window, chosen.context.reserve_tokens)
+    budget = ContextBudget(model.context_window, settings.context.reserve_tokens)
     with closing(open_memory(workspace, config.load())) as memory:
         job = reading.Reading(
-            record,
+            conversation,
             memory,
             model,
             budget,
             redactor().redact,
-            afford=lambda: book.load(workspace).spent < chosen.memory.capture_tokens,
+            afford=lambda: book.load(workspace).spent < settings.memory.capture_tokens,
             spend=spend,
         )
         events = reading.capture(job, turns)
@@ -195,12 +195,14 @@ def _capture(workspace: Workspace, chosen: "Settings", session: str) -> "Capture
                 return cast("Captured", end.value)
 
 
-def _model(chosen: "Settings", entries: Sequence[Entry]) -> "ChatModel":
-    """The configured model, else the one that the chat was held with."""
+def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":
+    """The configured model, else the one that the chat used last."""
     from assistant.model import select
     from assistant.model.offline import OfflineModel
 
-    spoke = [entry.model for entry in entries if isinstance(entry, AssistantEntry) and entry.model]
-    if chosen.model.name or chosen.profiles or spoke[-1:] in ([], [OfflineModel.name]):
-        return select.create(chosen)
-    return select.create(select.with_model(chosen, spoke[-1]))
+    used_models = [
+        entry.model for entry in entries if isinstance(entry, AssistantEntry) and entry.model
+    ]
+    if settings.model.name or settings.profiles or used_models[-1:] in ([], [OfflineModel.name]):
+        return select.create(settings)
+    return select.create(select.with_model(settings, used_models[-1]))

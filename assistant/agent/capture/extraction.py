@@ -1,9 +1,9 @@
-"""Facts out of past turns: what the model is asked, and what its answer means. Pure.
+"""Extract facts from past turns: the request to the model, and the parsing of its answer. Pure.
 
-The model answers with operations (add, supersede which) that cite the entries they come from and
-quote the owner's words. Who is behind a fact is worked out here, from the entries, and not taken
-from the model's word. An answer that nearly follows the form is read; of what cannot be used, the
-faults are named, so that the model can be asked again.
+The model answers with operations (add, supersede) that cite the entries they come from and quote
+the owner's words. Who is behind a fact is derived here from the entries; the model is not trusted
+with that. An answer that nearly has the right form is accepted; the faults of its unusable parts
+are listed, so that the model can be asked again.
 """
 
 import json
@@ -45,31 +45,31 @@ from assistant.session.entries import (
 from assistant.session.history import Turn
 
 QUERY_LIMIT = 1_000
-"""Characters of a sentence that existing facts are looked up by."""
+"""Characters of a sentence that are used to look up existing facts."""
 SECTION = "Auto-captured"
-"""The heading facts are written under, with the date."""
+"""The heading that facts are written under, with the date."""
 FACT_LIMIT = 500
-"""Characters of one fact; a longer one is no fact."""
+"""The most characters of a fact; a longer text is refused."""
 ECHO = 2 / 3
-"""A text that shares so many of its words with a recalled passage repeats it."""
+"""A text that shares this part of its words with a recalled passage is an echo of it."""
 ANSWER_LIMIT = 60_000
 """Characters of an answer."""
 DEEPEST = 16
-"""Brackets inside one another in an answer."""
+"""The deepest nesting of brackets in an answer."""
 FEWEST_FACTS, WORDS_A_FACT, MOST_FACTS = 10, 3, 200
-"""An answer may hold ten facts, or one for three words that it was shown, and never more than
-200: a turn of twelve words does not state a thousand things."""
+"""An answer may hold ten facts, or one for every three words of the turns, but at most 200: a turn
+of twelve words does not state a thousand facts."""
 OPERATIONS = dict.fromkeys(("add", "insert", "create", "new", "remember", "store"), "add") | (
     dict.fromkeys(("supersede", "update", "replace", "change", "correct"), "supersede")
     | dict.fromkeys(("skip", "keep", "ignore", "none", "noop"), "skip")
 )
-"""What models call the operations."""
+"""The names that models use for the operations."""
 LISTED_AS = ("operations", "ops", "facts")
 CITED_AS = ("entries", "entry", "sources", "source", "ids")
 NAMED_AS = ("which", "known", "handle", "replaces", "supersedes")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CITED = re.compile(r"^\S+:\d+ \([^)]*\): |^  \| ")
-"""What stands before a passage in the results of `recall` and `agenda`."""
+"""The prefix of a passage in the results of `recall` and `agenda`."""
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 EXTRACT = """\
@@ -99,8 +99,8 @@ Friday” from the day that stands above the entry, not from today. Nothing to k
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The facts of an answer, how many of its operations could not be used, and what was wrong
-    with those that say something."""
+    """The facts of an answer, the number of operations that were refused, and the faults of those
+    that have a text."""
 
     facts: tuple[CapturedFact, ...] = ()
     refused: int = 0
@@ -110,20 +110,20 @@ class Extracted:
 def extraction_request(
     turns: Sequence[Turn], known: Sequence[Passage], headings: Sequence[str] = ()
 ) -> list[Message]:
-    """What the model is asked; `known` are the existing facts nearest to these turns, `headings`
-    the owner's, one of which a fact may be put under."""
-    listed: list[str] = []
-    above = ""
+    """The request to the model. `known` are the existing facts nearest to these turns; a fact may
+    be put under one of the owner's `headings`."""
+    lines: list[str] = []
+    previous = ""
     for number, passage in enumerate(known, start=1):
-        if (place := _place(passage)) != above:
-            listed.append(place)
-            above = place
-        listed.append(f"K{number}: {quoted(passage.text)}")
-    shown = "[KNOWN]\n" + "\n".join(listed) + "\n[/KNOWN]\n\n"
+        if (location := _place(passage)) != previous:
+            lines.append(location)
+            previous = location
+        lines.append(f"K{number}: {quoted(passage.text)}")
+    text = "[KNOWN]\n" + "\n".join(lines) + "\n[/KNOWN]\n\n"
     if headings:
-        shown += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
-    shown += f"[TRANSCRIPT]\n{quote(turns, timed=True)}\n[/TRANSCRIPT]"
-    return [Message("system", EXTRACT), Message("user", shown)]
+        text += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
+    text += f"[TRANSCRIPT]\n{quote(turns, timed=True)}\n[/TRANSCRIPT]"
+    return [Message("system", EXTRACT), Message("user", text)]
 
 
 def _place(passage: Passage) -> str:
@@ -131,30 +131,31 @@ def _place(passage: Passage) -> str:
     return f"({one_line(heading)}{f', {passage.date}' if passage.date else ''})"
 
 
-def by_place(known: Iterable[Passage]) -> list[Passage]:
-    """The passages in the order given, but those of one place beside each other."""
+def by_place(passages: Iterable[Passage]) -> list[Passage]:
+    """The passages, grouped by place, in the order of each group's first passage."""
     places: dict[str, list[Passage]] = {}
-    for passage in known:
+    for passage in passages:
         places.setdefault(_place(passage), []).append(passage)
     return [passage for group in places.values() for passage in group]
 
 
-def again_request(asked: Sequence[Message], answer: str, faults: Sequence[str]) -> list[Message]:
-    """Ask once more: for an answer that can be read, for what of one could not be used, or for the
-    rest of one that was cut off."""
-    listed = "\n".join(f"- {fault}" for fault in faults)
-    wrong = (
-        f"Not all of your answer could be used:\n{listed}\n"
+def again_request(request: Sequence[Message], answer: str, faults: Sequence[str]) -> list[Message]:
+    """The request to correct these faults of an answer, or to complete it."""
+    fault_lines = "\n".join(f"- {fault}" for fault in faults)
+    correction = (
+        f"Not all of your answer could be used:\n{fault_lines}\n"
         "Answer with JSON of the same form alone, that holds only what was wrong or is missing."
     )
-    return [*asked, Message("assistant", answer[:ANSWER_LIMIT]), Message("user", wrong)]
+    return [*request, Message("assistant", answer[:ANSWER_LIMIT]), Message("user", correction)]
 
 
 def statements(turn: Turn, most: int) -> list[str]:
-    """What the owner says in a turn, sentence by sentence, and the reply: what to look up."""
-    said = [entry.text for entry in turn.entries if isinstance(entry, UserEntry)]
+    """The sentences of the owner's messages and of the reply, at most `most`, to look up."""
+    messages = [entry.text for entry in turn.entries if isinstance(entry, UserEntry)]
     replies = [entry.text for entry in turn.entries if isinstance(entry, AssistantEntry)][-1:]
-    sentences = (each.strip() for text in [*said, *replies] for each in _SENTENCE_END.split(text))
+    sentences = (
+        part.strip() for text in [*messages, *replies] for part in _SENTENCE_END.split(text)
+    )
     return [sentence[:QUERY_LIMIT] for sentence in dict.fromkeys(sentences) if sentence][:most]
 
 
@@ -165,21 +166,20 @@ def parse(
     session: Sequence[Entry],
     headings: Sequence[str] = (),
 ) -> Extracted:
-    """The facts in the model's answer. Raises ValueError if it is not the JSON asked for.
+    """Parse the facts of the model's answer. Raises ValueError if it is not the requested JSON.
 
-    What memory put into the prompts of the session, whose entries these are, is not captured
-    again, nor what the assistant made of it. A fact may name one of the `headings` to be put under.
-    An operation without a text, or that cites no entry
-    of these turns, is refused.
+    `session` are all entries of the session. What memory had put into its prompts is not captured
+    again, nor what the assistant derived from that. An operation is refused if it has no text or
+    cites no entry of these turns. A fact may name one of the `headings` to be put under.
     """
     reader = _Reader(turns, known, session, headings)
     words = sum(len(message.text.split()) for message in reader.said.values())
-    most = min(MOST_FACTS, max(FEWEST_FACTS, words // WORDS_A_FACT))
+    limit = min(MOST_FACTS, max(FEWEST_FACTS, words // WORDS_A_FACT))
     operations = _operations(answer)
     facts: list[CapturedFact] = []
-    refused = max(0, len(operations) - most)
+    refused = max(0, len(operations) - limit)
     faults: list[str] = []
-    for operation in operations[:most]:
+    for operation in operations[:limit]:
         if _op(operation) == "skip":
             continue
         try:
@@ -195,17 +195,17 @@ def parse(
 
 
 def is_among(fact: CapturedFact, facts: Iterable[CapturedFact]) -> bool:
-    """Whether one of these says the same, or takes the place of the same fact."""
+    """Whether one of these facts has the same text, or replaces the same fact."""
     return any(
-        folded(fact.text) == folded(each.text)
-        or (fact.replaces is not None and fact.replaces == each.replaces)
-        for each in facts
+        folded(fact.text) == folded(other.text)
+        or (fact.replaces is not None and fact.replaces == other.replaces)
+        for other in facts
     )
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads operations on these turns of a session."""
+    """Turns the operations of an answer into facts of these turns of a session."""
 
     turns: Sequence[Turn]
     known: Sequence[Passage]
@@ -218,32 +218,32 @@ class _Reader:
 
     def __post_init__(self) -> None:
         first = self.turns[0].entries[0].id
-        before = list(takewhile(lambda each: each.id != first, self.session))
+        before = list(takewhile(lambda entry: entry.id != first, self.session))
         entries = [*before, *(entry for turn in self.turns for entry in turn.entries)]
         self.said = speakers(self.turns, tainted=is_tainted(before))
         self.tainted = is_tainted(entries)
         earlier = [entry.text for entry in before if isinstance(entry, UserEntry)]
-        kept = [message.text for message in self.said.values() if message.kind == "owner"]
-        self.owners = [owners_words(text) for text in (*earlier, *kept)]
+        current = [message.text for message in self.said.values() if message.kind == "owner"]
+        self.owners = [owners_words(text) for text in (*earlier, *current)]
         self.outside = outside_sentences(entries)
 
     def fact(self, operation: Mapping[str, Any]) -> CapturedFact:
-        """The fact that an operation states. Raises ValueError with what to tell the model, which
-        is nothing if the operation says nothing."""
+        """The fact that an operation states. Raises ValueError with the fault to tell the model, or
+        an empty one if the operation has no text."""
         text = operation.get("text")
         if not isinstance(text, str) or not (text := " ".join(visible(text).split())):
             raise ValueError
-        shown = f"“{text[:80]}”"
+        label = f"“{text[:80]}”"
         op = _op(operation)
         if op is None:
-            raise ValueError(f"{shown}: there is no operation {str(operation.get('op'))[:40]!r}")
+            raise ValueError(f"{label}: there is no operation {str(operation.get('op'))[:40]!r}")
         if len(text) > FACT_LIMIT:
-            raise ValueError(f"{shown} … is longer than {FACT_LIMIT} characters")
+            raise ValueError(f"{label} … is longer than {FACT_LIMIT} characters")
         entries = self._entries(operation)
         if not entries:
-            raise ValueError(f"{shown}: `entries` names no entry of the transcript")
-        kind, day_of = self._behind(text, entries, operation, shown)
-        replaces = self._replaced(operation, shown) if op == "supersede" else None
+            raise ValueError(f"{label}: `entries` names no entry of the transcript")
+        kind, day_of = self._behind(text, entries, operation, label)
+        replaces = self._replaced(operation, label) if op == "supersede" else None
         if replaces and kind in ("assistant", "recalled") and replaces.origin in (None, "owner"):
             raise ValueError  # nobody but the owner replaces what the owner said
         day = self._day(day_of)
@@ -251,77 +251,79 @@ class _Reader:
         return CapturedFact(text, kind, entries, name, day, self._under(operation))
 
     def _entries(self, operation: Mapping[str, Any]) -> tuple[str, ...]:
-        """The ids that an operation cites, spelled as `e1`, `E1` or 1, in a list or not."""
+        """The entry ids that an operation cites, written as `e1`, `E1` or 1, in a list or not."""
         cited = next((operation[name] for name in CITED_AS if operation.get(name)), ())
-        listed = cited if isinstance(cited, list) else [cited]
-        numbers = (number for name in listed for number in re.findall(r"\d+", str(name)[:200]))
+        items = cited if isinstance(cited, list) else [cited]
+        numbers = (number for name in items for number in re.findall(r"\d+", str(name)[:200]))
         ids = dict.fromkeys(f"e{int(number)}" for number in numbers)
         return tuple(id_ for id_ in ids if id_ in self.said)
 
     def _behind(
-        self, text: str, entries: Sequence[str], operation: Mapping[str, Any], shown: str
+        self, text: str, entries: Sequence[str], operation: Mapping[str, Any], label: str
     ) -> tuple[str, Sequence[str]]:
-        """Who is behind a fact, and the entries whose day is the fact's."""
-        quoting = operation.get("quote")
-        if not isinstance(quoting, str) or not quoting.strip():
+        """Who is behind a fact, and the entries that determine its day."""
+        quoted_words = operation.get("quote")
+        if not isinstance(quoted_words, str) or not quoted_words.strip():
             kind = kind_of(text, entries, self.said, tainted=self.tainted, owners=self.owners)
             return kind, entries
         owners = {
-            each: owners_words(said.text)
-            for each, said in self.said.items()
-            if said.kind == "owner"
+            id_: owners_words(message.text)
+            for id_, message in self.said.items()
+            if message.kind == "owner"
         }
-        stating = [entry for entry in (*entries, *owners) if holds(owners.get(entry, ""), quoting)]
+        stating = [
+            entry for entry in (*entries, *owners) if holds(owners.get(entry, ""), quoted_words)
+        ]
         if stating:
             day = self._day(stating[:1])
             when = date.fromisoformat(day) if day else None
             if self.tainted and not is_backed(text, self.owners, self.outside, when):
                 return "tool", stating[:1]
             return "owner", stating[:1]
-        if any(holds(self.said[entry].text, quoting) for entry in entries):
+        if any(holds(self.said[entry].text, quoted_words) for entry in entries):
             kind = kind_of(text, entries, self.said, tainted=self.tainted, owners=self.owners)
             pastes = any(pasted(self.said[entry].text) for entry in entries)
             return ("tool" if pastes else kind if kind != "owner" else "assistant"), entries
-        raise ValueError(f"{shown}: no entry that it cites holds its `quote`")
+        raise ValueError(f"{label}: no entry that it cites holds its `quote`")
 
     def _under(self, operation: Mapping[str, Any]) -> str:
         """The heading that an operation names, as a path or by its last part alone; "" if none."""
-        named = one_line(str(operation.get("under") or "")).strip("# ").casefold()
-        if not named:
+        heading = one_line(str(operation.get("under") or "")).strip("# ").casefold()
+        if not heading:
             return ""
         paths = {one_line(path).casefold(): path for path in self.headings}
-        ends = [path for key, path in paths.items() if key.split(PATH)[-1] == named]
-        return paths.get(named) or (ends[0] if len(ends) == 1 else "")
+        ends = [path for key, path in paths.items() if key.split(PATH)[-1] == heading]
+        return paths.get(heading) or (ends[0] if len(ends) == 1 else "")
 
-    def _replaced(self, operation: Mapping[str, Any], shown: str) -> Passage:
+    def _replaced(self, operation: Mapping[str, Any], label: str) -> Passage:
         """The known fact that an operation names, as `K1`, `k1` or 1."""
-        named = next((operation[name] for name in NAMED_AS if operation.get(name)), "")
-        number = re.search(r"\d+", str(named)[:40])
+        handle = next((operation[name] for name in NAMED_AS if operation.get(name)), "")
+        number = re.search(r"\d+", str(handle)[:40])
         if number and 0 < int(number[0]) <= len(self.known):
             return self.known[int(number[0]) - 1]
         handles = f"K1 to K{len(self.known)}" if self.known else "none; use add"
-        raise ValueError(f"{shown}: `which` names no known fact; there are {handles}")
+        raise ValueError(f"{label}: `which` names no known fact; there are {handles}")
 
     def _day(self, entries: Sequence[str]) -> str:
-        """The day on which the latest of these entries was said, here."""
+        """The local day (ISO) of the latest of these entries."""
         times = (entry.time for turn in self.turns for entry in turn.entries if entry.id in entries)
         latest = max(filter(None, times), default="")
         return local_day(latest)
 
 
 def _op(operation: Mapping[str, Any]) -> str | None:
-    named = operation.get("op")
-    if named is None and isinstance(operation.get("text"), str):
-        named = "supersede" if any(operation.get(name) for name in NAMED_AS) else "add"
-    return OPERATIONS.get(named.strip().lower()) if isinstance(named, str) else None
+    name = operation.get("op")
+    if name is None and isinstance(operation.get("text"), str):
+        name = "supersede" if any(operation.get(name) for name in NAMED_AS) else "add"
+    return OPERATIONS.get(name.strip().lower()) if isinstance(name, str) else None
 
 
 def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
-    """The fact as memory takes it, with where it comes from; a session's are undone together.
+    """Convert a captured fact for memory, with its origin; a session's facts are undone together.
 
-    It is recorded under the day on which it was said. One that holds a secret is not written: the
-    transcript has no more of it than its stand-in. If the conversation was held with another
-    `program`, it waits for the owner.
+    It is recorded under the day on which it was said. A fact with a secret is not written, as the
+    transcript has only a stand-in for the secret. If the conversation was held with another
+    `program`, the fact waits for the owner's review.
     """
     return Fact(
         fact.text,
@@ -337,74 +339,76 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
 
 
 def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
-    """Who is behind a fact that the model writes in the middle of the last of these turns.
+    """The origin of a fact that the model writes during the last of these turns.
 
-    It is a tool's if any tool but memory's own has answered in the turn, or one has before and
-    the owner's words do not say it.
+    It is a tool's if any tool but memory's own has answered in the turn, or if one did earlier and
+    the owner's words do not state the fact.
     """
-    own = [
+    without_memory = [
         Turn(
             tuple(entry for entry in turn.entries if getattr(entry, "tool", "") not in MEMORY_TOOLS)
         )
         for turn in turns
     ]
-    cited = tuple(speakers(own[-1:]))
-    tainted = is_tainted(entry for turn in own for entry in turn.entries)
-    said = speakers(own) | speakers(own[-1:])
+    cited = tuple(speakers(without_memory[-1:]))
+    tainted = is_tainted(entry for turn in without_memory for entry in turn.entries)
+    said = speakers(without_memory) | speakers(without_memory[-1:])
     owners = [owners_words(message.text) for message in said.values() if message.kind == "owner"]
     kind = kind_of(text, cited, said, tainted=tainted, owners=owners)
     return Origin("tool" if kind == "tool" else "assistant", session, cited)
 
 
 def shown_facts(entries: Iterable[Entry]) -> set[str]:
-    """The folded text of every passage that memory has put into this session's prompts."""
-    shown = set()
+    """The folded texts of all passages that memory has put into this session's prompts."""
+    texts = set()
     for entry in entries:
         match entry:
             case RecalledEntry(passages=passages):
-                shown |= {folded(passage.text) for passage in passages}
+                texts |= {folded(passage.text) for passage in passages}
             case ToolResultEntry(tool="recall" | "agenda", content=content):
                 lines = (_CITED.sub("", line) for line in content.split("\n"))
-                shown |= {folded(line) for line in lines}
-    return shown - {""}
+                texts |= {folded(line) for line in lines}
+    return texts - {""}
 
 
 def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passage]) -> bool:
-    """Whether a fact is only what memory had put in the prompt: recalled, or since it stands there
-    whole, and then it is among what is `known`.
+    """Whether a fact only repeats what memory has put into the prompt: recalled passages, or the
+    `known` facts of a memory that is in the prompt entirely.
 
-    What the owner states counts as said by them, unless memory held it then or later: they may
-    have returned to what used to be true. What the assistant says, or what has hardly a word of
-    the owner's, is an echo if it is made of the words of a passage that was shown, with no number
-    that the passage lacks.
+    A fact that the owner states is an echo only if its text was shown after they stated it: they
+    may have returned to what used to be true. A fact of the assistant's, or with hardly any of the
+    owner's words, is an echo if a shown passage has most of its words and all of its numbers.
     """
     stated = [isinstance(entry, UserEntry) and entry.id in fact.entries for entry in session]
-    own = [entry.text for entry in session if isinstance(entry, UserEntry)]
+    owner_texts = [entry.text for entry in session if isinstance(entry, UserEntry)]
     is_news = fact.replaces or fact.kind == "tool"
-    is_theirs = fact.kind == "owner" and (is_news or _support(fact.text, own) >= QUOTED_SHARE)
+    is_theirs = fact.kind == "owner" and (
+        is_news or _support(fact.text, owner_texts) >= QUOTED_SHARE
+    )
     if any(stated) and (is_theirs or fact.kind == "tool"):
         return folded(fact.text) in shown_facts(session[stated.index(True) :])
     numbers = {word for word in folded(fact.text).split() if not word.isalpha()}
-    standing = () if is_news else (folded(passage.text) for passage in known)
-    shown = shown_facts(session).union(standing)
+    in_prompt = () if is_news else (folded(passage.text) for passage in known)
+    shown_texts = shown_facts(session).union(in_prompt)
     return any(
-        numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO for each in shown
+        numbers <= set(known_text.split()) and _support(fact.text, [known_text]) >= ECHO
+        for known_text in shown_texts
     )
 
 
 def _operations(answer: str) -> list[dict[str, Any]]:
-    """The operations of an answer: behind thoughts, in a fence, the list bare or under its name,
-    in one object or several. Raises ValueError if there are none to be read."""
+    """The operations of an answer. Thoughts and fences around it are ignored; the list may be bare
+    or under a name, in one object or several. Raises ValueError if it cannot be parsed."""
     answer = _THOUGHT.sub("", answer)
-    begins = re.search(r"[\[{]", answer)
-    if not begins:
+    start = re.search(r"[\[{]", answer)
+    if not start:
         raise ValueError("the answer holds no JSON")
-    text = answer[begins.start() :]
+    text = answer[start.start() :]
     if len(text) > ANSWER_LIMIT:
         raise ValueError(f"the answer is longer than {ANSWER_LIMIT:,} characters")
     if _depth(text) > DEEPEST:
         raise ValueError("the answer holds too many brackets inside one another")
-    is_cut = not re.search(r"[\]}][^\w\"]*$", text) and not re.search(r"[\]}]\s*(```|\n)", text)
+    is_cut_off = not re.search(r"[\]}][^\w\"]*$", text) and not re.search(r"[\]}]\s*(```|\n)", text)
     try:
         decoded = json.loads(text)
     except ValueError:
@@ -414,24 +418,24 @@ def _operations(answer: str) -> list[dict[str, Any]]:
     candidates = [decoded] if isinstance(decoded, dict) else decoded
     if not isinstance(candidates, list):
         raise ValueError("the answer holds no JSON")
-    named = [
+    lists = [
         candidate[name]
         for candidate in candidates
         if isinstance(candidate, dict)
         for name in LISTED_AS
         if name in candidate
     ]
-    if any(not isinstance(each, list) for each in named):
+    if any(not isinstance(list_, list) for list_ in lists):
         raise ValueError("the answer holds no list of operations")
-    listed = [operation for each in named for operation in each] if named else candidates
-    if listed and not any(map(_is_operation, listed)):
+    items = [operation for list_ in lists for operation in list_] if lists else candidates
+    if items and not any(map(_is_operation, items)):
         raise ValueError("the answer holds no list of operations")
-    operations = [operation if _is_operation(operation) else {} for operation in listed]
-    return [*operations[:-1], {}] if is_cut and operations else operations
+    operations = [operation if _is_operation(operation) else {} for operation in items]
+    return [*operations[:-1], {}] if is_cut_off and operations else operations
 
 
 def _depth(text: str) -> int:
-    """How many brackets stand inside one another at most."""
+    """The deepest nesting of brackets."""
     depth = deepest = 0
     for bracket in re.findall(r"[\[\]{}]", text):
         depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
@@ -444,7 +448,7 @@ def _is_operation(value: object) -> bool:
 
 
 def _support(text: str, sources: Iterable[str]) -> float:
-    """The share of the text's words, short ones aside, that the sources hold."""
+    """The share of the text's words, except short ones, that occur in the sources."""
     words = {word for word in folded(text).split() if len(word) > 3 or not word.isalpha()}
-    held = {word for source in sources for word in folded(source).split()}
-    return len(words & held) / len(words) if words else 0.0
+    source_words = {word for source in sources for word in folded(source).split()}
+    return len(words & source_words) / len(words) if words else 0.0

@@ -1,10 +1,10 @@
-"""Who is behind what a conversation says, and what of it the owner said. Pure.
+"""Determine who is behind the statements of a conversation, and which are the owner's. Pure.
 
-A tool's output may have been written to deceive, and so may a mail that the owner pasted. As long
-as a conversation goes on, also in a summary, in what the assistant repeats or in a disguise, it may
-be behind whatever the model wants to remember. From the first such output on a fact is the owner's
-if it quotes them, and holds no name, number or order that only others brought in; without a quote
-only if the owner's own words say all of it.
+A tool's output may have been written to deceive, and so may a mail that the owner pasted. For the
+rest of the conversation, in a summary, in the assistant's words or in disguise, it may be behind
+whatever the model wants to remember. From the first such text on, a fact is the owner's only if it
+quotes them and has no name, number or order that only others brought in; without a quote, only if
+the owner's own words state all of it.
 """
 
 import re
@@ -30,41 +30,43 @@ from assistant.session.entries import (
 from assistant.session.history import Turn
 
 MEMORY_TOOLS = frozenset({"recall", "agenda", "remember"})
-"""Tools whose results are memory's own words."""
+"""Tools whose results are memory's own text."""
 INWARD = MEMORY_TOOLS | {"note"}
-"""Tools whose results hold nothing from outside."""
+"""Tools whose results contain nothing from outside."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s*|\n+")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What an entry says, and who is behind it: owner, assistant, recalled or tool."""
+    """The text of an entry, and who is behind it: owner, assistant, recalled or tool."""
 
     kind: str
     text: str
 
 
 def is_tainted(entries: Iterable[Entry]) -> bool:
-    """Whether something from outside came into a conversation: a tool's output, an attachment."""
-    asked: set[str] = set()
+    """Whether a conversation has text from outside: a tool's output, an attachment, a paste."""
+    questions: set[str] = set()
     for entry in entries:
         match entry:
             case QuestionEntry(call_id=call_id):
-                asked.add(call_id)
+                questions.add(call_id)
             case AttachmentEntry():
                 return True
             case UserEntry(text=text) if pasted(text):
                 return True
             case ToolResultEntry(call_id=call_id, tool=tool, synthetic=False):
-                if call_id not in asked and tool not in INWARD:
+                if call_id not in questions and tool not in INWARD:
                     return True
     return False
 
 
 def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]:
-    """Who is behind each entry: the assistant speaks for what it was shown, that is for what was
-    recalled in the turn and, from a tool's first output on, for the tool. The conversation was
-    `tainted` by one before these turns."""
+    """Who is behind each entry, by its id.
+
+    The assistant's words count as recalled once the turn has recalled passages, and as a tool's
+    from the first output of a tool on. `tainted`: there was such an output before these turns.
+    """
     origins: dict[str, Said] = {}
     for turn in turns:
         speaker = "tool" if tainted else "assistant"
@@ -77,9 +79,9 @@ def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]
                     speaker = "recalled"
                 case QuestionEntry(call_id=call_id, options=options):
                     offered[call_id] = options
-                case ToolResultEntry(call_id=call_id, content=said) if call_id in offered:
-                    typed = said not in offered[call_id]
-                    origins[entry.id] = Said("owner" if typed else speaker, said)
+                case ToolResultEntry(call_id=call_id, content=answer) if call_id in offered:
+                    typed = answer not in offered[call_id]
+                    origins[entry.id] = Said("owner" if typed else speaker, answer)
                 case ToolResultEntry(content=content) | AttachmentEntry(text=content):
                     speaker = "tool"
                     origins[entry.id] = Said("tool", content)
@@ -97,11 +99,11 @@ def kind_of(
     tainted: bool,
     owners: Sequence[str],
 ) -> str:
-    """Owner, assistant, recalled or tool: the least trusted of the cited entries.
+    """Owner, assistant, recalled or tool: the least trusted kind of the cited entries.
 
-    Recalled is what the assistant alone says, when memory had just been put before it. In a
-    tainted conversation a text is the tool's that the `owners` words do not say, whatever it cites;
-    in any, what a sentence of the assistant's says and the owner's words do not is not the owner's.
+    A text that cites only what the assistant said after memory was recalled is recalled. In a
+    tainted conversation a text that the `owners` words do not state is a tool's, whatever it cites.
+    A text that the assistant states, and the owner's words do not, is never the owner's.
     """
     kinds = {said[entry].kind for entry in cited}
     if "tool" in kinds or (tainted and not is_said(text, owners)):
@@ -114,7 +116,7 @@ def kind_of(
     return "recalled" if kinds == {"recalled"} else "assistant"
 
 
-# What the owner has only pasted
+# What the owner has pasted
 
 _HEADERS = (
     "from|to|cc|subject|date|sent|von|an|betreff|datum|gesendet|de|para|asunto|fecha|à|objet|envoyé"
@@ -134,19 +136,19 @@ _INTRODUCED = re.compile(
 
 
 def pasted(text: str) -> str:
-    """What of a message comes from somebody else: quoted lines, fences, mails, introduced texts."""
+    """The lines of a message by somebody else: quotes, fences, mails and texts it introduces."""
     return "\n".join(line for line, own in _lines(text) if not own)
 
 
 def owners_words(text: str) -> str:
-    """The rest of it."""
+    """The lines of a message by the owner."""
     return "\n".join(line for line, own in _lines(text) if own)
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a message, and whether they are the owner's own words."""
+    """The lines of a message, each with whether it is the owner's own words."""
     lines = text.split("\n")
-    fence, ours = "", True
+    fence, is_own = "", True
     for number, line in enumerate(lines):
         mark = line.strip()[:3]
         if fence:
@@ -158,44 +160,44 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             yield line, False
             continue
         headers = [bool(_HEADER.fullmatch(line.strip())) for line in lines[number : number + 2]]
-        ours = ours and headers != [True, True] and not _FORWARDED.fullmatch(line)
-        yield line, ours and not line.lstrip().startswith(">")
+        is_own = is_own and headers != [True, True] and not _FORWARDED.fullmatch(line)
+        yield line, is_own and not line.lstrip().startswith(">")
         if _INTRODUCED.search(line) and any(line.strip() for line in lines[number + 1 :]):
-            ours = False
+            is_own = False
 
 
-# Whether the owner's words say a fact
+# Whether the owner's words state a fact
 
 _OWNER = """owner owners user users s lives named called besitzer besitzers nutzer nutzers dueño
 usuario propietario propriétaire utilisateur proprietario utente usuário dono eigenaar gebruiker
 владелец пользователь المستخدم المالك"""
 RESTATING = frozenset(fold(_OWNER).split())
-"""Words by which a fact names its owner."""
+"""Words by which a fact refers to the owner."""
 _NEGATIONS = """no not nor never none without nicht kein keine keinen nie niemals ohne ni nunca
 jamás sin ne n pas jamais sans non mai senza não sem niet geen nooit zonder не нет ни никогда без
 لا لم لن ليس"""
 TELLING = frozenset(fold(_NEGATIONS).split()) | {"assistant", "you"}
-"""Words that turn a fact into its opposite, or into an order to the assistant."""
+"""Words that negate a fact, or turn it into an order to the assistant."""
 QUOTED_SHARE = 1 / 4
-"""Of the words of a fact the owner's own must hold so many, or it only pretends to quote them."""
+"""The least share of a fact's words that must be the owner's, or its quote is only a pretence."""
 _WORD = re.compile(r"[^\W_]+")
 _ELIDED = re.compile(r"\b([cdjlmnst]|qu|dell|all|nell|sull)['’](?=\w)", re.IGNORECASE)
 _UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
-"""Scripts in which words are not parted, or run on into particles."""
+"""Scripts that do not separate words, or attach particles to them."""
 _PARTICLE = re.compile(
     "用户|用戶|主人|所有者|业主|使用者|ユーザー?|オーナー|持ち主|เจ้าของ|ผู้ใช้|사용자|주인|的|是|了|"
     "です|ます|でした|は|が|を|に|の|と|も|で|คือ|เป็น|ที่|ของ|(?:에서|에게|은|는|이|가|을|를|에|의|로|요)$"
 )
-"""What restates the owner or joins words in those scripts."""
+"""Particles, and words for the owner, in those scripts."""
 
 
 def holds(text: str, quote: str) -> bool:
-    """Whether a text holds a quote, but for white space, case and the form of its apostrophes."""
-    wanted = _even(quote).strip("\"'“”„«».…, ")
-    return len(wanted) > 1 and wanted in _even(text)
+    """Whether a text contains a quote, ignoring white space, case and the form of apostrophes."""
+    needle = _even(quote).strip("\"'“”„«».…, ")
+    return len(needle) > 1 and needle in _even(text)
 
 
 def _even(text: str) -> str:
@@ -204,7 +206,7 @@ def _even(text: str) -> str:
 
 
 def outside_sentences(entries: Iterable[Entry]) -> list[str]:
-    """The sentences that tools, attachments and pasted texts have brought into a conversation."""
+    """The sentences of a conversation from tools, attachments and pasted texts."""
     texts: list[str] = []
     for entry in entries:
         match entry:
@@ -218,18 +220,18 @@ def outside_sentences(entries: Iterable[Entry]) -> list[str]:
 
 
 def is_said(text: str, owners: Iterable[str]) -> bool:
-    """Whether the owner's words say all of a text, inflected or not."""
+    """Whether the owner's words state all of a text, in any inflection."""
     return not _unsaid(text, owners, language_of(text))
 
 
 def is_backed(
     text: str, owners: Sequence[str], outside: Sequence[str], day: date | None = None
 ) -> bool:
-    """Whether the owner, who is quoted with something of this day, is behind a fact.
+    """Whether the owner is behind a fact with a quote of theirs from this day.
 
-    What tells (names, numbers, negations, orders to the assistant) must be the owner's; a date may
-    be resolved from their words, unless it came from outside; other words may be the model's own,
-    unless a sentence from outside says most of the fact with them.
+    Names, numbers, negations and orders to the assistant must be the owner's. A date may be
+    resolved from their words, unless it came from outside. Other words may be the model's own,
+    unless a sentence from outside has them and most of the fact.
     """
     language = language_of(text)
     if not _unsaid(text, owners, language):
@@ -238,11 +240,11 @@ def is_backed(
         return False
     anchor = day.isoformat() if day else None
     rest, dates = _without_dates(text, anchor)
-    brought, own = (
+    outside_dates, owner_dates = (
         {when for part in texts for when in _without_dates(part, anchor)[1]}
         for texts in (outside, owners)
     )
-    if dates & brought - own:
+    if dates & outside_dates - owner_dates:
         return False
     if not _numbers(rest) <= {number for part in owners for number in _numbers(part, clock=True)}:
         return False
@@ -262,19 +264,19 @@ def is_backed(
 
 
 def _unsaid(text: str, sources: Iterable[str], language: str) -> set[str]:
-    """The words of a text that none of these says; in scripts that part no words, the pieces
-    between particles."""
-    said = [folded(source) for source in sources]
-    roots = {root for source in said for root in _roots(source, language)}
+    """The words of a text that occur in none of the sources; in scripts that do not separate words,
+    the pieces between particles."""
+    folded_sources = [folded(source) for source in sources]
+    roots = {root for source in folded_sources for root in _roots(source, language)}
     missing = {word for word, root in _words(text, language).items() if root not in roots}
-    whole = " ".join(said)
+    whole = " ".join(folded_sources)
     runs = (_PARTICLE.sub(" ", run).split() for run in _UNSPACED.findall(folded(text)))
     return missing | {piece for run in runs for piece in run if piece not in whole}
 
 
 @lru_cache(10_000)
 def _words(text: str, language: str) -> Mapping[str, str]:
-    """The words of a text that say something, with their stems."""
+    """The meaningful words of a text, with their stems."""
     words = _WORD.findall(_UNSPACED.sub(" ", folded(text)))
     return {word: stem(word, language) for word in words if not _is_idle(word, language)}
 
@@ -285,14 +287,14 @@ def _roots(text: str, language: str) -> frozenset[str]:
 
 
 def _is_idle(word: str, language: str) -> bool:
-    """Whether a word that the owner did not say adds nothing."""
-    joins = is_function_word(word, language) or is_function_word(word, "english")
-    return word in RESTATING or (joins and word not in TELLING)
+    """Whether a word adds no meaning, even if the owner did not say it."""
+    is_function = is_function_word(word, language) or is_function_word(word, "english")
+    return word in RESTATING or (is_function and word not in TELLING)
 
 
 def _names(text: str, language: str, outside: Iterable[str]) -> set[str]:
-    """The words that are written like names; the first one only if it came from outside, and none
-    where all nouns are written so."""
+    """The words capitalised like names; the first word only if it came from outside, and none in
+    languages that capitalise all nouns."""
     if language in CAPITALISES_NOUNS:
         return set()
     first, *others = re.findall(r"[^\W\d_][\w'’-]*", plain(text)) or [""]
@@ -303,7 +305,7 @@ def _names(text: str, language: str, outside: Iterable[str]) -> set[str]:
 
 @lru_cache(2_000)
 def _without_dates(text: str, anchor: str | None) -> tuple[str, frozenset[str]]:
-    """A text without its dates, and these (ISO), seen from the day it was written on."""
+    """A text without its dates, and the dates (ISO), relative to the day `anchor`."""
     dates = mentioned(text, anchor)
     for when in dates:
         text = text[: when.start] + " " * (when.end - when.start) + text[when.end :]
@@ -311,7 +313,7 @@ def _without_dates(text: str, anchor: str | None) -> tuple[str, frozenset[str]]:
 
 
 def _numbers(text: str, *, clock: bool = False) -> set[str]:
-    """The numbers of a text, 1,200 as one, but 0; with `clock` hours of the afternoon as well."""
+    """The numbers of a text except 0, 1,200 as one; with `clock`, 3 also counts as 15 (hours)."""
     joined = re.sub(r"(?<=\d)[.,\u202f'](?=\d{3}\b)", "", text)
     numbers = {number.lstrip("0") for number in re.findall(r"\d+", joined)} - {""}
     hours = {int(number) for number in numbers if clock and len(number) < 3}
@@ -320,5 +322,5 @@ def _numbers(text: str, *, clock: bool = False) -> set[str]:
 
 @lru_cache(10_000)
 def folded(text: str) -> str:
-    """What is equal for the same fact; an article before an apostrophe is a word of its own."""
+    """The normal form of a text; an article before an apostrophe becomes a word of its own."""
     return fold(_ELIDED.sub(r"\1 ", plain(text)))

@@ -1,8 +1,8 @@
-"""Facts out of turns that are over, into memory: by compaction, and when a session has ended.
+"""Capture facts from past turns into memory, during compaction and after a session has ended.
 
-What is found is noted in the transcript first and written to memory then, so that a crash in
-between repeats the writing, which is harmless, and not the finding, which might word it anew.
-Turns whose facts could not be found stay unread, for a later time.
+The facts are noted in the transcript first and then written to memory. So a crash in between only
+repeats the write, which is harmless; extracting them again might word them differently. Turns whose
+facts could not be extracted stay unread and are tried again later.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -40,27 +40,27 @@ from assistant.session.history import Turn
 from assistant.session.transcript import Transcript, notice
 
 READ_SHARE = 8
-"""What facts are taken from at once may take 1/8 of the window: few turns, so that the existing
-facts nearest to each sentence in them can be shown beside them."""
+"""The turns of one extraction request may take 1/8 of the window: few enough that the existing
+facts nearest to each of their sentences can be shown beside them."""
 KNOWN_EACH = 8
-"""Existing facts for each sentence. Among 1,100 facts that are much alike, the one that
-a sentence changes stood sixth at the lowest."""
+"""Existing facts looked up for each sentence. Among 1,100 similar facts, the one that a sentence
+changes ranked sixth at worst."""
 KNOWN_SHARE = 4
 """The existing facts shown may take 1/4 of the window."""
 MOST_HEADINGS = 100
-"""Headings of the owner's that are shown."""
+"""The most headings of the owner's that are shown."""
 LOOKED_UP = 12
-"""So many sentences of a turn are looked up."""
+"""The most sentences of a turn that are looked up in memory."""
 ASKED_AGAIN = 3
-"""So often an answer is asked for what was wrong with it, or for its rest."""
+"""How often the model is asked to correct or complete its answer."""
 CUT = "it was cut off at your limit: go on with the operations that are missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What facts are taken from, by whom, and where they go.
+    """The transcript that facts are read from, the model that extracts them, and their memory.
 
-    `afford` says before each request whether one more may be made; `spend` is told what it cost.
+    `afford` is asked before each request whether it may be made; `spend` receives its usage.
     """
 
     transcript: Transcript
@@ -75,9 +75,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What came of a reading: the capture entries that memory has acknowledged, and their facts.
+    """The result of a reading: the capture entries that memory has acknowledged, and their facts.
 
-    `failed` says why the rest of the turns stay unread; empty if all were read.
+    `failed` says why the remaining turns are unread; empty if all were read.
     """
 
     entries: tuple[str, ...] = ()
@@ -95,25 +95,25 @@ class Captured:
 
 
 def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
-    """Find the facts of turns not yet looked at, and write all that wait."""
+    """Extract the facts of unread turns, and write them and any earlier ones to memory."""
     if job.transcript.off_the_record:
         return Captured()
-    done = yield from _write(job, _unwritten(job.transcript.entries))
-    fresh = unread(turns, job.transcript.entries)
-    if fresh and not job.model.extracts:
+    captured = yield from _write(job, _unwritten(job.transcript.entries))
+    unread_turns = unread(turns, job.transcript.entries)
+    if unread_turns and not job.model.extracts:
         yield notice(
             job.transcript,
             f"{job.model.name} is no language model: no facts were taken from "
-            f"{counted(len(fresh), 'turn')}",
+            f"{counted(len(unread_turns), 'turn')}",
         )
-    elif fresh:
-        done += yield from _read(job, fresh)
-    return done
+    elif unread_turns:
+        captured += yield from _read(job, unread_turns)
+    return captured
 
 
 def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
-    """Whether there is anything to read, or to write that was read before."""
-    return bool(unread(turns, entries)) or any(each.facts for each in _unwritten(entries))
+    """Whether there are unread turns, or facts that have not been written to memory."""
+    return bool(unread(turns, entries)) or any(capture.facts for capture in _unwritten(entries))
 
 
 def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
@@ -126,10 +126,10 @@ def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
 
 
 def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
-    """Find and write the facts of turns, batch by batch: a later one may supersede an earlier."""
-    done, refused, read = Captured(), 0, 0
+    """Extract and write facts batch by batch, as a later batch may supersede earlier facts."""
+    captured, refused, turns_read = Captured(), 0, 0
     for batch in batches(turns, job.budget.window // READ_SHARE):
-        yield Compacting("facts", read, len(turns))
+        yield Compacting("facts", turns_read, len(turns))
         facts: list[CapturedFact] = []
         usage = NO_USAGE
         try:
@@ -139,17 +139,17 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
                 refused += extracted.refused
                 usage += used
         except AssistantError as error:
-            left = counted(len(turns) - read, "turn")
-            why = job.redact(error.message)
-            yield notice(job.transcript, f"No facts were taken from {left} yet: {why}")
-            done += Captured(failed=why)
+            remaining = counted(len(turns) - turns_read, "turn")
+            reason = job.redact(error.message)
+            yield notice(job.transcript, f"No facts were taken from {remaining} yet: {reason}")
+            captured += Captured(failed=reason)
             break
-        read += len(batch)
+        turns_read += len(batch)
         entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
-        done += yield from _write(job, [job.transcript.append(entry)])
+        captured += yield from _write(job, [job.transcript.append(entry)])
     if refused:
         yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
-    return done
+    return captured
 
 
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
@@ -168,22 +168,21 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
 def _extract(
     job: Reading, turns: Sequence[Turn]
 ) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """What the model finds in these turns.
+    """Have the model extract the facts of these turns.
 
-    It is asked again if its answer cannot be understood, once for what of it cannot be used, and
-    for the rest of an answer that was cut off. Raises ModelError when it fails, or cannot be
-    understood twice.
+    It is asked again if its answer cannot be parsed, if parts of it cannot be used (once), and if
+    it was cut off. Raises ModelError if the model fails, or if two answers cannot be parsed.
     """
     existing = _existing(job, turns)
-    asked = extraction_request(turns, existing.passages, existing.headings)
-    messages, usage = asked, NO_USAGE
-    found: Extracted | None = None
+    request = extraction_request(turns, existing.passages, existing.headings)
+    messages, usage = request, NO_USAGE
+    result: Extracted | None = None
     for _ in range(1 + ASKED_AGAIN):
         reply = yield from ask(job, messages)
         usage += reply.usage
         faults = [CUT] if reply.finish_reason == "length" else []
         try:
-            read = parse(
+            answer = parse(
                 job.redact(reply.text),
                 turns,
                 existing.passages,
@@ -191,76 +190,76 @@ def _extract(
                 existing.headings,
             )
         except ValueError as fault:
-            if found is not None:
-                break  # what was understood before stands
-            if messages is not asked:
+            if result is not None:
+                break  # keep the facts parsed before
+            if messages is not request:
                 raise ModelError(
                     f"{job.model.name} did not answer as it was asked: {fault}",
                     kind=ModelFailure.PROTOCOL,
                 ) from fault
             faults = [f"it could not be read: {fault}"]
         else:
-            before = found.facts if found is not None else ()
-            faults += read.faults if found is None else ()
-            new = tuple(fact for fact in read.facts if not is_among(fact, before))
-            found = Extracted(before + new, read.refused)
+            earlier = result.facts if result is not None else ()
+            faults += answer.faults if result is None else ()
+            new = tuple(fact for fact in answer.facts if not is_among(fact, earlier))
+            result = Extracted(earlier + new, answer.refused)
         if not faults:
             break
-        messages = again_request(asked, reply.text, faults)
-    return found or Extracted(), usage
+        messages = again_request(request, reply.text, faults)
+    return result or Extracted(), usage
 
 
 def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
-    """The existing facts nearest to what is said in these turns, as far as there is room, by place;
-    and the owner's headings.
+    """The existing facts nearest to the sentences of these turns, by place, and the headings.
 
-    Nothing is too weak to be shown, for a fact that changes is often said in other words than it
-    was.
+    Even weak matches are shown while there is room: a changed fact is often worded differently.
     """
-    said = list(
+    sentences = list(
         dict.fromkeys(statement for turn in turns for statement in statements(turn, LOOKED_UP))
     )
-    if not job.trusted or not said:
+    if not job.trusted or not sentences:
         return Existing()
     try:
-        found = job.memory.existing(said, KNOWN_EACH)
+        nearest = job.memory.existing(sentences, KNOWN_EACH)
     except MemoryFailure:
-        return Existing()  # a fact may be found again then; the ledger refuses the same one
+        return Existing()  # facts may be extracted again; the ledger refuses duplicates
     room = job.budget.window // KNOWN_SHARE
-    shown = [passage for passage in found.passages if (room := room - passage.tokens) >= 0]
-    headings = found.headings[:MOST_HEADINGS]
-    return Existing(tuple(by_place(shown)), headings)
+    fitting = [passage for passage in nearest.passages if (room := room - passage.tokens) >= 0]
+    headings = nearest.headings[:MOST_HEADINGS]
+    return Existing(tuple(by_place(fitting)), headings)
 
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
-    """Write what was captured; what memory has acknowledged is noted."""
-    record = job.transcript
+    """Write captured facts to memory, and note in the transcript that it has acknowledged them."""
+    transcript = job.transcript
     facts = [
-        to_memory(fact, record.session, record.origin)
+        to_memory(fact, transcript.session, transcript.origin)
         for capture in pending
         for fact in capture.facts
     ]
     try:
         written = _remember(job.memory, facts)
     except MemoryFailure as error:
-        what = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"
-        why = job.redact(error.message)
-        yield notice(job.transcript, f"{what}: {why}")
-        return Captured(failed=why)
+        problem = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"
+        reason = job.redact(error.message)
+        yield notice(job.transcript, f"{problem}: {reason}")
+        return Captured(failed=reason)
     stored = tuple(fact.text for fact in written if fact.status in ("stored", "superseded"))
-    held = tuple(fact.text for fact in written if fact.status == "waiting")
+    waiting = tuple(fact.text for fact in written if fact.status == "waiting")
     if secret := sum(fact.status == "secret" for fact in written):
         yield notice(job.transcript, f"{counted(secret, 'fact')} with a secret left out")
     acknowledged = tuple(capture.id for capture in pending)
     if acknowledged:
-        job.transcript.append(CapturedEntry(acknowledged, len(stored), len(held), stored, held))
-    if stored or held:
-        yield FactsCaptured(stored, len(held))
-    return Captured(acknowledged, stored, len(held))
+        job.transcript.append(
+            CapturedEntry(acknowledged, len(stored), len(waiting), stored, waiting)
+        )
+    if stored or waiting:
+        yield FactsCaptured(stored, len(waiting))
+    return Captured(acknowledged, stored, len(waiting))
 
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
-    """Write the facts; one whose predecessor is gone by now is written by itself."""
+    """Write the facts; if the fact that one replaces is gone, write it as a new fact."""
     try:
         return memory.remember(facts) if facts else ()
     except LedgerError:
@@ -274,7 +273,7 @@ def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
 
 
 def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Reply]:
-    """The model's whole answer, which nobody watches. Raises ModelError, also if it is empty."""
+    """Return the model's whole answer. Raises ModelError if it fails or the answer is empty."""
     if not job.afford():
         raise ModelError(
             "this month's tokens for reading sessions are used up",
