@@ -1,6 +1,6 @@
-"""One archive with all that a workspace is: its files, its sessions, its journal.
+"""Export a workspace to one archive, with its files, sessions and journal, and restore it.
 
-What is derived is left out, since it is made again. `restore` makes the same files again, byte for
+Derived files are left out, as they can be made again. `restore` creates the same files, byte for
 byte, or none.
 """
 
@@ -28,29 +28,29 @@ VERSION = 1
 CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
 EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sessions", "bootstrap",
             "reading", "imported", "heartbeat")  # fmt: skip
-"""The program's own stores that are exported; others are derived, or another machine's."""
+"""The stores of the program that are exported; others are derived, or specific to a machine."""
 BLOCK = 1 << 20
-"""Bytes of a file that are held at once."""
+"""Bytes of a file that are copied at once."""
 
 
 def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
-    """Write the archive; returns the names of what is in it, and of the links that are left out.
+    """Write the archive; return the names of its files, and of the links that are left out.
 
-    Memory is not written meanwhile. Raises UsageError, StorageError.
+    Writes to memory wait meanwhile. Raises UsageError, StorageError.
     """
     if to.exists():
         raise UsageError(f"{to} is there already", "Name another file")
     if not to.parent.is_dir():
         raise UsageError(f"there is no folder {to.parent}", "Make it first")
     storage.private_directory(workspace.private)
-    with ExitStack() as held, storage.reported("written", to):
+    with ExitStack() as cleanup, storage.reported("written", to):
         storage.private_directory(workspace.locks)
-        held.enter_context(locking.lock(workspace.ledger_lock))
+        cleanup.enter_context(locking.lock(workspace.ledger_lock))
         names = {path.relative_to(workspace.root).as_posix(): path for path in _files(workspace)}
-        left = [path for path in _others(workspace) if path.is_symlink()]
+        symlinks = [path for path in _others(workspace) if path.is_symlink()]
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
-        fresh = Path(name)
-        held.callback(fresh.unlink, missing_ok=True)
+        temporary = Path(name)
+        cleanup.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(descriptor, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 digests = {name: _add(archive, name, path) for name, path in sorted(names.items())}
@@ -60,32 +60,32 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
                 archive.writestr(MANIFEST, json.dumps(about, indent=1))
             file.flush()
             os.fsync(file.fileno())
-        os.link(fresh, to)
-    links = {path.relative_to(workspace.root).as_posix() for path in left}
+        os.link(temporary, to)
+    links = {path.relative_to(workspace.root).as_posix() for path in symlinks}
     return sorted(names), sorted(links - names.keys())
 
 
 def restore(archive: Path, root: Path) -> list[str]:
-    """Make a workspace of what an archive holds; returns the names of its files.
+    """Create a workspace at `root` from an archive; return the names of its files.
 
-    Raises WorkspaceError if something is at `root`, ImportFailure for an archive that is damaged
-    or not ours; then nothing was made.
+    Raises WorkspaceError if `root` is not empty, and ImportFailure if the archive is damaged or not
+    one of `export`; nothing is created then.
     """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise WorkspaceError(f"{root} is not empty", "Name a new folder: nothing is overwritten")
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=root.parent, prefix=f".{root.name}."))
+        temporary = Path(tempfile.mkdtemp(dir=root.parent, prefix=f".{root.name}."))
         try:
-            names = _unpack(archive, fresh)
-            storage.private_directory(fresh / storage.PRIVATE).chmod(storage.PRIVATE_DIRECTORY)
-            fresh.chmod(0o755)
+            names = _unpack(archive, temporary)
+            storage.private_directory(temporary / storage.PRIVATE).chmod(storage.PRIVATE_DIRECTORY)
+            temporary.chmod(0o755)
             if root.exists():
                 root.rmdir()
-            fresh.rename(root)
+            temporary.rename(root)
             return names
         finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise WorkspaceError(f"{root} cannot be made: {error.strerror}", "Name another") from error
 
@@ -98,17 +98,19 @@ def _files(workspace: Workspace) -> Iterator[Path]:
 
 
 def _others(workspace: Workspace) -> Iterator[Path]:
-    """What else lies in the workspace, less git's store and archives like this one."""
+    """The other files and links of the workspace, without .git and archives of `export`."""
     for folder, folders, names in os.walk(workspace.root):
-        here = Path(folder)
-        yield from (path for name in names if not _is_ours(path := here / name))
-        yield from (path for name in folders if (path := here / name).is_symlink())
+        directory = Path(folder)
+        yield from (path for name in names if not _is_export(path := directory / name))
+        yield from (path for name in folders if (path := directory / name).is_symlink())
         folders[:] = [
-            folder for folder in folders if folder != ".git" and here / folder != workspace.private
+            folder
+            for folder in folders
+            if folder != ".git" and directory / folder != workspace.private
         ]
 
 
-def _is_ours(path: Path) -> bool:
+def _is_export(path: Path) -> bool:
     """Whether a file is an archive of `export`."""
     if path.suffix != ".zip":
         return False
@@ -120,21 +122,21 @@ def _is_ours(path: Path) -> bool:
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
-    """Put a file into the archive; its digest. One that grows meanwhile is taken as it was read."""
+    """Add a file to the archive, as it is when it is read; return its digest."""
     try:
         file = storage.open_file(path)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
     with file:
         info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-        small = info.file_size <= LARGE  # what is large and packed well looks like a bomb
+        small = info.file_size <= LARGE  # a large, well compressed member looks like a zip bomb
         info.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
         with archive.open(info, "w", force_zip64=True) as packed:
             return _copied(file, packed)
 
 
 def _copied(source: IO[bytes], to: IO[bytes]) -> str:
-    """Write all of a file to another; its digest."""
+    """Copy a file to another; return its digest."""
     digest = hashlib.sha256()
     while data := source.read(BLOCK):
         digest.update(data)
@@ -162,7 +164,7 @@ def _unpack(archive: Path, to: Path) -> list[str]:
 
 
 def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
-    """Write a member to a file, with its mode; its digest."""
+    """Unpack a member to a file, with its mode; return its digest."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with packed.open(member) as source, path.open("wb") as file:
         digest = _copied(source, file)
@@ -171,7 +173,7 @@ def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -
 
 
 def _manifest(archive: Path, packed: zipfile.ZipFile) -> dict[str, str]:
-    """What the archive says it holds. Raises ImportFailure if it is none of `assistant export`."""
+    """The files in the archive's manifest, with digests. Raises ImportFailure if there is none."""
     try:
         about: Any = json.loads(packed.read(MANIFEST))
         files, version = dict(about["files"]), int(about["version"])

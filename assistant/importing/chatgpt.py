@@ -1,5 +1,5 @@
-"""ChatGPT's export: conversations as trees of messages, of which one branch is shown; memories as
-messages to its tool `bio`, and as the context that later conversations began with."""
+"""ChatGPT's export: conversations as trees of messages, of which one branch is shown. Memories are
+messages to its tool `bio`, and the context at the beginning of later conversations."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,9 +31,9 @@ def is_conversation(item: Mapping[str, Any]) -> bool:
 
 
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
-    """The conversation that is shown, and what was saved to memory in any branch of it.
+    """The branch of the conversation that is shown, and the memories saved in any branch.
 
-    Raises Odd, and what else a malformed item makes it raise.
+    Raises Odd, KeyError and the like for a malformed item.
     """
     if item.get("is_do_not_remember"):
         yield LeftOut("not to be remembered")
@@ -43,8 +43,8 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     mapping = {name: node for name, node in item["mapping"].items() if node}
     for node in mapping.values():
         yield from _saved(node.get("message") or {})
-    shown = branch(mapping, item.get("current_node"), "parent", _time)
-    messages = tuple(filter(None, map(_message, shown)))
+    nodes = branch(mapping, item.get("current_node"), "parent", _time)
+    messages = tuple(filter(None, map(_message, nodes)))
     if messages:
         title = item.get("title")
         yield ExportedConversation(
@@ -63,7 +63,7 @@ def _time(node: Mapping[str, Any]) -> float:
 
 
 def _message(node: Mapping[str, Any]) -> Message | None:
-    """What of a message was shown, if anything was."""
+    """The visible text of a message; None if there is none."""
     message = node.get("message") or {}
     role = (message.get("author") or {}).get("role")
     hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
@@ -75,7 +75,7 @@ def _message(node: Mapping[str, Any]) -> Message | None:
 
 
 def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a message holds; one that is bare text as if it were made as all are."""
+    """The content of a message; bare text is wrapped in the usual form."""
     content = message.get("content") or {}
     return {"parts": [content]} if isinstance(content, str) else content
 
@@ -83,13 +83,13 @@ def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
 def _text(content: Mapping[str, Any]) -> str:
     parts = content.get("parts") or content.get("text") or content.get("result") or ""
     parts = [parts] if isinstance(parts, str) else parts
-    told = (part if isinstance(part, str) else _part(part) for part in parts)
-    text = "\n".join(filter(None, told)).strip()
+    texts = (part if isinstance(part, str) else _part(part) for part in parts)
+    text = "\n".join(filter(None, texts)).strip()
     return text if text.isascii() else _MARK.sub("", text).strip()
 
 
 def _part(part: object) -> str:
-    """A part that is no text, in words."""
+    """The text of a part, or its kind in brackets."""
     if not isinstance(part, Mapping):
         return ""
     text = part.get("text")
@@ -100,19 +100,19 @@ def _part(part: object) -> str:
 
 
 def _saved(message: Mapping[str, Any]) -> Iterator[ExportedFact]:
-    """What a message puts into memory, or tells of it."""
+    """The facts that a message saves to memory, or lists from it."""
     content = _content(message)
-    said_to = (message.get("author") or {}).get("role"), message.get("recipient")
-    if said_to == ("assistant", "bio") and (saved := _text(content)):
+    route = (message.get("author") or {}).get("role"), message.get("recipient")
+    if route == ("assistant", "bio") and (saved := _text(content)):
         yield ExportedFact(saved, day(message.get("create_time")))
     snapshot = content.get("model_set_context")
     if isinstance(snapshot, str):
         before, *numbered = _KNOWN.split(snapshot)
-        for date, known in [("", before), *zip(numbered[::2], numbered[1::2], strict=True)]:
-            if known.strip():
-                yield ExportedFact(" ".join(known.split()), day(date))
-    told = content.get("user_context_message_data") or {}
-    profile = told.get("about_user_message") if isinstance(told, Mapping) else None
+        for date, fact in [("", before), *zip(numbered[::2], numbered[1::2], strict=True)]:
+            if fact.strip():
+                yield ExportedFact(" ".join(fact.split()), day(date))
+    context = content.get("user_context_message_data") or {}
+    profile = context.get("about_user_message") if isinstance(context, Mapping) else None
     for text in (profile, content.get("user_profile")):
         if isinstance(text, str):
             lines = (line.strip(" \t-*") for line in text.splitlines())

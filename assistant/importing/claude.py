@@ -27,7 +27,7 @@ _SPEAKERS: dict[str, Speaker] = {"human": "user", "user": "user", "assistant": "
 PERSONAL = re.compile(
     r"(?:^|/)(?:users|login_history|light_metadata[^/]*)\.json$|(?:^|/)light_meta"
 )
-"""Who the owner is and from where they logged in: never read."""
+"""Files about the owner's account and logins, which are never read."""
 
 
 def is_conversation(item: Mapping[str, Any]) -> bool:
@@ -63,11 +63,11 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def memory(item: Mapping[str, Any]) -> Iterator[Item]:
-    """What Claude remembers, a fact a paragraph or list item."""
+    """Claude's memories; each paragraph or list item is a fact."""
     projects = item.get("project_memories")
-    told = [item.get("conversations_memory")]
-    told += projects.values() if isinstance(projects, Mapping) else []
-    for text in told:
+    texts = [item.get("conversations_memory")]
+    texts += projects.values() if isinstance(projects, Mapping) else []
+    for text in texts:
         if isinstance(text, str):
             yield from facts_in(text)
         elif text is not None:
@@ -75,7 +75,7 @@ def memory(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def project(item: Mapping[str, Any]) -> Iterator[Item]:
-    """What a project says of itself, and its documents; what it asks of Claude is not ours."""
+    """A project's description as a fact, and its documents; its instructions are left out."""
     name, about = item.get("name"), item.get("description")
     if isinstance(name, str) and isinstance(about, str) and about.strip():
         yield ExportedFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
@@ -87,16 +87,16 @@ def project(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _document(project: str, document: Mapping[str, Any]) -> Document | LeftOut:
-    """A text that a project's conversations could draw on."""
+    """A document of a project."""
     text, name = document.get("content"), document.get("filename")
     if not isinstance(text, str) or not text.strip():
         return LeftOut("empty documents")
-    own = name if isinstance(name, str) and name.strip() else "Document"
-    return Document(f"{project.replace('/', '-')}/{own.replace('/', '-')}", text)
+    title = name if isinstance(name, str) and name.strip() else "Document"
+    return Document(f"{project.replace('/', '-')}/{title.replace('/', '-')}", text)
 
 
 def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages from the first to the current one; all, if they are no tree."""
+    """The messages from the first to the current one; all of them if they form no tree."""
     messages = list(filter(None, item["chat_messages"]))
     by_id = {
         message["uuid"]: message for message in messages if isinstance(message.get("uuid"), str)

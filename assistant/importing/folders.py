@@ -1,6 +1,6 @@
 """Folders of markdown that other memories keep: OpenClaw, memsearch, Claude Code, Codex; and notes.
 
-What a program has noted on its owner is taken as facts; a folder of notes as the notes they are.
+A program's notes on its owner are imported as facts, a folder of notes as documents.
 """
 
 import os
@@ -30,7 +30,7 @@ from assistant.workspace.survey import original_of
 PERSONA = frozenset(
     {"SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
 )
-"""Who OpenClaw's assistant is, and what it does: rules, which nobody takes over unread."""
+"""OpenClaw's rules for its assistant, which must not be imported unread."""
 _SESSION = re.compile(r"(?:^|/)sessions/[^/]+\.jsonl$")
 _PLACES = {
     "OpenClaw": re.compile(r"(?:^|/)(?:MEMORY\.md|USER\.md|memory/.+\.md)$"),
@@ -38,23 +38,25 @@ _PLACES = {
     "Claude Code": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
     "Codex": re.compile(r"(?:^|/)memories/[^/]+\.md$"),
 }
-"""Where each keeps what it knows; without such a folder, it is the one that was named."""
+"""Where each program keeps its memory; else the files at the top are read."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def at_home() -> dict[str, Path]:
-    """The memories that other programs keep on this machine, by their makers."""
-    kept = {
+    """The folders of other programs' memories on this machine, by program."""
+    locations = {
         "Claude Code": (os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude"), "projects/*/memory/*.md"),
         "Codex": (os.environ.get("CODEX_HOME", "~/.codex"), "memories/*.md"),
         "OpenClaw": ("~/.openclaw", "workspace/MEMORY.md"),
     }
-    folders = {maker: Path(folder).expanduser() for maker, (folder, _) in kept.items()}
-    return {maker: folder for maker, folder in folders.items() if any(folder.glob(kept[maker][1]))}
+    folders = {maker: Path(folder).expanduser() for maker, (folder, _) in locations.items()}
+    return {
+        maker: folder for maker, folder in folders.items() if any(folder.glob(locations[maker][1]))
+    }
 
 
 def kind_of(package: Package, markdown: Sequence[str]) -> str:
-    """Whose folder it is; `markdown` if nobody's."""
+    """The program that a folder belongs to; `markdown` if none is recognised."""
     names = set(package.names())
     at_top = {PurePosixPath(name).name for name in names if name.count("/") <= 1}
     path = package.path.resolve()
@@ -71,15 +73,17 @@ def kind_of(package: Package, markdown: Sequence[str]) -> str:
 
 
 def read(package: Package, kind: str, markdown: Sequence[str]) -> Items:
-    """What the folder holds."""
+    """Yield the items of the folder."""
     if kind == "markdown":
         yield from _documents(package, markdown)
         return
-    told = list(filter(_PLACES[kind].search, markdown)) or [n for n in markdown if "/" not in n]
+    memory_files = list(filter(_PLACES[kind].search, markdown)) or [
+        n for n in markdown if "/" not in n
+    ]
     for name in markdown:
         if PurePosixPath(name).name in PERSONA:
             yield LeftOut("rules of another assistant")
-        elif name in told:
+        elif name in memory_files:
             yield from _facts(package, name)
     for name in package.names():
         if kind == "OpenClaw" and _SESSION.search(name):
@@ -117,24 +121,24 @@ def _text(package: Package, name: str) -> "str | Problem":
 
 
 def _session(package: Package, name: str) -> Iterator[Item]:
-    """A conversation that OpenClaw kept: a line of JSON an entry."""
+    """A conversation of OpenClaw, one line of JSON per entry."""
     messages: list[Message] = []
-    bad, begun, id_ = 0, "", PurePosixPath(name).stem
+    unreadable, started, id_ = 0, "", PurePosixPath(name).stem
     for line in package.read(name).split(b"\n"):
         if not line.strip():
             continue
         try:
             entry: Any = loads(line)
             if entry.get("type") == "session":
-                begun, id_ = instant(entry.get("timestamp")), named(entry.get("id"), id_)
+                started, id_ = instant(entry.get("timestamp")), named(entry.get("id"), id_)
             elif message := _message(entry):
                 messages.append(message)
         except (ValueError, AttributeError, TypeError, KeyError):
-            bad += 1
-    if bad:
-        yield Problem(name, f"{bad} of its lines cannot be read")
+            unreadable += 1
+    if unreadable:
+        yield Problem(name, f"{unreadable} of its lines cannot be read")
     if messages:
-        yield ExportedConversation(id_, "", begun or messages[0].time, tuple(messages))
+        yield ExportedConversation(id_, "", started or messages[0].time, tuple(messages))
 
 
 def _message(entry: Any) -> Message | None:

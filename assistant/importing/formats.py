@@ -1,6 +1,6 @@
-"""Whose export it is, and what it holds, one thing after another, in as little memory as one takes.
+"""Recognise an export, and yield its items one by one, with only one of them in memory.
 
-An item that cannot be read is named, and the others are read all the same.
+An item that cannot be read becomes a problem, and the others are still read.
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ _MARKS |= {'"conversations_memory"': claude.NAME, '"project_memories"': claude.N
 
 
 class Export:
-    """What a path holds. `kind` is whose it is."""
+    """The export at a path. `kind` is the program that made it."""
 
     def __init__(self, package: Package) -> None:
-        """Raises ImportFailure if it is nobody's that is known."""
+        """Raises ImportFailure if the export is not recognised."""
         self._package = package
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
         self._markdown = [name for name in names if name.casefold().endswith((".md", ".markdown"))]
@@ -47,7 +47,7 @@ class Export:
             raise ImportFailure(f"{package.path} is not a recognised export", KNOWN)
 
     def items(self) -> Items:
-        """All that it holds."""
+        """Yield all items of the export."""
         for name in self._package.led_out:
             yield Problem(name, "it is a link that leads out of the folder")
         for name in sorted(self._json):
@@ -62,18 +62,18 @@ class Export:
                 for number, item in enumerate(documents(file), start=1):
                     yield from _guarded(name, number, item)
             except Odd as error:
-                told = f"it is cut off or damaged after {counted(number, 'item')}: {error}"
-                yield Problem(name, told, cut=True)
+                reason = f"it is cut off or damaged after {counted(number, 'item')}: {error}"
+                yield Problem(name, reason, cut=True)
 
 
 def _guarded(name: str, number: int, item: Any) -> Items:
-    """What an item holds; if that cannot be read, which it is."""
+    """The items in an item of JSON; if it cannot be read, a problem that names it."""
     try:
         yield from list(_of_item(item))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
-        called = f", {title!r}" if isinstance(title, str) else ""
-        yield Problem(f"{name}, item {number}{called}", in_words(error))
+        label = f", {title!r}" if isinstance(title, str) else ""
+        yield Problem(f"{name}, item {number}{label}", in_words(error))
 
 
 def _of_item(item: Any) -> Items:

@@ -1,4 +1,4 @@
-"""What an export holds, whoever made it: conversations, facts, documents, and what is wrong."""
+"""The items of an export of any program: conversations, facts, documents, and problems."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,19 +10,19 @@ from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import digest
 
 LONGEST = 2000
-"""Characters of a fact; what is longer is no fact but a document."""
+"""The most characters of a fact; a longer text is skipped."""
 _HEADING_ALONE = re.compile(r"\*\*[^*]+\*\*:?")
 _LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
 """An entry of a table of contents."""
 TEXTS = ("text", "input_text", "output_text")
-"""The types of the parts that are text."""
+"""The types of message parts that are text."""
 Node = Mapping[str, Any]
 Speaker = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one of the two said, at a time (ISO 8601, UTC); empty if that is not known."""
+    """A message of one of the two; `time` is ISO 8601, UTC, and empty if not known."""
 
     by: Speaker
     text: str
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ExportedConversation:
-    """A conversation under the id that its maker gave it, in its order."""
+    """A conversation with the id that the other program gave it, its messages in order."""
 
     id: str
     title: str
@@ -41,7 +41,7 @@ class ExportedConversation:
 
 @dataclass(frozen=True, slots=True)
 class ExportedFact:
-    """Something that another memory knew, since a day (ISO); empty if that is not known."""
+    """A fact of another program's memory; `date` is its day (ISO), and empty if not known."""
 
     text: str
     date: str = ""
@@ -49,7 +49,7 @@ class ExportedFact:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A markdown file, by its path in what is imported."""
+    """A markdown file; `name` is its path in the export."""
 
     name: str
     text: str
@@ -57,14 +57,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that was not taken, and why, in few words."""
+    """An item that is not imported, and why, in a few words."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read: where it is, and why. The rest was; unless it is `cut`."""
+    """Something that could not be read: where it is, and why. `cut`: the export ends there."""
 
     where: str
     why: str
@@ -72,7 +72,7 @@ class Problem:
 
 
 class Odd(ValueError):
-    """An item is not made as such items are; the text says how."""
+    """An item does not have the expected form; the text says how."""
 
 
 Item = ExportedConversation | ExportedFact | Document | LeftOut | Problem
@@ -80,8 +80,8 @@ Items = Iterator[Item]
 
 
 def instant(value: object) -> str:
-    """A time as exports have it (seconds, milliseconds or ISO 8601) as ISO 8601, UTC; empty if it
-    is none."""
+    """Convert a time in seconds, milliseconds or ISO 8601 to ISO 8601, UTC; empty if it is not a
+    time."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return ""
@@ -96,26 +96,26 @@ def instant(value: object) -> str:
 
 
 def text_of(content: object) -> str:
-    """What a message says, given as a text or in parts; without calls, results and pictures."""
+    """The text of a message, which is a string or a list of parts; other parts are left out."""
     if isinstance(content, str):
         return content.strip()
     parts = content if isinstance(content, list) else []
-    shown = [part for part in parts if isinstance(part, Mapping) and part.get("type") in TEXTS]
-    return "\n\n".join(str(part.get("text") or "") for part in shown).strip()
+    text_parts = [part for part in parts if isinstance(part, Mapping) and part.get("type") in TEXTS]
+    return "\n\n".join(str(part.get("text") or "") for part in text_parts).strip()
 
 
 def day(value: object) -> str:
-    """The day (ISO) of a time as exports have it; empty if it is none."""
+    """The day (ISO) of a time that `instant` can read; empty if it is not a time."""
     return instant(value)[:10]
 
 
 def named(id: object, content: object) -> str:
-    """The id that a thing has, else one made of what it says: the same each time."""
+    """The id of an item; without one, a digest of its content, which is the same each time."""
     return id if isinstance(id, str) and id else digest(repr(content))[:16]
 
 
 def in_words(error: Exception) -> str:
-    """Why something could not be read, as its owner would say it."""
+    """Why something could not be read, in words for the owner."""
     match error:
         case Odd():
             return str(error)
@@ -132,33 +132,37 @@ def in_words(error: Exception) -> str:
 def branch(
     nodes: Mapping[Any, Node], at: object, above: str, time: Callable[[Node], Any]
 ) -> list[Node]:
-    """The nodes from the first to the one `at`; where that is none, to the latest leaf.
+    """The nodes from the root to the node `at`, or to the latest leaf if there is no such node.
 
-    `above` is the field that names the node before.
+    `above` is the field with the name of a node's parent.
     """
     if at not in nodes:
         parents = {node.get(above) for node in nodes.values()}
         leaves = [name for name in nodes if name not in parents]
         at = max(leaves, key=lambda name: time(nodes[name]), default=None)
-    found: list[Node] = []
+    path: list[Node] = []
     seen = set()
     while at in nodes and at not in seen:
         seen.add(at)
-        found.append(nodes[at])
+        path.append(nodes[at])
         at = nodes[at].get(above)
-    return found[::-1]
+    return path[::-1]
 
 
 def facts_in(text: str, name: str = "imported.md") -> Iterator[ExportedFact]:
-    """The facts of a markdown text, in its order; what is struck out, and code, is none.
+    """The facts of a markdown text in order, without struck-out text and code.
 
-    A dated heading above a fact, or the file's name, says since when it was known.
+    The date of a fact is in a heading above it, or in the file's name.
     """
     for chunk in chunks_of(text, name):
-        own = chunk.text.strip()
-        if chunk.status != "current" or own.startswith(("```", "~~~")) or len(own) > LONGEST:
+        content = chunk.text.strip()
+        if (
+            chunk.status != "current"
+            or content.startswith(("```", "~~~"))
+            or len(content) > LONGEST
+        ):
             continue
-        if _LINK_ALONE.match(own) or _HEADING_ALONE.fullmatch(own):
+        if _LINK_ALONE.match(content) or _HEADING_ALONE.fullmatch(content):
             continue
         if fact := " ".join(chunk.plain.split()):
             yield ExportedFact(fact, day(chunk.date))

@@ -1,5 +1,6 @@
-"""What is imported, as named files to be read: a folder, an archive, or one file. Nothing is
-unpacked to the disk, and nothing is believed of an archive that would not fit the disk if it were.
+"""The files of an import, read by name from a folder, an archive, or one file.
+
+Nothing is unpacked to the disk, and archives that look like a zip bomb are refused.
 """
 
 import codecs
@@ -18,35 +19,35 @@ from assistant.errors import ImportFailure
 from assistant.importing.items import Odd, in_words
 
 HEAD = 1 << 16
-"""Bytes that tell what a document is."""
+"""Bytes from which the kind of a document is recognised."""
 PIECE = 1 << 20
 """Characters of a document that are read at once."""
 LARGEST_ITEM = 256 << 20
-"""Characters of one item of it."""
+"""The most characters of one item of a document."""
 LARGE = 64 << 20
-"""Bytes that an archive's member may unpack to whatever it was packed in."""
+"""Bytes that a member of an archive may unpack to, whatever its packed size."""
 DENSEST = 200
-"""A larger one may unpack to so many times its packed size: text comes to 20 at most."""
+"""A larger member may unpack to this many times its packed size; text reaches 20 at most."""
 MOST = 200_000
-"""Members of an archive."""
+"""The most members of an archive."""
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
-"""What reading an archive raises that is cut off, changed, or packed in a way nobody knows."""
+"""Raised when reading an archive that is cut off, changed, or packed in an unknown way."""
 _LIST = re.compile(r'\s*(?:\[|\{\s*"(?:conversations|results|memories|items|data)"\s*:\s*\[)')
-"""How a document begins that is a list, or holds one as exports do."""
+"""The beginning of a document that is a list, or an object with a list under one of these keys."""
 _BETWEEN = re.compile(r"[\s,]*")
 _LONE = re.compile("[\ud800-\udfff]")
-"""Half a character: what Python has joined is none."""
+"""A lone surrogate, which is half of a character."""
 _AGAIN = "Download or copy it again"
 
 
 class Package:
-    """Files by name, read as they are; of a folder also those in the archives right inside it.
+    """Files by name, in a folder also those of the archives at its top.
 
-    Of a folder hidden files are none of it, nor is what a link fetches from elsewhere: `led_out`.
+    Hidden files of a folder are left out, and so are links that lead out of it (`led_out`).
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises ImportFailure if there is nothing to read, or an archive that is not sound."""
+        """Raises ImportFailure if there is nothing to read, or an archive is damaged or unsafe."""
         self.path = path
         self.led_out: list[str] = []
         self._files: dict[str, tuple[Path, str]] = {}
@@ -71,7 +72,7 @@ class Package:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A file, to be read from its beginning. Raises ImportFailure if it breaks off."""
+        """Open a file for reading. Raises ImportFailure if it is damaged or cannot be read."""
         path, member = self._files[name]
         try:
             if not member:
@@ -86,7 +87,7 @@ class Package:
             raise ImportFailure(f"{path} cannot be read: {error.strerror}", "Check it") from error
 
     def read(self, name: str, most: int = LARGE) -> bytes:
-        """The whole of a file, up to `most` bytes of it."""
+        """Read at most the first `most` bytes of a file."""
         with self.open(name) as file:
             return file.read(most)
 
@@ -103,7 +104,7 @@ class Package:
             elif path.is_file():
                 self._files[relative.as_posix()] = (path, "")
 
-    def _add_archive(self, path: Path, below: str) -> None:
+    def _add_archive(self, path: Path, prefix: str) -> None:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = archive.infolist()
@@ -114,11 +115,11 @@ class Package:
         for member in members:
             if not member.is_dir():
                 check_member(path, member)
-                self._files[f"{below}{member.filename}"] = (path, member.filename)
+                self._files[f"{prefix}{member.filename}"] = (path, member.filename)
 
 
 def check_member(path: Path, member: zipfile.ZipInfo) -> None:
-    """Raise ImportFailure if a member of an archive is not to be trusted."""
+    """Raise ImportFailure if a member of an archive is not safe to unpack."""
     parts = PurePosixPath(member.filename.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0][1:2]:
         raise ImportFailure(
@@ -139,44 +140,44 @@ def check_member(path: Path, member: zipfile.ZipInfo) -> None:
 
 
 def _is_hidden(relative: Path) -> bool:
-    """Whether a file is hidden, or in a hidden folder that no other memory keeps its own in."""
+    """Whether a file is hidden, or in a hidden folder other than those of supported programs."""
     folders = [part for part in relative.parts[:-1] if part.startswith(".")]
     return relative.name.startswith(".") or folders not in ([], [".memsearch"], [".openclaw"])
 
 
 def head(package: Package, name: str) -> str:
-    """How a file begins."""
+    """The beginning of a file, as text."""
     return package.read(name, HEAD).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
 
 
 def documents(file: IO[bytes]) -> Iterator[Any]:
-    """The items of a list in a JSON document, or the one object that it is, read in pieces.
+    """Yield the items of a list in a JSON document, or its single object, reading it in pieces.
 
-    Raises Odd where it breaks off, is no JSON or nothing of the kind; what came before was yielded.
+    Raises Odd where the document is cut off or no JSON; the items before that have been yielded.
     """
     decoder = json.JSONDecoder()
     text = codecs.getreader("utf-8-sig")(file, "surrogatepass")
     try:
         piece = text.read(PIECE)
         is_list = _LIST.match(piece)
-        at = is_list.end() if is_list else 0
+        offset = is_list.end() if is_list else 0
         while True:
-            at = _end(_BETWEEN, piece, at)
-            if is_list and piece.startswith("]", at):
+            offset = _match_end(_BETWEEN, piece, offset)
+            if is_list and piece.startswith("]", offset):
                 return
             try:
-                item, end = decoder.raw_decode(piece, at)
-            except ValueError as error:  # so far: the item may end in the next piece
-                left = len(piece) - at
-                more = text.read(max(PIECE, left)) if left < LARGEST_ITEM else ""
+                item, end = decoder.raw_decode(piece, offset)
+            except ValueError as error:  # the item may continue in the next piece
+                remaining = len(piece) - offset
+                more = text.read(max(PIECE, remaining)) if remaining < LARGEST_ITEM else ""
                 if not more:
                     raise Odd(str(error).partition(":")[0]) from error
-                piece, at = piece[at:] + more, 0
+                piece, offset = piece[offset:] + more, 0
                 continue
-            yield _whole(item, piece[at:end])
+            yield _whole(item, piece[offset:end])
             if not is_list:
                 return
-            at = end
+            offset = end
     except UnicodeDecodeError as error:
         raise Odd(in_words(error)) from error
     except (MemoryError, RecursionError) as error:
@@ -184,17 +185,17 @@ def documents(file: IO[bytes]) -> Iterator[Any]:
 
 
 def loads(text: bytes) -> Any:
-    """A JSON text's value, without half characters. Raises ValueError."""
+    """Decode a JSON text, replacing lone surrogates. Raises ValueError."""
     return _whole(json.loads(text), text.decode("utf-8", "replace"))
 
 
 def _whole(value: Any, text: str) -> Any:
-    """The value of a JSON text, half characters in it replaced: no file can hold one."""
+    """The value of a JSON text, with lone surrogates replaced, as no file can hold them."""
     if "\\ud" not in text and "\\uD" not in text and not _LONE.search(text):
         return value
     return json.loads(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+def _match_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
+    match = pattern.match(text, offset)
+    return match.end() if match else offset

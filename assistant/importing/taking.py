@@ -1,7 +1,8 @@
-"""What was found, taken over: conversations as sessions, facts to be reviewed, notes as files.
+"""Import items into a workspace: conversations as sessions, facts for review, notes as files.
 
-The same export is taken over once, and a later one adds what is new. `.assistant/imported.json` has
-digests of what was taken, so that what the owner has since refused or deleted does not come again.
+Importing the same export again changes nothing, and a later export only adds what is new.
+`.assistant/imported.json` has digests of all imported items, so that what the owner has refused or
+deleted since is not imported again.
 """
 
 import json
@@ -33,35 +34,35 @@ from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.workspace.folder import Workspace
 
 AT_ONCE = 200
-"""Facts, or documents, that are given to memory together."""
+"""The most facts, or documents, that are given to memory at once."""
 MOST_TOGETHER = 8 << 20
-"""Characters of documents that are held before they are written."""
+"""The characters of documents that are collected before they are written."""
 LONGEST_NAME = 200
-"""Bytes of a file's name that are kept."""
+"""The most bytes of a file's name."""
 Redact = Callable[[str], str]
 Done = Literal["new", "grown", "known"]
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC).isoformat(timespec="milliseconds")
-"""The time of what has none."""
+"""The time of messages without a known one."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was found of one kind: how many are `new`, have `grown`, or were here already."""
+    """Counts of the items of one kind: `new`, `grown` or `known`, that is here already."""
 
     found: int = 0
     new: int = 0
     grown: int = 0
     known: int = 0
 
-    def count(self, what: str, more: int = 1) -> None:
-        """So many more, which are `new`, `grown` or `known`."""
-        self.found += more
-        setattr(self, what, getattr(self, what) + more)
+    def count(self, what: str, number: int = 1) -> None:
+        """Add items that are `new`, `grown` or `known`."""
+        self.found += number
+        setattr(self, what, getattr(self, what) + number)
 
 
 @dataclass(slots=True)
 class Report:
-    """What an import found and did. `left_out` counts what was not taken, by the reason."""
+    """What an import found and did. `left_out` counts the items not imported, by the reason."""
 
     kind: str
     conversations: Tally = field(default_factory=Tally)
@@ -75,17 +76,17 @@ class Report:
     written: bool = False
 
     def leave_out(self, why: str) -> None:
-        """One thing more that is not taken."""
+        """Count one more item that is not imported."""
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
     @property
     def cut(self) -> bool:
-        """Whether the export breaks off."""
+        """Whether the export is cut off."""
         return any(problem.cut for problem in self.problems)
 
 
 class Taking:
-    """One import into a workspace; without a `memory` it only says what would be done."""
+    """One import into a workspace; without a `memory` it is a dry run."""
 
     def __init__(
         self,
@@ -96,8 +97,8 @@ class Taking:
         *,
         again: bool = False,
     ) -> None:
-        """`redact` takes secrets out of conversations. `again`: what was taken once and is gone is
-        taken once more."""
+        """`redact` removes secrets from conversations. `again` imports items once more that were
+        imported before and have been deleted since."""
         self._again = again
         self._workspace = workspace
         self._memory = memory
@@ -108,83 +109,89 @@ class Taking:
         self._facts: dict[str, Fact] = {}
         self._seen: set[str] = set()
         self._texts: dict[str, tuple[str, str]] = {}
-        self._marks = set[str]()
-        """Of the documents that are still to be written."""
+        self._document_marks = set[str]()
+        """Digests of the documents that are still to be written."""
         self._size = 0
-        self._named: dict[str, str] = {}
+        self._names: dict[str, str] = {}
         self._together = token_hex(6)
 
     def take(self, items: Items, progress: Callable[[int], None]) -> Report:
-        """Take all of it over; `progress` is told how many things there were."""
+        """Import all items; `progress` is called with the number of items so far."""
         try:
             for number, item in enumerate(items, start=1):
                 self._take(item)
                 progress(number)
-            self._give()
-            self._write()
+            self._write_facts()
+            self._write_documents()
         finally:
             if self._memory is not None:
                 self._keep_record()
         return self.report
 
-    def _take(self, found: Item) -> None:
+    def _take(self, item: Item) -> None:
         report = self.report
-        match found:
+        match item:
             case ExportedConversation():
-                self._conversation(found)
+                self._conversation(item)
             case ExportedFact():
-                self._fact(found)
+                self._fact(item)
             case Document():
-                self._document(found)
+                self._document(item)
             case LeftOut(why=why):
                 report.leave_out(why)
             case Problem():
-                report.problems.append(found)
+                report.problems.append(item)
 
-    def _conversation(self, found: ExportedConversation) -> None:
+    def _conversation(self, conversation: ExportedConversation) -> None:
         report = self.report
-        mark = digest(f"{report.kind}\n{found.id}")[:16]
+        mark = digest(f"{report.kind}\n{conversation.id}")[:16]
         try:
-            became = self._adopted(found, known=self._was_taken(mark))
+            outcome = self._adopt(conversation, was_taken=self._was_taken(mark))
         except SessionError as error:
-            report.problems.append(Problem(repr(found.title or found.id), error.message))
+            report.problems.append(
+                Problem(repr(conversation.title or conversation.id), error.message)
+            )
             return
-        report.conversations.count(became)
+        report.conversations.count(outcome)
         self._record.add(mark)
-        report.messages += len(found.messages)
-        times = sorted(filter(None, [found.time, *(message.time for message in found.messages)]))
+        report.messages += len(conversation.messages)
+        times = sorted(
+            filter(None, [conversation.time, *(message.time for message in conversation.messages)])
+        )
         if times:
             report.first = min(filter(None, [report.first, times[0]]))
             report.last = max(report.last, times[-1])
 
-    def _adopted(self, found: ExportedConversation, *, known: bool) -> Done:
-        """Take a conversation over as a session, or what it has more than the one it has become.
+    def _adopt(self, conversation: ExportedConversation, *, was_taken: bool) -> Done:
+        """Import a conversation as a session, or add its new messages to the session it became.
 
-        One that is `known` and gone was deleted here, and does not come back.
+        One that `was_taken` before and is gone was deleted here, and is not imported again.
         """
         directory, kind = self._workspace.sessions, self.report.kind
-        there = adopting.find(directory, kind, found.id)
-        if there is None and known:
+        session = adopting.find(directory, kind, conversation.id)
+        if session is None and was_taken:
             return "known"
-        said = list(self._said(found))
+        messages = list(self._entries(conversation))
         if self._memory is None:
-            new = len(adopting.unknown(directory, there, said)) if there else len(said)
+            new = len(adopting.unknown(directory, session, messages)) if session else len(messages)
         else:
-            title = " ".join(self._redact(found.title).split())
-            done = adopting.adopt(directory, kind, found.id, said, title=title, read=False)
-            new = done.new if done else 0
-        return "new" if there is None else "grown" if new else "known"
+            title = " ".join(self._redact(conversation.title).split())
+            adopted = adopting.adopt(
+                directory, kind, conversation.id, messages, title=title, read=False
+            )
+            new = adopted.new if adopted else 0
+        return "new" if session is None else "grown" if new else "known"
 
-    def _said(self, found: ExportedConversation) -> Iterator[adopting.Said]:
-        """The messages as entries; one without a time has that of the one before."""
-        time = found.time or _NEVER
-        for message in found.messages:
+    def _entries(self, conversation: ExportedConversation) -> Iterator[adopting.Said]:
+        """The messages as entries; one without a time gets that of the message before it."""
+        time = conversation.time or _NEVER
+        for message in conversation.messages:
             time = message.time or time
             kind = UserEntry if message.by == "user" else AssistantEntry
             yield kind(self._redact(message.text), time=time)
 
-    def _fact(self, found: ExportedFact) -> None:
-        key = fact_key(one_line(found.text))
+    def _fact(self, fact: ExportedFact) -> None:
+        key = fact_key(one_line(fact.text))
         if not key:
             self.report.leave_out("empty facts")
         if not key or key in self._seen:
@@ -196,69 +203,67 @@ class Taking:
             return
         origin = Origin(self._origin)
         section = f"Imported from {self.report.kind}"
-        self._facts[mark] = Fact(
-            found.text, section, origin=origin, waits=True, recorded=found.date
-        )
+        self._facts[mark] = Fact(fact.text, section, origin=origin, waits=True, recorded=fact.date)
         if len(self._facts) == AT_ONCE:
-            self._give()
+            self._write_facts()
 
-    def _give(self) -> None:
-        """Have what was found wait for the owner."""
+    def _write_facts(self) -> None:
+        """Write the collected facts, which then wait for the owner's review."""
         facts, self._facts = self._facts, {}
         if self._memory is None:
             self.report.facts.count("new", len(facts))
             return
-        for done in self._given(self._memory, [*facts.values()]) if facts else ():
-            if done.status == "secret":
+        for result in self._remember(self._memory, [*facts.values()]) if facts else ():
+            if result.status == "secret":
                 self.report.leave_out("facts that hold a secret")
             else:
-                self.report.facts.count("known" if done.status == "exists" else "new")
+                self.report.facts.count("known" if result.status == "exists" else "new")
         self._record |= facts.keys()
 
-    def _given(self, memory: Keeper, facts: Sequence[Fact]) -> Iterator[Remembered]:
-        """What became of facts; one that memory refuses is named, and stops no other."""
+    def _remember(self, memory: Keeper, facts: Sequence[Fact]) -> Iterator[Remembered]:
+        """Remember facts one by one if memory refuses them together; a refused one is a problem."""
         try:
             yield from memory.remember(facts)
         except LedgerError as error:
             for fact in facts if len(facts) > 1 else ():
-                yield from self._given(memory, [fact])
+                yield from self._remember(memory, [fact])
             if len(facts) == 1:
                 self.report.problems.append(Problem(repr(facts[0].text[:80]), error.message))
 
-    def _document(self, found: Document) -> None:
-        """A note, as a file of memory; one that was changed here since stays, and is told."""
-        source, mark = self._source(found), digest(f"document\n{found.text}")[:16]
+    def _document(self, document: Document) -> None:
+        """Collect a note as a file of memory; one that was changed here is kept, as a problem."""
+        source, mark = self._source(document), digest(f"document\n{document.text}")[:16]
         path = self._workspace.root / source
-        there = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
-        if there == found.text or (there is None and self._was_taken(mark)):
+        existing = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
+        if existing == document.text or (existing is None and self._was_taken(mark)):
             self.report.documents.count("known")
-        elif path.exists() and digest(f"document\n{there}")[:16] not in self._record:
-            self.report.problems.append(Problem(found.name, "it was changed here; yours stays"))
+        elif path.exists() and digest(f"document\n{existing}")[:16] not in self._record:
+            self.report.problems.append(Problem(document.name, "it was changed here; yours stays"))
         else:
-            self.report.documents.count("new" if there is None else "grown")
-            self._texts[source] = (there or "").removeprefix("\ufeff"), found.text
-            self._size += len(found.text)
-        self._marks.add(mark)
+            self.report.documents.count("new" if existing is None else "grown")
+            self._texts[source] = (existing or "").removeprefix("\ufeff"), document.text
+            self._size += len(document.text)
+        self._document_marks.add(mark)
         if self._size > MOST_TOGETHER or len(self._texts) == AT_ONCE:
-            self._write()
+            self._write_documents()
 
-    def _source(self, found: Document) -> str:
-        """The file that a document becomes; of two of one name in an export, the second has a mark
-        of what it says."""
-        parts = [_part(part) for part in found.name.split("/") if part.strip(" .")]
+    def _source(self, document: Document) -> str:
+        """The file that a document becomes; if two in an export have the same name, that of the
+        second ends with a digest of its text."""
+        parts = [_part(part) for part in document.name.split("/") if part.strip(" .")]
         stem = "/".join(["memory", "imported", *parts])
         stem = re.sub(r"\.(?:md|markdown|txt)$", "", stem, flags=re.IGNORECASE)
-        said = digest(found.text)
-        if self._named.setdefault(stem.casefold(), said) != said:
-            stem = f"{stem}-{said[:6]}"
+        content_digest = digest(document.text)
+        if self._names.setdefault(stem.casefold(), content_digest) != content_digest:
+            stem = f"{stem}-{content_digest[:6]}"
         return f"{stem}.md"
 
-    def _write(self) -> None:
-        """Write documents, so that `undo` takes them back together."""
+    def _write_documents(self) -> None:
+        """Write the collected documents, so that `undo` takes them back together."""
         texts, self._texts, self._size = self._texts, {}, 0
         if self._memory is not None and texts:
             replace_files(self._workspace, texts, Origin(self._origin), self._together)
-        self._record |= self._marks
+        self._record |= self._document_marks
 
     def _was_taken(self, mark: str) -> bool:
         return mark in self._record and not self._again
@@ -272,13 +277,13 @@ class Taking:
 
 
 def _part(name: str) -> str:
-    """A name from outside as one that a file can have here, and that is not hidden."""
-    plain = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
-    return plain.strip().lstrip(".").encode()[:LONGEST_NAME].decode("utf-8", "ignore")
+    """A name from outside made safe as the name of a file that is not hidden."""
+    safe = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
+    return safe.strip().lstrip(".").encode()[:LONGEST_NAME].decode("utf-8", "ignore")
 
 
 def _load(workspace: Workspace) -> set[str]:
-    """The digests of what was taken before; none if the record cannot be read."""
+    """The digests of items imported before; none if the record cannot be read."""
     try:
         marks: Sequence[object] = json.loads(storage.held(workspace.imported) or b"[]")
         return {mark for mark in marks if isinstance(mark, str)}
