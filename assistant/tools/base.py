@@ -1,8 +1,8 @@
 """What a tool is. A tool plans, then runs; it writes no transcript and prints nothing.
 
-A call goes through two steps, so that an approval is bound to what was shown: `Tool.plan` checks
-the arguments and works out what the call would do, changing nothing; `Plan.run` does that and
-nothing else, and refuses if what it was planned on has changed since.
+A call takes two steps, so that an approval covers exactly what the owner was shown: `Tool.plan`
+validates the arguments and works out what the call would do, without side effects; `Plan.run` does
+exactly that, and refuses if what the plan was based on has changed.
 """
 
 import math
@@ -20,14 +20,14 @@ from assistant.model.base import ToolSpec
 
 T = TypeVar("T")
 TICK = 0.05
-"""Seconds between two looks at whether the owner interrupted."""
+"""Seconds between checks for an interrupt by the owner."""
 PART = 20_000
-"""Characters of something long that the model is given at once, and then how to read on."""
+"""Characters of a long text that the model is given at once, with a note on how to read on."""
 RESULT_LIMIT = 24_000
-"""Characters of a result that the model is given: a part and its notices. Whatever is longer is cut
-by the toolbox alone, so that no second cut hides the notice of a first."""
+"""The most characters of a result that the model is given: a part and its notices. Only the
+toolbox truncates further, so that no second cut hides the notice of the first."""
 CORE = "core"
-"""The group of tools that is always offered; others are fetched with `load_tools`."""
+"""The group of tools that is always offered; other groups are loaded with `load_tools`."""
 
 
 class Danger(StrEnum):
@@ -55,7 +55,8 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the owner is asked in the middle of a turn; of `several` options more may be meant."""
+    """A question to the owner in the middle of a turn. With `several`, more than one option may
+    be chosen."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -63,20 +64,23 @@ class Question:
 
     @property
     def rendered(self) -> str:
-        """The question, and a line for each option with its number."""
-        lines = (f"{number}. {each}" for number, each in enumerate(self.options, start=1))
+        """The question, followed by one numbered line per option."""
+        lines = (f"{number}. {option}" for number, option in enumerate(self.options, start=1))
         return "\n".join([self.text, *lines])
 
-    def meant(self, said: str) -> str:
-        """What an answer says: the options whose numbers or texts it is, or its own words."""
-        known = {_plain(option): option for option in self.options}
-        known |= {str(number): option for number, option in enumerate(self.options, start=1)}
-        splits = (";", ",", " ") if self.several else ()
-        for parts in ([said], *(said.replace(",", sign).split(sign) for sign in splits)):
-            named = [known.get(_plain(part)) for part in parts if part.strip()]
-            if named and all(named):
-                return "; ".join(dict.fromkeys(filter(None, named)))
-        return said.strip()
+    def meant(self, answer: str) -> str:
+        """Return the options that the answer names by number or text, else the answer itself."""
+        choices = {_plain(option): option for option in self.options}
+        choices |= {str(number): option for number, option in enumerate(self.options, start=1)}
+        separators = (";", ",", " ") if self.several else ()
+        for parts in (
+            [answer],
+            *(answer.replace(",", separator).split(separator) for separator in separators),
+        ):
+            chosen = [choices.get(_plain(part)) for part in parts if part.strip()]
+            if chosen and all(chosen):
+                return "; ".join(dict.fromkeys(filter(None, chosen)))
+        return answer.strip()
 
 
 def _plain(answer: str) -> str:
@@ -85,14 +89,14 @@ def _plain(answer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One call, worked out and not yet done.
+    """One call, worked out but not yet run.
 
     `run` may raise ToolError. The owner's rules match `subjects`, texts such as a command, and
-    `places`, the real absolute paths of files. `detail` makes what an approval shows, a diff for
-    a write. A plan that is given `secrets`, named by their stand-ins, asks. A `guarded` plan
-    touches what steers or remembers: a rule that names no pattern does not let it run unasked.
-    A plan with a `question` is not run: what the owner answers is its result. One with `work` is
-    run by that, given the call's id, and shows what it does.
+    `places`, real absolute paths of files. `detail` renders what an approval shows, such as the
+    diff of a write. A plan with `secrets`, named by their stand-ins, needs approval. A `guarded`
+    plan touches files that steer or remember: a rule without a pattern does not let it run without
+    approval. A plan with a `question` is not run: the owner's answer is its result. A plan with
+    `work` is run by that, given the call's id, and yields events as it goes.
     """
 
     run: Callable[[], ToolResult]
@@ -107,7 +111,7 @@ class Plan:
 
 
 def always() -> bool:
-    """Available, whatever happens."""
+    """Always available."""
     return True
 
 
@@ -117,8 +121,11 @@ def awaited(
     interrupt: threading.Event,
     going_on: Callable[[], bool] = always,
 ) -> T:
-    """What comes of work in another thread. Raises what that does, and ToolError once the owner
-    interrupts; TimeoutError when the time is up, or nothing is going on there any more."""
+    """Return the result of a future that another thread completes, or raise its error.
+
+    Raises ToolError when the owner interrupts, and TimeoutError when the time is up or `going_on`
+    is false.
+    """
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -136,11 +143,11 @@ def awaited(
 class Tool:
     """A tool the model may call. Made from a typed function by `schema.tool`.
 
-    `plan` raises ToolError for arguments it cannot take. `writes` keeps a tool out of
-    conversations that are off the record. `restores` gives it secrets in the place of their
-    stand-ins; without it, as for what is stored, it is given stand-ins only. A tool that `reveals`
-    could print or send what it is given, so it asks before it is given a secret. A `stoppable`
-    one changes nothing, and may be let go of in the middle.
+    `plan` raises ToolError for invalid arguments. `writes` withholds the tool from conversations
+    that are off the record. `restores` replaces stand-ins in the arguments by their secrets;
+    without it, as for text that is stored, the tool sees only stand-ins. A tool that `reveals`
+    could print or send its arguments, so it needs approval before it is given a secret. A
+    `stoppable` tool changes nothing and may be abandoned midway.
     """
 
     spec: ToolSpec
@@ -159,17 +166,17 @@ class Tool:
 
 
 def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolResult:
-    """What `work` gives, or raises. Raises ToolError once the owner interrupts.
+    """Return the result of `work`, or raise its error. Raises ToolError when the owner interrupts.
 
-    Then `work` goes on by itself, to its own limits, and what it finds is dropped: it must change
-    nothing.
+    After an interrupt `work` continues in its thread until its own limits, and its result is
+    dropped, so it must change nothing.
     """
     answer: Future[ToolResult] = Future()
 
     def run() -> None:
         try:
             answer.set_result(work())
-        except BaseException as error:  # carried to the thread that waits
+        except BaseException as error:  # re-raised in the waiting thread
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

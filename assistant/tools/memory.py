@@ -1,4 +1,4 @@
-"""`recall`, `search_sessions`, `remember`: the model's own way into long-term memory."""
+"""`recall`, `search_sessions`, `remember`: the model's access to long-term memory."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -33,67 +33,68 @@ HOLDS_SECRET = (
     "`assistant secrets add NAME`, and then say [[secret:NAME]]"
 )
 OriginOf = Callable[[str], Origin]
-"""Tells who is behind a fact that the model writes at this moment."""
+"""Returns the origin of a fact that the model is about to write."""
 Most = Annotated[int, Field(ge=1, le=50, description="The most passages to return.")]
 
 
 def the_assistant(text: str) -> Origin:
-    """The origin of a fact that rests on nothing but the model's word."""
+    """The origin of a fact that rests only on the model's word."""
     return Origin("assistant")
 
 
 class VisibleMemory:
-    """A memory less the files that the owner's rules deny to `recall`: no prompt holds them."""
+    """A memory without the files that the owner's rules deny to `recall`."""
 
     def __init__(self, memory: Memory, roots: Roots, without: Sequence[str] = ()) -> None:
-        """Less the sources `without`, too."""
+        """`without` names more sources to leave out."""
         self._memory = memory
         self._without = without
         self._roots = roots
 
     def recall(self, query: Query) -> Recall:
-        """The best passages for a query from the other files."""
+        """Return the best passages for a query from the visible files."""
         hidden: list[str] = []
         if self._roots.rules.denied("recall"):
             sources = self._roots.workspace.sources()
             hidden = [source for source in sources if self._roots.denies("recall", source)]
         without = (*query.without, *self._without, *hidden)
-        found = self._memory.recall(replace(query, without=without))
+        result = self._memory.recall(replace(query, without=without))
         if not self._roots.rules.denied("recall") or query.within == SESSIONS:
-            return found
-        kept = self._seen(found.passages)
-        return replace(found, passages=kept, tokens=sum(passage.tokens for passage in kept))
+            return result
+        visible = self._visible(result.passages)
+        return replace(result, passages=visible, tokens=sum(passage.tokens for passage in visible))
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
-        """The facts of the other files that should shape any answer."""
-        return self._seen(self._memory.core(tokens))
+        """Return the facts from visible files that should shape any answer."""
+        return self._visible(self._memory.core(tokens))
 
     def existing(self, texts: Sequence[str], k: int) -> Existing:
-        """The facts nearest to each of these texts in the other files, also in those `without`."""
-        found = self._memory.existing(texts, k)
+        """Return the facts nearest to each text in the visible files, including those in
+        `without`."""
+        result = self._memory.existing(texts, k)
         hidden = self._roots.denies("recall", MEMORY_FILE)
-        return Existing(self._seen(found.passages), () if hidden else found.headings)
+        return Existing(self._visible(result.passages), () if hidden else result.headings)
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        """Write facts; of those that are similar to them, the ones in the other files are told."""
+        """Write facts, and report the similar facts that are in visible files."""
         written = self._memory.remember(facts, request=request)
-        return tuple(replace(fact, similar=self._seen(fact.similar)) for fact in written)
+        return tuple(replace(fact, similar=self._visible(fact.similar)) for fact in written)
 
     def waiting(self) -> tuple[Held, ...]:
-        """The facts that wait for the owner's review."""
+        """Return the facts that wait for the owner's review."""
         return self._memory.waiting()
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        """The writes whose facts a stale save took away."""
+        """Return the writes whose facts a stale save removed."""
         return self._memory.erased()
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Close the memory."""
         self._memory.close()
 
-    def _seen(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
+    def _visible(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
         denies = self._roots.denies
         return tuple(passage for passage in passages if not denies("recall", passage.source))
 
@@ -101,9 +102,10 @@ class VisibleMemory:
 def memory_tools(
     memory: Memory | VisibleMemory, roots: Roots, *, origin_of: OriginOf = the_assistant
 ) -> list[Tool]:
-    """`recall`, `search_sessions` and `remember` over this memory.
+    """Return `recall`, `search_sessions` and `remember` over this memory.
 
-    `origin_of` tells who is behind a new fact. Nothing is written where the owner's rules deny it.
+    `origin_of` returns the origin of a new fact. Nothing is written where the owner's rules deny
+    it.
     """
 
     def recall(
@@ -111,23 +113,23 @@ def memory_tools(
         k: Most = 8,
     ) -> ToolResult:
         """Search long-term memory. Each passage comes with its file, line and date."""
-        found = memory.recall(Query(query, k=k))
-        text = "\n".join(filter(None, [_passages(found.passages), found.caveat]))
-        return ToolResult(text, compact=f"recalled {len(found.passages)}")
+        result = memory.recall(Query(query, k=k))
+        text = "\n".join(filter(None, [_render_passages(result.passages), result.caveat]))
+        return ToolResult(text, compact=f"recalled {len(result.passages)}")
 
     def search_sessions(
         query: Annotated[str, Field(min_length=1, description="What was talked about, in words.")],
         k: Most = 8,
     ) -> ToolResult:
         """Search past conversations with the owner. Each passage names its session, turn, date."""
-        found = memory.recall(Query(query, k=k, within=SESSIONS))
+        result = memory.recall(Query(query, k=k, within=SESSIONS))
         lines = [
             f"session {passage.source}, turn {passage.start_line} "
             f"({passage.date or 'undated'}): {quoted(passage.text)}"
-            for passage in found.passages
+            for passage in result.passages
         ] or ["No past conversation was about this."]
-        compact = f"found {len(found.passages)}"
-        return ToolResult("\n".join([*lines, *found.notices]), compact=compact)
+        compact = f"found {len(result.passages)}"
+        return ToolResult("\n".join([*lines, *result.notices]), compact=compact)
 
     def remember(
         fact: Annotated[str, Field(min_length=1, description="One fact, a sentence of its own.")],
@@ -143,8 +145,10 @@ def memory_tools(
         (stored,) = memory.remember([new])
         if stored.status == "secret":
             raise ToolError(HOLDS_SECRET)
-        where = f"{stored.source}:{stored.line}" if stored.source else ""
-        return ToolResult(_stored(stored, where), compact=f"{stored.status} {where}".strip())
+        location = f"{stored.source}:{stored.line}" if stored.source else ""
+        return ToolResult(
+            _describe_stored(stored, location), compact=f"{stored.status} {location}".strip()
+        )
 
     return [
         *(tool(each, restores=False, stoppable=True) for each in (recall, search_sessions)),
@@ -152,7 +156,7 @@ def memory_tools(
     ]
 
 
-def _passages(passages: Sequence[Passage]) -> str:
+def _render_passages(passages: Sequence[Passage]) -> str:
     if not passages:
         return "Memory holds nothing on this."
     return "\n".join(
@@ -162,16 +166,16 @@ def _passages(passages: Sequence[Passage]) -> str:
     )
 
 
-def _stored(stored: Remembered, where: str) -> str:
+def _describe_stored(stored: Remembered, location: str) -> str:
     match stored.status:
         case "exists":
-            answer = f"Already there, at {where}; nothing was written."
+            answer = f"Already there, at {location}; nothing was written."
         case "waiting":
             answer = "It waits for the owner's review and is not in memory yet."
         case _:
-            answer = f"Stored at {where}."
+            answer = f"Stored at {location}."
     if not stored.similar:
         return answer
-    listed = (f"- {one_line(each.citation)}: {quoted(each.text)}" for each in stored.similar)
+    listed = (f"- {one_line(fact.citation)}: {quoted(fact.text)}" for fact in stored.similar)
     similar = "Similar facts; if this supersedes one, pass its FILE:LINE:"
     return "\n".join([answer, similar, *listed])

@@ -1,4 +1,4 @@
-"""What a conversation reaches beyond itself: files, commands, the web, other people's tools."""
+"""The tools that reach outside a conversation: files, commands, the web and MCP servers."""
 
 import threading
 from collections.abc import Callable
@@ -26,14 +26,15 @@ from assistant.tools.web.fetch import fetching_tool
 from assistant.workspace.checkpoints import Checkpoints
 
 PAGE_SECONDS = 30.0
-"""How long a page may take in all."""
+"""The most seconds that fetching a page may take."""
 PAGE_BYTES = 5_000_000
-"""How much of a page is read."""
+"""The most bytes of a page that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The tools that reach out; `close` ends what they began, `notices` say what is not offered."""
+    """The tools that reach outside; `close` ends what they started, `notices` say what is
+    missing."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
@@ -50,16 +51,16 @@ def outside(
     *,
     trusted: bool,
 ) -> Outside:
-    """What the settings allow; `tell` is given what the owner should hear of it.
+    """Return the tools that the settings allow; `tell` receives notices for the owner.
 
-    A workspace that is not trusted names no servers.
+    A workspace that is not trusted contributes no MCP servers.
     """
     jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots.rules)
-    named = servers.named_by(
+    configured = servers.named_by(
         chosen.mcpServers, roots.workspace.root if trusted else None, roots.directories
     )
-    foreign = Foreign(named.servers, Pins(), tell, interrupt)
-    for notice in (*web.notices, *named.notices):
+    foreign = Foreign(configured.servers, Pins(), tell, interrupt)
+    for notice in (*web.notices, *configured.notices):
         tell(notice)
     tools = (
         *reading_tools(roots),
@@ -77,26 +78,26 @@ def outside(
         *web.tools,
         *foreign.tools(),
     )
-    ending = ExitStack()
+    cleanup = ExitStack()
     for close in (web.close, foreign.close, jobs.close):
-        ending.callback(close)
-    return Outside(tools, ending.close)
+        cleanup.callback(close)
+    return Outside(tools, cleanup.close)
 
 
 def web_tools(
     settings: WebSettings, interrupt: threading.Event, rules: Rules | None = None
 ) -> Outside:
-    """`web_search`, `fetch_url` and `browse`, as far as they are configured."""
+    """Return `web_search`, `fetch_url` and `browse`, as far as they are configured."""
     guard, browser = Guard(settings.allow_private), None
     tools: list[Tool] = []
     notices: list[str] = []
     if settings.search:
-        own = urlsplit(settings.search_url or "").hostname  # named by the owner, wherever it is
-        tools.append(search.searching_tool(settings, Guard([own] if own else [])))
+        host = urlsplit(settings.search_url or "").hostname  # the owner's own, so it may be private
+        tools.append(search.searching_tool(settings, Guard([host] if host else [])))
     if settings.fetch:
         tools.append(fetching_tool(guard, PAGE_SECONDS, PAGE_BYTES, rules))
-    if settings.browse and (why := missing(settings.browser)):
-        notices.append(f"`browse` is not offered: {why}")
+    if settings.browse and (reason := missing(settings.browser)):
+        notices.append(f"`browse` is not offered: {reason}")
     elif settings.browse:
         browser = Browser(settings.browser, guard, PAGE_SECONDS, interrupt)
         tools.append(browsing_tool(browser))

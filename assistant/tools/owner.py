@@ -1,4 +1,4 @@
-"""Tools that turn to the owner: a question, what is due, a reminder, the skills they keep."""
+"""Tools that involve the owner: questions, the agenda, reminders and skills."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -13,37 +13,37 @@ from assistant.tools.base import Danger, Plan, Question, Tool, ToolResult
 from assistant.tools.schema import tool
 
 ASK = "ask"
-"""What the model calls it by."""
+"""The tool's name."""
 MOST_OPTIONS = 9
-"""Options that can be chosen by one key."""
+"""The most options that can each be chosen with one key."""
 
 
 def asking_tool() -> Tool:
-    """`ask`: the owner's answer is its result."""
+    """Return `ask`, whose result is the owner's answer."""
 
     def ask(
         question: Annotated[str, Field(min_length=1, description="One question.")],
         options: Annotated[
             list[str], Field(max_length=MOST_OPTIONS, description="Answers to choose from, if any.")
-        ] = [],  # noqa: B006  # the schema's default; nobody changes it
+        ] = [],  # noqa: B006  # the schema's default; never mutated
         several: Annotated[bool, Field(description="More than one may be chosen.")] = False,
     ) -> Plan:
         """Ask the owner what only they can tell and you cannot go on without; it waits."""
         offered = tuple(" ".join(visible(option).split()) for option in options)
         if not all(offered) or len(set(offered)) < len(offered):
             raise ToolError("each option must say something of its own")
-        return Plan(_nobody, question=Question(visible(question).strip(), offered, several))
+        return Plan(_refuse_to_run, question=Question(visible(question).strip(), offered, several))
 
     return tool(ask, restores=False)
 
 
-def _nobody() -> ToolResult:
-    """A question is put by the loop, to the owner."""
+def _refuse_to_run() -> ToolResult:
+    """The loop puts a question to the owner, so a question's plan is never run."""
     raise ToolError("nobody is here to be asked")
 
 
 def agenda_tool(due: Callable[[int], str], days: int) -> Tool:
-    """`agenda`; `due` lists what is due within a number of days, `days` if none is named."""
+    """Return `agenda`; `due` lists what is due within a number of days, by default `days`."""
     ahead = days
 
     def agenda(
@@ -56,7 +56,7 @@ def agenda_tool(due: Callable[[int], str], days: int) -> Tool:
 
 
 def reminding_tool(write: Callable[[str, str], str]) -> Tool:
-    """`remind`; `write` is given when and what, and answers what the owner should know of it."""
+    """Return `remind`; `write` takes the time and the text, and returns a message for the owner."""
 
     def remind(
         when: Annotated[
@@ -70,18 +70,18 @@ def reminding_tool(write: Callable[[str, str], str]) -> Tool:
         what: Annotated[str, Field(min_length=1, description="What the owner is told then.")],
     ) -> ToolResult:
         """Remind the owner: `what` is told to them at that time, as it stands."""
-        said = write(when, what)
-        return ToolResult(said, compact=said)
+        message = write(when, what)
+        return ToolResult(message, compact=message)
 
     return tool(remind, danger=Danger.MODERATE, writes=True, restores=False)
 
 
 MOST_SKILLS = 8
-"""Skills of one call."""
+"""The most skills that one call loads."""
 
 
 def skill_tools(skills: Skills) -> list[Tool]:
-    """`load_skills` over these skills; no tool at all if there are none."""
+    """Return `load_skills` over these skills, or no tool if there are none."""
 
     def load_skills(
         names: Annotated[
@@ -89,20 +89,20 @@ def skill_tools(skills: Skills) -> list[Tool]:
         ],
     ) -> ToolResult:
         """Read what one or more skills say. Their files are read and run with the other tools."""
-        wanted = {name: skills.named(name) for name in dict.fromkeys(names)}
-        unknown = [name for name, skill in wanted.items() if skill is None]
+        requested = {name: skills.named(name) for name in dict.fromkeys(names)}
+        unknown = [name for name, skill in requested.items() if skill is None]
         if unknown:
-            known = ", ".join(each.name for each in skills.skills)
-            raise ToolError(f"there is no skill {', '.join(unknown)}; the skills are {known}")
-        found = [skill for skill in wanted.values() if skill is not None]
-        loaded = f"loaded {', '.join(each.name for each in found)}"
-        return ToolResult("\n\n".join(map(_shown, found)), compact=loaded)
+            available = ", ".join(skill.name for skill in skills.skills)
+            raise ToolError(f"there is no skill {', '.join(unknown)}; the skills are {available}")
+        matches = [skill for skill in requested.values() if skill is not None]
+        loaded = f"loaded {', '.join(skill.name for skill in matches)}"
+        return ToolResult("\n\n".join(map(_rendered, matches)), compact=loaded)
 
     return [tool(load_skills, restores=False)] if skills.skills else []
 
 
-def _shown(skill: Skill) -> str:
-    """A skill whole, with the files that it brings."""
+def _rendered(skill: Skill) -> str:
+    """Render a whole skill, with the list of its bundled files."""
     files = bundled(skill)
     beside = f"\n\nFiles of this skill: {', '.join(files)}" if files else ""
     return f"# Skill {skill.name} ({skill.path})\n\n{body(skill)}{beside}"

@@ -1,4 +1,4 @@
-"""Places and programs that the tools know by name: `places.toml`; each list says what it is."""
+"""Paths and programs that the tools know by name, from `places.toml`, which explains each list."""
 
 import tomllib
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Which calls run, which ask, which never run: danger levels, the owner's rules, the owner.
+"""Decide which calls run, ask or never run, by the owner's rules and the danger level.
 
-`deny` wins over all; of `ask` and `allow` the more specific rule wins, `ask` where they are equally
-so; both win over the danger level. What a rule names is said in `rules.py`.
+`deny` overrides everything. Of `ask` and `allow` the more specific rule wins, and `ask` on a tie;
+both override the danger level. `rules.py` describes what a rule matches.
 """
 
 from dataclasses import dataclass
@@ -23,44 +23,44 @@ class Decision:
 
 
 class Approver(Protocol):
-    """Who is asked about a dangerous call, and what the model would know of the owner."""
+    """Decides on dangerous calls and answers the model's questions, usually the owner."""
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Wait for the owner's yes or no."""
+        """Wait for the owner's decision."""
 
     def answer(self, asked: QuestionAsked) -> str | None:
-        """Wait for the owner's answer, empty if they give none; None if nobody is there."""
+        """Wait for the owner's answer: empty if they decline, None if nobody is there."""
 
 
 class DenyAll:
-    """Nobody is there to ask: the answer is no."""
+    """An approver for when nobody is there: it refuses."""
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """No, and why."""
+        """Refuse, with the reason."""
         return Decision("no", "nobody is here to approve it; the owner can run it with --yes")
 
     def answer(self, asked: QuestionAsked) -> str | None:
-        """Nobody is there."""
+        """Return None: nobody is there."""
         return None
 
 
 class ApproveAll:
-    """The owner said yes to everything beforehand (`--yes`); `present` answers questions."""
+    """Approves everything, as the owner said beforehand (`--yes`); `present` answers questions."""
 
     def __init__(self, present: Approver | None = None) -> None:
         self._present = present or DenyAll()
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Yes, this once."""
+        """Approve this call once."""
         return Decision("once")
 
     def answer(self, asked: QuestionAsked) -> str | None:
-        """What the owner answers, if they are there."""
+        """Return the owner's answer, if they are there."""
         return self._present.answer(asked)
 
 
 class Policy:
-    """The owner's rules, and what was allowed for the rest of this session.
+    """The owner's rules, and the approvals granted for the rest of the session.
 
     A grant is the digest of exactly what the owner was shown.
     """
@@ -70,7 +70,7 @@ class Policy:
         self.granted: set[str] = set()
 
     def judge(self, tool: str, plan: Plan) -> Action:
-        """Whether the call runs, asks, or never runs, by the rules and its danger."""
+        """Return whether the call runs, asks or is denied, by the rules and its danger."""
         if self.rules.deny(tool, plan):
             return "deny"
         if plan.secrets or self.rules.ask(tool, plan):

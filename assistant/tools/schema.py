@@ -1,7 +1,7 @@
-"""A typed function as a tool: its JSON schema, the coercion of arguments, clear refusals.
+"""Make a tool of a typed function: JSON schema, argument coercion and clear errors.
 
-The function's docstring is the tool's description, its annotations are the schema (a parameter is
-described by `Annotated[int, Field(description="…")]`), and pydantic checks each call.
+The function's docstring is the tool's description, its annotations are the schema (describe a
+parameter with `Annotated[int, Field(description="…")]`), and pydantic validates each call.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult, always
 Function = Callable[..., Plan | ToolResult | str]
 
 COMPACT_VALUE = 80
-"""Characters of an argument shown in a call's one-line form."""
+"""The most characters of an argument in a call's one-line form."""
 
 
 def tool(
@@ -34,16 +34,16 @@ def tool(
     stoppable: bool = False,
     available: Callable[[], bool] = always,
 ) -> Tool:
-    """A tool named, described and called as `function` is.
+    """Return a tool with the name, description and parameters of `function`.
 
-    A function that returns a `Plan` decides its danger call by call; of any other, the call
+    A function that returns a `Plan` decides its danger for each call. For any other, the call
     itself is the plan, at the level `danger`, and the owner's rules match its first argument.
     """
     model = _arguments_model(function)
     spec = ToolSpec(
         function.__name__,
         inspect.cleandoc(function.__doc__ or ""),
-        _without_titles(model.model_json_schema()),
+        _strip_titles(model.model_json_schema()),
     )
     return Tool(
         spec,
@@ -58,23 +58,23 @@ def tool(
 
 
 def compact_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """One line for a person: the tool, its first argument bare, the others named."""
-    shown = [_short(value) for value in list(arguments.values())[:1]]
-    shown += [f"{key}={_short(value)}" for key, value in list(arguments.items())[1:]]
-    return " ".join([name, *shown])[: 2 * COMPACT_VALUE]
+    """Render a call on one line: the tool, its first argument bare, the others named."""
+    words = [_abbreviated(value) for value in list(arguments.values())[:1]]
+    words += [f"{key}={_abbreviated(value)}" for key, value in list(arguments.items())[1:]]
+    return " ".join([name, *words])[: 2 * COMPACT_VALUE]
 
 
 def coerce(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as the types of `model`. Raises ToolError that names each wrong parameter.
+    """Convert the arguments to the types of `model`. Raises ToolError that names each wrong one.
 
-    Models send "5", "true", JSON in a string, and null for what they leave out.
+    Models send "5", "true", JSON in a string, and null for omitted parameters.
     """
     optional = {name for name, field in model.model_fields.items() if not field.is_required()}
-    given = {k: v for k, v in arguments.items() if not (v is None and k in optional)}
+    supplied = {k: v for k, v in arguments.items() if not (v is None and k in optional)}
     try:
-        checked = model.model_validate(given)
+        checked = model.model_validate(supplied)
     except ValidationError as error:
-        raise ToolError(_explained(model, error)) from error
+        raise ToolError(_explain(model, error)) from error
     return {name: getattr(checked, name) for name in model.model_fields}
 
 
@@ -92,7 +92,7 @@ def _plan(
 
 def _result(answer: Plan | ToolResult | str) -> ToolResult:
     if isinstance(answer, str):
-        return ToolResult(answer, compact=_short(answer))
+        return ToolResult(answer, compact=_abbreviated(answer))
     assert isinstance(answer, ToolResult)
     return answer
 
@@ -109,14 +109,14 @@ def _arguments_model(function: Function) -> type[BaseModel]:
 
 
 def _decoded(value: Any) -> Any:
-    """A list or a mapping, also one that is JSON in a string."""
+    """Decode a list or a mapping that was sent as JSON in a string."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return value
 
 
-def _explained(model: type[BaseModel], error: ValidationError) -> str:
+def _explain(model: type[BaseModel], error: ValidationError) -> str:
     faults = []
     for fault in error.errors():
         name = ".".join(str(part) for part in fault["loc"])
@@ -126,7 +126,7 @@ def _explained(model: type[BaseModel], error: ValidationError) -> str:
             case "extra_forbidden":
                 faults.append(f"there is no parameter `{name}`")
             case _:
-                faults.append(f"`{name}`: {fault['msg']}, not {_short(fault['input'])!r}")
+                faults.append(f"`{name}`: {fault['msg']}, not {_abbreviated(fault['input'])!r}")
     return f"{'; '.join(faults)}. {model.__name__} takes {_signature(model)}."
 
 
@@ -139,12 +139,12 @@ def _signature(model: type[BaseModel]) -> str:
     )
 
 
-def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    """pydantic's schema less its titles, which repeat the names and cost the prompt tokens."""
+def _strip_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    """Remove pydantic's titles, which repeat the names and cost prompt tokens."""
     return {
-        key: {name: _without_titles(shape) for name, shape in value.items()}
+        key: {name: _strip_titles(shape) for name, shape in value.items()}
         if key in ("properties", "$defs")
-        else _without_titles(value)
+        else _strip_titles(value)
         if isinstance(value, dict)
         else value
         for key, value in schema.items()
@@ -152,6 +152,6 @@ def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _short(value: Any) -> str:
+def _abbreviated(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return shortened(" ".join(text.split()), COMPACT_VALUE)

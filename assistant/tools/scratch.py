@@ -1,7 +1,6 @@
-"""`note` and `plan`: what the model keeps before its eyes in this session.
+"""`note` and `plan`: the session's notes and tasks that the model always sees.
 
-Both are replayed from the transcript's own calls when a session is resumed, so nothing else
-stores them.
+A resumed session replays the calls in its transcript, so they are stored nowhere else.
 """
 
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from assistant.tools.base import Tool, ToolResult
 from assistant.tools.schema import tool
 
 NOTES_LIMIT = 8_000
-"""Characters of working memory; it is in every request."""
+"""The most characters of working memory, which every request carries."""
 MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
 
 
@@ -29,32 +28,32 @@ class Task(BaseModel):
 
 
 class Scratch:
-    """A session's working memory: notes and a task list, kept through compaction."""
+    """A session's working memory, notes and a task list, which survives compaction."""
 
     def __init__(self) -> None:
         self.notes = ""
         self.tasks: list[Task] = []
 
     def render(self) -> str:
-        """Both, as the model is shown them in every round; empty if there is nothing."""
+        """Render both for the model's prompt; empty if there is nothing."""
         parts = [self.notes.strip(), self.render_plan()]
         return "\n\n".join(part for part in parts if part)
 
     def render_plan(self) -> str:
-        """The task list, a line a task."""
+        """Render the task list, one line per task."""
         return "\n".join(f"{MARKS[task.status]} {task.text}" for task in self.tasks)
 
     def replay(self, calls: Iterable[ToolCall]) -> None:
-        """Be as these calls leave it, which did not fail, in order; others are ignored."""
+        """Restore the state that these successful calls left, in order; other tools are ignored."""
         self.notes, self.tasks = "", []
-        tools = {each.name: each for each in scratch_tools(self)}
+        tools = {candidate.name: candidate for candidate in scratch_tools(self)}
         for call in calls:
             if call.name in tools:
                 tools[call.name].plan(call.arguments).run()
 
 
 def scratch_tools(scratch: Scratch) -> list[Tool]:
-    """`note` and `plan` over a session's working memory."""
+    """Return `note` and `plan` over a session's working memory."""
 
     def note(
         text: Annotated[str, Field(description="What to keep in view.")],

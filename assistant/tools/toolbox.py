@@ -1,7 +1,7 @@
-"""The tools of one conversation: which are offered, whether a call may run, and running it.
+"""The tools of a conversation: which are offered, whether a call may run, and running it.
 
-The loop's three steps: `review` a call; if it asks, put the verdict before the owner and `settle`
-it; `run` it. None of them raises for a mistake of the model's: it gets an error result.
+The loop takes three steps: `review` a call; if it asks, show the verdict to the owner and `settle`
+it; `run` it. None of them raises for a mistake of the model, which gets an error result instead.
 """
 
 import hashlib
@@ -28,22 +28,22 @@ from assistant.tools.schema import compact_call, tool
 
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
-"""The tools that a small model has in any case, as far as its window goes."""
+"""The tools that a small model is offered first, as far as its window allows."""
 READ_ON = "read_on"
 KEPT = 4
-"""Long results that are kept to be read on."""
+"""The number of long results that are kept for reading on."""
 
 
 def nothing() -> None:
-    """There is nothing to be done."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to happen to a call.
+    """The decision on a call.
 
-    `detail` is what the owner is shown when it asks; `reason` is what the model is told when it
-    is denied.
+    `detail` is what the owner is shown when it asks; `reason` is what the model is told when it is
+    denied.
     """
 
     call: ToolCall
@@ -55,20 +55,21 @@ class Verdict:
 
     @property
     def question(self) -> Question | None:
-        """What the owner is to be asked, if the call may run and is a question."""
+        """The question for the owner, if the call is one and may run."""
         return self.plan.question if self.action == "run" and self.plan else None
 
     @property
     def work(self) -> Callable[[str], Generator[Event, None, ToolResult]] | None:
-        """What runs it, given its id, if it may run and shows what it does."""
+        """The generator function that runs the call, given its id, if it may run and reports
+        progress."""
         return self.plan.work if self.action == "run" and self.plan else None
 
 
 class Toolbox:
-    """Tools under a policy: those that it denies altogether are not offered.
+    """Tools under a policy; tools that the policy denies altogether are not offered.
 
-    `off_the_record` leaves only those that write nothing. `closing` ends what the tools began.
-    While `interrupt` is set, what only looks is let go of.
+    `off_the_record` leaves only tools that write nothing. `closing` ends what the tools started.
+    While `interrupt` is set, `stoppable` calls are abandoned.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Toolbox:
         closing: Callable[[], None] = nothing,
         interrupt: threading.Event | None = None,
     ) -> None:
-        self._tools = {each.name: each for each in tools}
+        self._tools = {tool.name: tool for tool in tools}
         self._policy = policy or Policy()
         self._redactor = redactor or Redactor()
         self._off_the_record = off_the_record
@@ -95,20 +96,20 @@ class Toolbox:
         self._long: dict[int, str] = {}
 
     def close(self) -> None:
-        """End what the tools have begun and not ended."""
+        """End what the tools have started."""
         self._closing()
 
     def add(self, tool: Tool) -> None:
-        """Offer one more."""
+        """Offer one more tool."""
         self._tools[tool.name] = tool
 
     def without(
         self, names: Collection[str], more: Iterable[Tool], interrupt: threading.Event
     ) -> "Toolbox":
-        """The same tools under the same policy, less those of these names, and with more."""
-        kept = [each for each in self._tools.values() if each.name not in names]
+        """Return the same tools under the same policy, without these names and with more tools."""
+        remaining = [tool for tool in self._tools.values() if tool.name not in names]
         return Toolbox(
-            [*kept, *more],
+            [*remaining, *more],
             self._policy,
             self._redactor,
             off_the_record=self._off_the_record,
@@ -116,11 +117,11 @@ class Toolbox:
         )
 
     def specs(self) -> list[ToolSpec]:
-        """What the model is offered in this round."""
-        return [each.spec for each in (*self._offered(), *self._loader(), *self._reader())]
+        """Return what the model is offered in this round."""
+        return [tool.spec for tool in (*self._offered(), *self._loader(), *self._reader())]
 
     def review(self, call: ToolCall) -> Verdict:
-        """Whether the call runs, asks or is denied; changes nothing."""
+        """Decide whether the call runs, asks or is denied; changes nothing."""
         compact = self._redactor.redact(compact_call(call.name, call.arguments))
         try:
             plan = self._plan(call)
@@ -133,7 +134,7 @@ class Toolbox:
                 if _digest(call, plan, detail) in self._policy.granted:
                     action = "run"
         except Exception as error:  # the border: whatever a tool raises, the model is told
-            return Verdict(call, "deny", compact, reason=self._told(error))
+            return Verdict(call, "deny", compact, reason=self._error_text(error))
         reason = DENIED if action == "deny" else ""
         return Verdict(call, action, compact, detail, reason, plan)
 
@@ -152,18 +153,18 @@ class Toolbox:
             reason = verdict.reason or "This call waits for the owner's approval."
             return ToolResult(reason, error=True, compact=_first_line(reason))
         try:
-            result = self._done(verdict.call.name, verdict.plan)
+            result = self._run_plan(verdict.call.name, verdict.plan)
         except Exception as error:  # the border: whatever a tool raises, the model is told
             return self.failed(error)
         return self.cleaned(result)
 
     def failed(self, error: Exception) -> ToolResult:
-        """What the model is told of an error."""
-        told = self._told(error)
-        return ToolResult(told, error=True, compact=_first_line(told))
+        """Return an error result for the model."""
+        message = self._error_text(error)
+        return ToolResult(message, error=True, compact=_first_line(message))
 
     def cleaned(self, result: ToolResult) -> ToolResult:
-        """A result without secrets, and no longer than the model is given."""
+        """Redact secrets in a result and limit its length."""
         clean = self._redactor.redact
         content = clean(result.content)
         if len(content) > RESULT_LIMIT:
@@ -177,7 +178,7 @@ class Toolbox:
         return replace(result, content=content, compact=clean(result.compact), diff=diff)
 
     def _part(self, number: int, offset: int, size: int = PART) -> str:
-        """A part of a long result, and how to read on."""
+        """Return a part of a long result, with a note on how to read on."""
         text = self._long[number]
         end = offset + size
         if end >= len(text):
@@ -188,7 +189,7 @@ class Toolbox:
         )
 
     def _reader(self) -> list[Tool]:
-        """`read_on`, while there are long results."""
+        """Return `read_on` while there are long results."""
 
         def read_on(
             result: Annotated[int, Field(description="The number of the long result.")],
@@ -201,7 +202,7 @@ class Toolbox:
 
         return [tool(read_on, restores=False)] if self._long else []
 
-    def _done(self, name: str, plan: Plan) -> ToolResult:
+    def _run_plan(self, name: str, plan: Plan) -> ToolResult:
         if name in self._tools and self._tools[name].stoppable:
             return unless(self._interrupt, plan.run)
         return plan.run()
@@ -209,58 +210,58 @@ class Toolbox:
     def _plan(self, call: ToolCall) -> Plan:
         if call.fault:
             raise ToolError(call.fault)
-        found = self._available()
-        found |= {each.name: each for each in (*self._loader(), *self._reader())}
+        tools = self._available()
+        tools |= {extra.name: extra for extra in (*self._loader(), *self._reader())}
         if self._policy.rules.switched_off(call.name):
             raise ToolError(DENIED)
-        if call.name not in found:
-            raise ToolError(_unknown(call.name, list(found)))
-        chosen = found[call.name]
-        self._groups.add(chosen.group)
-        given = in_all(live, call.arguments)
-        if not chosen.restores:
-            return chosen.plan(in_all(self._redactor.redact, given))
-        plan = chosen.plan(in_all(self._redactor.restore, given))
-        named = stand_ins(json.dumps(given, default=str))
-        if not chosen.reveals:
+        if call.name not in tools:
+            raise ToolError(_unknown_tool(call.name, list(tools)))
+        selected = tools[call.name]
+        self._groups.add(selected.group)
+        arguments = in_all(live, call.arguments)
+        if not selected.restores:
+            return selected.plan(in_all(self._redactor.redact, arguments))
+        plan = selected.plan(in_all(self._redactor.restore, arguments))
+        named = stand_ins(json.dumps(arguments, default=str))
+        if not selected.reveals:
             named &= set(plan.secrets)
         return replace(plan, secrets=tuple(sorted(named)))
 
     def _available(self) -> dict[str, Tool]:
         return {
-            name: each
-            for name, each in self._tools.items()
-            if each.available()
-            and not (each.writes and self._off_the_record)
+            name: tool
+            for name, tool in self._tools.items()
+            if tool.available()
+            and not (tool.writes and self._off_the_record)
             and not self._policy.rules.switched_off(name)
         }
 
     def _offered(self) -> list[Tool]:
-        """The tools of the loaded groups, as many as there is room for: those that were fetched
-        last, those of memory, then the others in their order."""
+        """Return the tools of the loaded groups that fit the token limit: those loaded last
+        first, then those of memory, then the others in order."""
         loaded = [each for each in self._available().values() if each.group in self._groups]
         if self.most_tokens is None:
             return loaded
-        first = (*reversed(self._fetched), *FIRST)
-        ranks = {name: rank for rank, name in reversed(list(enumerate(first)))}
-        kept: set[str] = set()
-        left = self.most_tokens
-        for each in sorted(loaded, key=lambda tool: ranks.get(tool.name, len(first))):
-            left -= _tokens(each.spec)
-            if left < 0 and kept:
+        priority = (*reversed(self._fetched), *FIRST)
+        ranks = {name: rank for rank, name in reversed(list(enumerate(priority)))}
+        fitting: set[str] = set()
+        remaining = self.most_tokens
+        for each in sorted(loaded, key=lambda tool: ranks.get(tool.name, len(priority))):
+            remaining -= _tokens(each.spec)
+            if remaining < 0 and fitting:
                 break
-            kept.add(each.name)
-        return [each for each in loaded if each.name in kept]
+            fitting.add(each.name)
+        return [each for each in loaded if each.name in fitting]
 
     def _loader(self) -> list[Tool]:
-        """`load_tools`, while there are groups, or tools without room, left to fetch."""
+        """Return `load_tools` while there are groups or tools left to load."""
         waiting: dict[str, list[str]] = {}
-        offered = {each.name for each in self._offered()}
-        for each in self._available().values():
-            if each.group not in self._groups:
-                waiting.setdefault(each.group, []).append(each.name)
-            elif each.name not in offered:
-                waiting[each.name] = [each.name]
+        offered = {candidate.name for candidate in self._offered()}
+        for candidate in self._available().values():
+            if candidate.group not in self._groups:
+                waiting.setdefault(candidate.group, []).append(candidate.name)
+            elif candidate.name not in offered:
+                waiting[candidate.name] = [candidate.name]
         if not waiting or self._policy.rules.switched_off(LOADER):
             return []
         listed = "; ".join(
@@ -283,27 +284,27 @@ class Toolbox:
         load_tools.__doc__ = f"Fetch more tools, by group: {listed}."
         return [tool(load_tools)]
 
-    def _told(self, error: Exception) -> str:
+    def _error_text(self, error: Exception) -> str:
         if isinstance(error, AssistantError):
             return self._redactor.redact(str(error))
         return self._redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
 
 
 def _digest(call: ToolCall, plan: Plan, detail: str) -> str:
-    """What is equal for calls that look the same in every respect to who approves them."""
+    """Return a digest that is equal for calls that look identical to whoever approves them."""
     looks = [call.name, call.arguments, detail, plan.danger, plan.subjects, plan.places]
     return hashlib.sha256(json.dumps(looks, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def in_full(arguments: Mapping[str, Any]) -> str:
-    """Every argument whole, a line each, for the owner to read before a yes."""
+    """Render every argument in full, one per line, for the owner's approval."""
     return "\n".join(
         f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
         for name, value in arguments.items()
     )
 
 
-def _unknown(name: str, names: list[str]) -> str:
+def _unknown_tool(name: str, names: list[str]) -> str:
     nearest = get_close_matches(name, names, n=1)
     hint = f"; did you mean {nearest[0]}?" if nearest else "."
     return f"There is no tool {name!r}{hint} The tools are {', '.join(sorted(names))}."
@@ -314,6 +315,6 @@ def _first_line(text: str) -> str:
 
 
 def _tokens(spec: ToolSpec) -> int:
-    """What the description of a tool costs, as requests have it."""
+    """Estimate the tokens that a tool's description costs in a request."""
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return estimate_tokens(json.dumps({"type": "function", "function": function}))

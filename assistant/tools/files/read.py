@@ -1,6 +1,6 @@
-"""Looking at files: `read_file`, `list_files`, `find_files`, `grep`.
+"""Reading and searching files: `read_file`, `list_files`, `find_files`, `grep`.
 
-Every file is opened the confined way, and what a tool may not reach is left out.
+Every file is opened through `Access`, and files a tool may not reach are left out.
 """
 
 import io
@@ -27,17 +27,17 @@ from assistant.tools.schema import tool
 SKIPPED = frozenset(
     {".assistant", ".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache"}
 )
-"""Directories nobody means to search; they can be, by naming them as the path."""
+"""Directories that a search skips, unless one is given as the path."""
 DEEPEST = 64
-"""Directories below the path that a search goes down."""
+"""The most directory levels that a search descends."""
 
 
 @dataclass(slots=True)
 class Tree:
     """The regular files at or below a place, for one tool.
 
-    `shut` counts directories that could not be opened, `deep` those that lie too deep, `withheld`
-    places that the owner wants to be asked for. What is denied is not counted.
+    `shut` counts directories that could not be opened, `deep` those below the depth limit,
+    `withheld` places that need the owner's approval. Denied files are not counted.
     """
 
     access: Access
@@ -47,15 +47,16 @@ class Tree:
     withheld: int = 0
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Each file's path from the place, empty for the place itself, and its open directory.
+        """Yield each file's path relative to the place, empty for the place itself, and its open
+        directory.
 
-        Raises ToolError if nothing is there.
+        Raises ToolError if the place does not exist.
         """
-        found = self.place.status()
-        if found is None:
+        place_status = self.place.status()
+        if place_status is None:
             raise ToolError(f"there is no {self.place.shown}")
         if self.place.name is not None:
-            check_regular(found, self.place.shown)
+            check_regular(place_status, self.place.shown)
             yield "", self.place.directory
             return
         denied, asked = self._rules()
@@ -83,7 +84,7 @@ class Tree:
                     yield prefix + name, descriptor
 
     def notes(self) -> list[str]:
-        """What was left out, for the model to know."""
+        """Return notes for the model on what was left out."""
         notes = []
         if self.shut:
             folders = counted(self.shut, "directory", "directories")
@@ -97,24 +98,24 @@ class Tree:
         return notes
 
     def _rules(self) -> tuple[Named, Named]:
-        """What is denied to the tool below the place, and what it has to ask for."""
+        """Return what is denied to the tool below the place, and what needs approval."""
         rules, tool = self.access.roots.rules, self.access.tool
         asked = rules.asked(tool)
-        agreed = asked.holds(str(self.place.path), directory=self.place.is_directory)
-        return rules.denied(tool), Named() if agreed else asked
+        approved = asked.holds(str(self.place.path), directory=self.place.is_directory)
+        return rules.denied(tool), Named() if approved else asked
 
     def _count_shut(self, error: OSError) -> None:
         self.shut += 1
 
 
 LIST_LIMIT = 1_000
-"""Entries of one listing."""
+"""The most entries of one listing."""
 
 PathArgument = Annotated[str, Field(description="A path; relative ones start at the workspace.")]
 
 
 def reading_tools(roots: Roots) -> list[Tool]:
-    """`read_file` and `list_files` below these roots."""
+    """Return `read_file` and `list_files` below these roots."""
     opening, listing = Access(roots, "read_file"), Access(roots, "list_files")
 
     def read_file(
@@ -124,17 +125,17 @@ def reading_tools(roots: Roots) -> list[Tool]:
     ) -> Plan:
         """Read a text file, or some of its lines, exactly as they are; of a PDF, DOCX, ODT or EPUB
         its text."""
-        return opening.reading(path, lambda place: _lines_of(place, start_line, end_line))
+        return opening.reading(path, lambda place: _read_lines(place, start_line, end_line))
 
     def list_files(path: PathArgument = ".") -> Plan:
         """List a directory: folders end with a slash, files show their size in bytes."""
-        return listing.reading(path, lambda place: _listing(listing, place))
+        return listing.reading(path, lambda place: _list_directory(listing, place))
 
     return [tool(each, stoppable=True) for each in (read_file, list_files)]
 
 
 def decoded(data: bytes, shown: str) -> tuple[str, str]:
-    """A file's text and a notice, empty if it is UTF-8. Raises ToolError if it is binary."""
+    """Return a file's text and a notice, empty if it is UTF-8. Raises ToolError if it is binary."""
     if b"\0" in data[:8192]:
         raise ToolError(f"{shown} is a binary file of {len(data):,} bytes")
     try:
@@ -144,7 +145,7 @@ def decoded(data: bytes, shown: str) -> tuple[str, str]:
 
 
 def _text_of(place: Place) -> tuple[str, str]:
-    """A file's text and a notice. Raises ToolError if it has none."""
+    """Return a file's text and a notice. Raises ToolError if it has none."""
     data = place.read()
     if not documents.format_of(data):
         return decoded(data, place.shown)
@@ -154,9 +155,9 @@ def _text_of(place: Place) -> tuple[str, str]:
         raise ToolError(f"{place.shown} cannot be read: {error}") from error
 
 
-def _lines_of(place: Place, start: int, end: int) -> ToolResult:
+def _read_lines(place: Place, start: int, end: int) -> ToolResult:
     text, notice = _text_of(place)
-    lines = list(io.StringIO(text))  # a line feed alone ends one
+    lines = list(io.StringIO(text))  # only a line feed ends a line
     if lines and start > len(lines):
         has = counted(len(lines), "line")
         raise ToolError(f"{place.shown} has {has}; there is no line {start}")
@@ -180,49 +181,51 @@ def _lines_of(place: Place, start: int, end: int) -> ToolResult:
     )
 
 
-def _listing(access: Access, place: Place) -> ToolResult:
+def _list_directory(access: Access, place: Place) -> ToolResult:
     if place.name is not None:
-        there = place.status() is not None
-        raise ToolError(f"{place.shown} is no directory" if there else f"there is no {place.shown}")
+        present = place.status() is not None
+        raise ToolError(
+            f"{place.shown} is no directory" if present else f"there is no {place.shown}"
+        )
     denied = access.roots.rules.denied(access.tool)
-    with os.scandir(place.directory) as found:
+    with os.scandir(place.directory) as scan:
         entries = [
             _described(entry)
-            for entry in sorted(found, key=lambda entry: entry.name)
+            for entry in sorted(scan, key=lambda entry: entry.name)
             if not denied.holds(
                 f"{place.path}/{entry.name}", directory=entry.is_dir(follow_symlinks=False)
             )
         ]
-    shown = entries[:LIST_LIMIT]
-    if len(entries) > len(shown):
-        shown.append(f"[{len(entries) - len(shown):,} more; narrow down with find_files.]")
+    lines = entries[:LIST_LIMIT]
+    if len(entries) > len(lines):
+        lines.append(f"[{len(entries) - len(lines):,} more; narrow down with find_files.]")
     counts = counted(len(entries), "entry", "entries")
-    return ToolResult("\n".join(shown) or "(empty)", compact=counts)
+    return ToolResult("\n".join(lines) or "(empty)", compact=counts)
 
 
 def _described(entry: "os.DirEntry[str]") -> str:
-    found, name = entry.stat(follow_symlinks=False), exactly(entry.name)
-    if stat.S_ISDIR(found.st_mode):
+    entry_status, name = entry.stat(follow_symlinks=False), exactly(entry.name)
+    if stat.S_ISDIR(entry_status.st_mode):
         return f"{name}/"
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(entry_status.st_mode):
         return f"{name} (link)"
-    return f"{name} {found.st_size}"
+    return f"{name} {entry_status.st_size}"
 
 
 FOUND_LIMIT = 500
-"""Files of one search by name."""
+"""The most files of one search by name."""
 MATCH_LIMIT = 200
-"""Lines of one search by content."""
+"""The most lines of one search by content."""
 LINE_LIMIT = 300
-"""Characters shown of a matching line."""
+"""The most characters shown of a matching line."""
 SECONDS = 20.0
-"""How long a search may take; a pattern can be made to take for ever."""
+"""Timeout of a search, since a pattern can be made to run forever."""
 LINEWISE = re.compile(r"\(\?[^:i]|\\[AZzGKR]|[*+?}]\+|[\r\n]|\\[rn]")
-"""What a pattern may hold that matches a line by itself and not in the middle of a text."""
+"""Constructs whose matches depend on searching line by line rather than the whole text."""
 
 
 def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
-    """`find_files` and `grep` below these roots; a search may take so many seconds."""
+    """Return `find_files` and `grep` below these roots, with a timeout in seconds."""
     finding, searching = Access(roots, "find_files"), Access(roots, "grep")
 
     def find_files(
@@ -231,7 +234,7 @@ def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
     ) -> Plan:
         """Find files by name. A pattern without a slash matches in every directory below."""
         glob = within(pattern)
-        return finding.reading(path, lambda place: _found(Tree(finding, place), glob))
+        return finding.reading(path, lambda place: _find_files(Tree(finding, place), glob))
 
     def grep(
         pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
@@ -240,37 +243,37 @@ def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
         ignore_case: bool = False,
     ) -> Plan:
         """Search the lines of text files. Results are file:line: text, in order."""
-        compiled = _compiled(pattern, ignore_case)
+        compiled = _compile(pattern, ignore_case)
         only = within(glob or "**")
 
         return searching.reading(
-            path, lambda place: _grepped(Tree(searching, place), compiled, only, seconds)
+            path, lambda place: _grep(Tree(searching, place), compiled, only, seconds)
         )
 
     return [tool(each, stoppable=True) for each in (find_files, grep)]
 
 
-def _found(tree: Tree, glob: Glob) -> ToolResult:
+def _find_files(tree: Tree, glob: Glob) -> ToolResult:
     paths = [_named(tree.place, path) for path, _ in tree.files() if not path or glob.matches(path)]
-    shown = paths[:FOUND_LIMIT]
-    if len(paths) > len(shown):
-        shown.append(f"[{len(paths) - len(shown):,} more; give a narrower pattern or path.]")
-    shown = (shown or [f"No file matches {glob.text}."]) + tree.notes()
-    return ToolResult("\n".join(shown), compact=counted(len(paths), "file"))
+    lines = paths[:FOUND_LIMIT]
+    if len(paths) > len(lines):
+        lines.append(f"[{len(paths) - len(lines):,} more; give a narrower pattern or path.]")
+    lines = (lines or [f"No file matches {glob.text}."]) + tree.notes()
+    return ToolResult("\n".join(lines), compact=counted(len(paths), "file"))
 
 
-def _grepped(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float) -> ToolResult:
-    """The matching lines below a place. Raises ToolError out of time."""
+def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float) -> ToolResult:
+    """Return the matching lines below a place. Raises ToolError on timeout."""
     deadline = time.monotonic() + seconds
-    shown: list[str] = []
+    lines: list[str] = []
     files: set[str] = set()
     count = skipped = 0
 
     def hit(text: str) -> bool:
-        left = deadline - time.monotonic()
+        remaining = deadline - time.monotonic()
         try:
-            if left > 0:
-                return pattern.search(text, timeout=left, concurrent=True) is not None
+            if remaining > 0:
+                return pattern.search(text, timeout=remaining, concurrent=True) is not None
         except TimeoutError:
             pass
         raise ToolError(f"the search took over {seconds:.0f} s", "Give a simpler pattern or a glob")
@@ -289,27 +292,27 @@ def _grepped(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: flo
         except ToolError:  # binary
             continue
         if not (LINEWISE.search(pattern.pattern) or hit(text)):
-            continue  # searched whole first: most files hold no match
+            continue  # whole text first: most files have no match
         file = _named(tree.place, path)
         for number, line in enumerate(text.split("\n"), 1):
             if hit(line):
                 count += 1
                 files.add(file)
                 if count <= MATCH_LIMIT:
-                    shown.append(f"{file}:{number}: {_cut(line.strip())}")
+                    lines.append(f"{file}:{number}: {_truncated(line.strip())}")
     if count > MATCH_LIMIT:
         more = f"{count - MATCH_LIMIT:,} more lines"
-        shown.append(f"[{more}; give a narrower pattern, path or glob.]")
+        lines.append(f"[{more}; give a narrower pattern, path or glob.]")
     if not count:
-        shown.append("No line matches.")
+        lines.append("No line matches.")
     if skipped:
-        unread = counted(skipped, "file")
-        shown.append(f"[{unread} could not be read: too large, hard-linked, or shut.]")
+        files_skipped = counted(skipped, "file")
+        lines.append(f"[{files_skipped} could not be read: too large, hard-linked, or shut.]")
     compact = f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}"
-    return ToolResult("\n".join([*shown, *tree.notes()]), compact=compact)
+    return ToolResult("\n".join([*lines, *tree.notes()]), compact=compact)
 
 
-def _compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
+def _compile(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
     try:
         return regex.compile(pattern, regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0))
     except regex.error as error:
@@ -321,5 +324,5 @@ def _named(place: Place, path: str) -> str:
     return exactly("/".join(filter(None, (top, path))))
 
 
-def _cut(line: str) -> str:
+def _truncated(line: str) -> str:
     return line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…"

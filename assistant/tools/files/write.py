@@ -1,6 +1,6 @@
-"""Changing files: `write_file`, `edit_file`, `apply_patch`.
+"""Tools that change files: `write_file`, `edit_file`, `apply_patch`.
 
-Changes are made all or none, on exactly the bytes they were worked out from.
+Changes are made all or none, and only on the exact bytes they were planned on.
 """
 
 import difflib
@@ -32,16 +32,16 @@ from assistant.workspace.checkpoints import Checkpoints
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_MODE = 0o666
-"""Of a new file, less the owner's umask."""
+"""The mode of a new file, before the owner's umask."""
 BOM = "\ufeff"
 BY = Origin("assistant")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file's bytes before and after; None where there is no file.
+    """A file's bytes before and after; None if the file does not exist.
 
-    `path` is real and absolute. `mode` is the file's permission bits, None for a new file's.
+    `path` is real and absolute. `mode` holds the permission bits, None for a new file.
     """
 
     path: Path
@@ -57,11 +57,12 @@ class Change:
 
     @property
     def text(self) -> str:
-        """What it says after the change, empty without a file. Raises ToolError for no text."""
+        """The text after the change, empty without a file. Raises ToolError if it is not text."""
         return self._decoded().removeprefix(BOM)
 
     def saying(self, text: str) -> "Change":
-        """The change to this text, a byte-order mark kept. Raises ToolError as `text` does."""
+        """Return the change to this text, keeping a byte-order mark. Raises ToolError as `text`
+        does."""
         bom = BOM if self._decoded().startswith(BOM) else ""
         try:
             return replace(self, after=(bom + text).encode())
@@ -79,24 +80,24 @@ class Change:
 
 
 def unchanged(access: Access, path: str) -> Change:
-    """What a path holds now, as a change that changes nothing."""
+    """Return the file at a path as a change that changes nothing."""
     with access.at(path) as place:
         if place.name is None:
             raise ToolError(f"{place.shown} is a directory")
-        before = _held(place)
+        before = _bytes_of(place)
         mode = stat.S_IMODE(status.st_mode) if (status := place.status()) else None
         return Change(place.path, place.shown, before, before, mode)
 
 
-def _held(place: Place) -> bytes | None:
+def _bytes_of(place: Place) -> bytes | None:
     return None if place.status() is None else place.read()
 
 
 def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) -> None:
-    """Make the changes. Raises ToolError if one cannot be made, and then none has been.
+    """Make the changes. Raises ToolError if one cannot be made, after reverting the others.
 
-    Files that steer or remember are changed through the ledger: under its lock, as its own writes
-    are, and so that `memory undo` takes the change back. `checkpoints` keep the others.
+    Files that steer or remember are changed through the ledger, under its lock, so that `memory
+    undo` can revert the change. `checkpoints` keep the others.
     """
     root = access.roots.workspace.root
     guarded = [change for change in changes if access.roots.remembers(change.path)]
@@ -105,41 +106,43 @@ def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) 
         for change in guarded
         if change.path.is_relative_to(root)
     }
-    kept = checkpoints.around([change.path for change in changes if change not in guarded])
-    with amending(access.roots.workspace, texts, BY) if texts else nullcontext(), kept:
+    checkpointed = checkpoints.around([change.path for change in changes if change not in guarded])
+    with amending(access.roots.workspace, texts, BY) if texts else nullcontext(), checkpointed:
         for change in changes:
             with access.at(str(change.path)) as place:
-                _check(place, change)
-        done: list[Change] = []
+                _verified_name(place, change)
+        applied: list[Change] = []
         made: list[Path] = []
         try:
             for change in changes:
                 with access.at(str(change.path), made) as place:
-                    _put(place, change)
-                    done.append(change)
+                    _write_change(place, change)
+                    applied.append(change)
                     storage.DISK.sync(place.directory)
         except BaseException as error:
-            left = [change.shown for change in reversed(done) if not _put_back(access, change)]
+            unrestored = [
+                change.shown for change in reversed(applied) if not _revert(access, change)
+            ]
             for directory in reversed(made):
                 with suppress(OSError):
                     directory.rmdir()
-            if left:
-                lost = f"{', '.join(left)} cannot be put back as before"
+            if unrestored:
+                lost = f"{', '.join(unrestored)} cannot be put back as before"
                 raise ToolError(f"{error}; {lost}") from error
             raise
 
 
-def _put_back(access: Access, change: Change) -> bool:
+def _revert(access: Access, change: Change) -> bool:
     try:
         with access.at(str(change.path)) as place:
-            _put(place, replace(change, before=change.after, after=change.before))
+            _write_change(place, replace(change, before=change.after, after=change.before))
     except (ToolError, OSError):
         return False
     return True
 
 
 def diff(changes: Sequence[Change]) -> str:
-    """The changes as a unified diff, in which nothing can hide."""
+    """Render the changes as a unified diff with every hidden character visible."""
     lines: list[str] = []
     for change in changes:
         sides = (change.before, change.after)
@@ -150,22 +153,23 @@ def diff(changes: Sequence[Change]) -> str:
     return "\n".join(map(exactly, lines))
 
 
-def _check(place: Place, change: Change) -> str:
-    """The name in the place, which must be the one that was shown, with the bytes shown.
+def _verified_name(place: Place, change: Change) -> str:
+    """Return the name of the place, after checking that the file is the one shown, with the same
+    bytes.
 
-    Raises ToolError if it is not.
+    Raises ToolError otherwise.
     """
     if place.name is None:
         raise ToolError(f"{place.shown} is a directory")
-    if place.path != change.path or _held(place) != change.before:
+    if place.path != change.path or _bytes_of(place) != change.before:
         raise ToolError(f"{change.shown} has changed in the meantime", "Read it again")
     return place.name
 
 
-def _put(place: Place, change: Change) -> None:
-    """Put the bytes after in the place of those before; a crash leaves the one or the other."""
+def _write_change(place: Place, change: Change) -> None:
+    """Replace the old bytes by the new ones; a crash leaves one or the other."""
     if change.after is None:
-        os.unlink(_check(place, change), dir_fd=place.directory)
+        os.unlink(_verified_name(place, change), dir_fd=place.directory)
         return
     temporary = f".{token_hex(8)}.tmp"
     descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=place.directory)
@@ -177,7 +181,7 @@ def _put(place: Place, change: Change) -> None:
             storage.DISK.sync(descriptor)
         finally:
             os.close(descriptor)
-        name = _check(place, change)
+        name = _verified_name(place, change)
         os.rename(temporary, name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
     except BaseException:
         os.unlink(temporary, dir_fd=place.directory)
@@ -191,8 +195,8 @@ PATCHES = "patches"
 def writing_tools(
     roots: Roots, redactor: Redactor, checkpoints: Checkpoints | None = None
 ) -> list[Tool]:
-    """`write_file`, `edit_file` and `apply_patch` below these roots."""
-    kept = checkpoints or Checkpoints()
+    """Return `write_file`, `edit_file` and `apply_patch` below these roots."""
+    saved = checkpoints or Checkpoints()
     writing, editing, patching = (
         Access(roots, name) for name in ("write_file", "edit_file", "apply_patch")
     )
@@ -203,7 +207,7 @@ def writing_tools(
         """Create a text file, or replace all of one. Missing directories are made."""
         change = unchanged(writing, path).saying(text)
         done = f"Wrote {change.shown} ({len(change.after or b''):,} bytes)."
-        return _planned(writing, redactor, kept, [change], done)
+        return _plan(writing, redactor, saved, [change], done)
 
     def edit_file(
         path: PathArgument,
@@ -217,7 +221,7 @@ def writing_tools(
             raise ToolError(f"there is no file {path}", "Create it with write_file")
         after, count = replaced(there.text, old_text, new_text, replace_all, path)
         done = f"Replaced {counted(count, 'place')} in {there.shown}."
-        return _planned(editing, redactor, kept, [there.saying(after)], done)
+        return _plan(editing, redactor, saved, [there.saying(after)], done)
 
     def apply_patch(
         patch: Annotated[str, Field(description="A unified diff: ---, +++ and @@ lines.")],
@@ -228,7 +232,7 @@ def writing_tools(
         """
         changes = _patched(patching, patch)
         done = "\n".join(f"{change.verb} {change.shown}" for change in changes)
-        return _planned(patching, redactor, kept, changes, done)
+        return _plan(patching, redactor, saved, changes, done)
 
     return [
         *(tool(each, writes=True) for each in (write_file, edit_file)),
@@ -237,7 +241,7 @@ def writing_tools(
 
 
 def replaced(before: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:
-    """The text with `old` replaced, and how often. Raises ToolError unless it is unambiguous."""
+    """Return the text with `old` replaced, and the count. Raises ToolError if it is ambiguous."""
     if old not in before and "\r\n" in before:
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
     count = before.count(old)
@@ -254,21 +258,21 @@ def replaced(before: str, old: str, new: str, every: bool, path: str) -> tuple[s
 
 
 def _nearest(text: str, old: str) -> str:
-    """Where the first line of what was sought stands in other words of white space."""
-    wanted = old.strip().split("\n")[0].strip()
-    lines = [n for n, line in enumerate(text.split("\n"), 1) if wanted and wanted in line]
+    """Return a hint at lines that match the first line of `old` but for white space."""
+    first_line = old.strip().split("\n")[0].strip()
+    lines = [n for n, line in enumerate(text.split("\n"), 1) if first_line and first_line in line]
     if not lines:
         return ""
     return f"; its first line is at line {', '.join(map(str, lines[:3]))}: compare the white space"
 
 
 def _patched(access: Access, text: str) -> list[Change]:
-    """The changes of a whole patch, each file once, worked out before any is made."""
+    """Return the changes of a whole patch, each file once, before any is made."""
     changes: dict[Path, Change] = {}
 
     def current(path: str) -> Change:
-        found = unchanged(access, path)
-        return changes.get(found.path, found)
+        unchanged_file = unchanged(access, path)
+        return changes.get(unchanged_file.path, unchanged_file)
 
     for patch in patches.parse(text):
         source = None if patch.old is None else current(patch.old)
@@ -284,41 +288,48 @@ def _patched(access: Access, text: str) -> list[Change]:
         target = current(patch.new)
         if patch.new != patch.old and target.after is not None:
             raise ToolError(f"the patch creates {target.shown}, which is there already")
-        like = source or target
-        changes[target.path] = replace(target, after=like.saying(after).after, mode=like.mode)
+        template = source or target
+        changes[target.path] = replace(
+            target, after=template.saying(after).after, mode=template.mode
+        )
     return [change for change in changes.values() if change.before != change.after]
 
 
-def _planned(
-    access: Access, redactor: Redactor, kept: Checkpoints, changes: list[Change], done: str
+def _plan(
+    access: Access,
+    redactor: Redactor,
+    checkpoints: Checkpoints,
+    changes: list[Change],
+    message: str,
 ) -> Plan:
-    """The plan of making these changes, which ask if they delete, steer or remember."""
+    """Return the plan of these changes, which need approval if they delete, steer or remember."""
     guarded = [change for change in changes if access.roots.guarded(change.path)]
-    brought: set[str] = set()
+    secrets: set[str] = set()
     for change in changes:
-        brought |= _check_secrets(redactor, change, guarded=change in guarded)
+        secrets |= _check_secrets(redactor, change, guarded=change in guarded)
     executed = sorted(filter(None, (access.roots.executed(change.path) for change in changes)))
     warning = f"Other programs run what {' and '.join(executed)} says.\n" if executed else ""
     deletes = any(change.after is None for change in changes)
 
     def run() -> ToolResult:
-        commit(access, changes, kept)
-        return ToolResult(done, compact=done.partition("\n")[0], diff=diff(changes))
+        commit(access, changes, checkpoints)
+        return ToolResult(message, compact=message.partition("\n")[0], diff=diff(changes))
 
     return Plan(
         run,
         Danger.DANGEROUS if guarded or deletes else Danger.MODERATE,
         detail=lambda: warning + diff(changes),
-        secrets=tuple(sorted(brought)),
+        secrets=tuple(sorted(secrets)),
         guarded=bool(guarded),
         places=tuple(str(change.path) for change in changes),
     )
 
 
 def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> set[str]:
-    """The known secrets that a file holds after a change alone: any command can read them there.
+    """Return the known secrets that a file contains only after the change: any command can read
+    them.
 
-    Refuses a stand-in that stands for nothing here, and a secret new to a guarded file.
+    Raises ToolError for an unknown stand-in, and for a secret that is new to a guarded file.
     """
     before, after = (
         (data or b"").decode("utf-8", "replace") for data in (change.before, change.after)
@@ -330,5 +341,5 @@ def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> set[
     if exposed:
         names = ", ".join(sorted(exposed))
         raise ToolError(f"{change.shown} would come to hold {names}", "Leave the secret out")
-    known = redactor.known().items()
-    return {name for name, secret in known if secret in after and secret not in before}
+    secrets = redactor.known().items()
+    return {name for name, secret in secrets if secret in after and secret not in before}

@@ -1,8 +1,8 @@
-"""A command under its supervisor, in the sandbox or, with the owner's yes, outside of it.
+"""Runs a command under its supervisor, in the sandbox or, with approval, outside it.
 
-In the sandbox it reads by a list: the workspace, the added directories, and the system. Whatever is
-on no list is not there at all. The sandbox counts only if a real command, run in it just now, could
-write where it may and neither write nor read where it may not: a kernel can forbid namespaces.
+The sandbox exposes an allowlist: the workspace, the added directories and the system. Everything
+else does not exist in it. The sandbox counts as available only if a probe command could write
+where allowed, and neither read nor write elsewhere, since kernels can forbid namespaces.
 """
 
 import json
@@ -26,21 +26,21 @@ from assistant.tools.places import SYSTEM, TOOLCHAINS
 from assistant.tools.sandbox import seccomp
 
 Step = tuple[Literal["read", "write", "scratch", "closed", "blank", "link"], str, str]
-"""One step in making a command's file system: its kind, a path, and a link's target.
+"""One step in building a command's file system: its kind, a path, and a link's target.
 
-`read` and `write` bring a path in as it is; `scratch` is an empty directory that may be written;
-`closed` and `blank` cover a directory or a file; a `link` leads to its target.
+`read` and `write` bind a path; `scratch` is an empty writable directory; `closed` and `blank`
+cover a directory or a file; a `link` points to its target.
 """
 SCRATCH = ("/tmp", "/var/tmp", "/run")
-"""A command has empty ones of its own: other programs keep their sockets here."""
+"""Directories replaced by empty ones: other programs keep their sockets there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a command may touch, as real absolute paths.
 
-    All but `writable` is read-only. Inside that, `protected` is read-only too, and `hidden`
-    cannot even be read. `readable` are paths that may be symbolic links themselves.
+    Everything but `writable` is read-only. Inside that, `protected` is read-only too, and `hidden`
+    cannot even be read. `readable` paths may themselves be symbolic links.
     """
 
     writable: tuple[Path, ...]
@@ -50,8 +50,8 @@ class Bounds:
 
     @property
     def pinned(self) -> list[Path]:
-        """The writable directories, and those in them that may not be renamed: something
-        protected or hidden is in there."""
+        """The writable directories, and those inside them that must not be renamed because they
+        contain something protected or hidden."""
         inside = (*self.writable, *self.protected, *self.hidden)
         return sorted(
             {
@@ -65,32 +65,33 @@ class Bounds:
 
 
 def view(bounds: Bounds) -> list[Step]:
-    """A command's file system, step by step: a later step covers an earlier one."""
+    """Return the steps of a command's file system; later steps cover earlier ones."""
     home = Path.home()
     scratch = (*map(Path, SCRATCH), *([home] if home != Path("/") else []))
-    base: list[Step] = [("write", str(path), "") for path in bounds.pinned]
-    base += [("scratch", path, "") for path in _apart(scratch, bounds.writable)]
+    steps: list[Step] = [("write", str(path), "") for path in bounds.pinned]
+    steps += [("scratch", path, "") for path in _apart(scratch, bounds.writable)]
     for path in _apart(bounds.readable, bounds.writable):
         linked = Path(path).is_symlink()
-        base.append(("link", path, str(Path(path).readlink())) if linked else ("read", path, ""))
-    base.sort(key=lambda step: step[1].rstrip("/").count("/"))
-    base += [("read", str(path), "") for path in bounds.protected]
-    for place in bounds.hidden:
-        if not any(parent in bounds.hidden for parent in place.parents):  # gone with that one
-            base.append(("closed" if place.is_dir() else "blank", str(place), ""))
-    return base
+        steps.append(("link", path, str(Path(path).readlink())) if linked else ("read", path, ""))
+    steps.sort(key=lambda step: step[1].rstrip("/").count("/"))
+    steps += [("read", str(path), "") for path in bounds.protected]
+    for hidden in bounds.hidden:
+        if not any(parent in bounds.hidden for parent in hidden.parents):  # hidden along with it
+            steps.append(("closed" if hidden.is_dir() else "blank", str(hidden), ""))
+    return steps
 
 
 def system() -> tuple[Path, ...]:
-    """What there is of the system, of the toolchains in the owner's home, and our own Python."""
+    """Return the existing paths of the system, of toolchains in the home directory, and of our
+    own Python."""
     toolchains = (Path.home() / name for name in TOOLCHAINS)
     own = (Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve())
-    places = (*map(Path, SYSTEM), *toolchains, *own)
-    return tuple(path for path in places if os.path.lexists(path))
+    candidates = (*map(Path, SYSTEM), *toolchains, *own)
+    return tuple(path for path in candidates if os.path.lexists(path))
 
 
 def _apart(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
-    """Those of the paths that are not in a writable directory anyway, each once."""
+    """Return the distinct paths that are not in a writable directory."""
     roots = list(writable)
     return list(
         dict.fromkeys(
@@ -100,9 +101,9 @@ def _apart(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
 
 
 TICK = 0.1
-"""Seconds between two looks at whether the owner interrupted."""
+"""Seconds between checks for an interrupt by the owner."""
 PATIENCE = 10.0
-"""Seconds that a supervisor is given to end what it watches, before it is killed itself."""
+"""Seconds that a supervisor has to end its processes before it is killed itself."""
 PROBE_SECONDS = 10.0
 PROBE = """
 echo in > inside
@@ -110,23 +111,22 @@ echo out > "$1"
 cat "$2"
 test "$(wc -l < /proc/net/dev)" = 3 && echo alone
 """
-"""Three lines of /proc/net/dev: two of headings, and loopback."""
+"""`/proc/net/dev` has two heading lines and the loopback."""
 
 
 def default_memory() -> int:
-    """Half of the machine's memory, in bytes."""
+    """Return half of the machine's memory, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command and what is to hold while it runs; `assistant/tools/launch` reads it as JSON.
+    """A command and its limits, passed to `assistant/tools/launch` as JSON.
 
-    It and all that it starts may be so many `processes` and use so much `memory` together, in
-    bytes. `seconds` is its time, None for no limit. With a `view` it runs in namespaces of its own,
-    under `filter`, a seccomp program in hex. `guards` are paths that, where they are missing, are
-    held by something empty of a kind (`file`, `directory`); commands that share them name the same
-    `record`.
+    The command and its descendants may together have `processes` processes and use `memory` bytes.
+    `seconds` is its timeout, None for no limit. With a `view` it runs in its own namespaces, under
+    `filter`, a seccomp program in hex. `guards` are paths that, where missing, are occupied by an
+    empty placeholder (`file`, `directory`); commands that share them name the same `record`.
     """
 
     command: Sequence[str]
@@ -142,19 +142,19 @@ class Launch:
 
 
 def confined(launch: Launch, bounds: Bounds) -> Launch:
-    """The command in the sandbox, within these bounds."""
+    """Return the command set up for the sandbox, within these bounds."""
     return replace(launch, view=view(bounds), filter=seccomp.program().hex())
 
 
 @cache
 def available() -> bool:
-    """Whether the sandbox works on this machine, tried out once."""
+    """Return whether the sandbox works on this machine; probed once."""
     return works()
 
 
 def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
-    """Whether a command so confined can write inside, and neither write nor read outside, nor
-    reach a network."""
+    """Return whether a command so confined can write inside, but neither access files outside
+    nor reach a network."""
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as other:
         inside, beside = Path(name).resolve(), Path(other).resolve() / token_hex(8)
         secret = beside.with_suffix(".secret")
@@ -163,15 +163,16 @@ def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
         launch = Launch(command, str(inside), 64, default_memory(), seconds=PROBE_SECONDS)
         with Process(confine(launch, Bounds((inside,), readable=system()))) as process:
             printed = b"".join(process.arriving())
-        kept = (inside / "inside").exists() and not beside.exists()
-        return kept and printed.endswith(b"alone\n") and b"outside" not in printed
+        confined_writes = (inside / "inside").exists() and not beside.exists()
+        return confined_writes and printed.endswith(b"alone\n") and b"outside" not in printed
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a command ended: its exit code, None if it had none; and what ended it, if not itself.
+    """How a command ended: its exit code, None if it had none, and what ended it.
 
-    `cause` is `time`, `memory` or `processes` for a limit, `stopped` for the assistant.
+    `cause` is `time`, `memory` or `processes` for a limit, `stopped` for the assistant, empty if
+    it ended by itself.
     """
 
     code: int | None
@@ -179,7 +180,7 @@ class Ending:
 
 
 class Process:
-    """A running command. It ends with this process at the latest, however that ends.
+    """A running command, which never outlives this process.
 
     Raises ToolError if it cannot be started.
     """
@@ -206,7 +207,8 @@ class Process:
             raise ToolError("the command could not be started", cause) from error
 
     def arriving(self) -> Iterator[bytes]:
-        """The output as it arrives, and nothing at least every `TICK`; ends with the command."""
+        """Yield the output as it arrives, and an empty piece at least every `TICK`, until the
+        command ends."""
         os.set_blocking(self._output.fileno(), False)
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
@@ -218,16 +220,16 @@ class Process:
                 if not data:
                     break
                 yield data
-        while not self._ends_within(TICK):  # though it says no more
+        while not self._ends_within(TICK):  # it may run on without output
             yield b""
 
     def stop(self) -> None:
-        """Let the command be ended, with all that it started; that takes a second or two."""
+        """Ask the supervisor to end the command and its descendants; takes a second or two."""
         with suppress(BrokenPipeError):
             self._lifeline.close()
 
     def close(self) -> Ending:
-        """End the command if it still runs; how it ended."""
+        """End the command if it still runs, and return how it ended."""
         if self._ending is None:
             self.stop()
             if not self._ends_within(PATIENCE):
@@ -254,7 +256,7 @@ class Process:
 
 def _read(report: bytes) -> Ending:
     try:
-        told = json.loads(report)
-        return Ending(told["code"], told["ended"])
+        fields = json.loads(report)
+        return Ending(fields["code"], fields["ended"])
     except (ValueError, KeyError, TypeError):  # the supervisor was killed, or failed
         return Ending(None, report.decode("utf-8", "replace").strip()[-300:] or "killed")

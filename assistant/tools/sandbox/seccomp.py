@@ -1,11 +1,11 @@
-"""What a sandboxed command may not ask of the kernel, as a seccomp filter.
+"""The seccomp filter of sandboxed commands.
 
-The namespaces decide what a command sees; the filter takes away what nothing in a sandbox needs
-and what faults in kernels are reached by: new namespaces and mounts, other processes' memory,
+Namespaces decide what a command sees; the filter blocks system calls that nothing in a sandbox
+needs and that kernel exploits rely on: new namespaces and mounts, other processes' memory,
 keyrings, eBPF, io_uring, modules, clocks, and sockets of any family but Unix, IP and routing. It
-is a list of what is closed, as Docker's and Flatpak's are, so that ordinary programs do not meet
-it. Numbers are Linux's own (`asm/unistd_64.h`, `asm-generic/unistd.h`); on other machines than
-these there is no filter, and the rest of the sandbox holds.
+is a denylist, as Docker's and Flatpak's are, so that ordinary programs never meet it. The numbers
+are Linux's (`asm/unistd_64.h`, `asm-generic/unistd.h`); on other machines there is no filter, and
+the rest of the sandbox still holds.
 """
 
 import errno
@@ -16,7 +16,7 @@ from pathlib import Path
 
 _lines = Path(__file__).with_name("closed.txt").read_text("utf-8").splitlines()[1:]
 CLOSED = {name: (int(x86), int(other)) for name, x86, other in map(str.split, _lines)}
-"""The numbers of what is closed: on x86-64, and on the machines with the generic table."""
+"""The blocked calls: their numbers on x86-64 and in the generic table."""
 ONLY_X86 = {"uselib": 134, "modify_ldt": 154, "iopl": 172, "ioperm": 173}
 LOOKED_AT = {
     "ioctl": (16, 29),
@@ -26,7 +26,7 @@ LOOKED_AT = {
     "personality": (135, 92),
     "clone3": (435, 435),
 }
-"""Closed for some arguments. `clone3` hides its arguments: programs fall back on `clone`."""
+"""Calls blocked for some arguments. `clone3` hides its arguments: programs fall back on `clone`."""
 
 NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID and NET."""
@@ -36,15 +36,15 @@ FAMILIES = (1, 2, 10)
 """AF_UNIX, AF_INET, AF_INET6."""
 NETLINK, ROUTING = 16, 0
 PLAIN = (0, 0xFFFFFFFF)
-"""Personalities: an ordinary one, and the question for the present one."""
+"""Allowed personalities: the default, and the query for the current one."""
 X32 = 0x40000000
-"""Set in the numbers of x86-64's second set of calls."""
+"""The bit that marks x32 calls on x86-64."""
 
 LOAD, RETURN = 0x20, 0x06
 EQUAL, AT_LEAST, ANY_BIT = 0x15, 0x35, 0x45
 ALLOW, ERROR = 0x7FFF0000, 0x00050000
 NUMBER, MACHINE, ARGUMENTS = 0, 4, 16
-"""Offsets in `struct seccomp_data`. An argument has 8 bytes; the lower half is looked at."""
+"""Offsets in `struct seccomp_data`. An argument has 8 bytes; the lower half is compared."""
 
 
 MACHINES = {
@@ -53,14 +53,15 @@ MACHINES = {
     "riscv64": (0xC00000F3, 1),
     "loongarch64": (0xC0000102, 1),
 }
-"""What the kernel calls a machine, and its column of the tables."""
+"""The kernel's audit number of a machine, and its column of the tables."""
 
 Instruction = tuple[int, int, int, int]
-"""Code, how far to jump if true, how far if false, operand: `struct sock_filter`."""
+"""`struct sock_filter`: code, jump if true, jump if false, operand."""
 
 
 def program(machine: str = os.uname().machine) -> bytes:
-    """The filter for a machine, as an array of `struct sock_filter`; empty for an unknown one."""
+    """Return the filter for a machine, as an array of `struct sock_filter`; empty for unknown
+    ones."""
     if machine not in MACHINES:
         return b""
     return b"".join(struct.pack("=HBBI", *step) for step in _steps(*MACHINES[machine]))
@@ -82,7 +83,7 @@ def _steps(audit: int, column: int) -> Iterable[Instruction]:
 
 
 def _conditional() -> dict[str, list[Instruction]]:
-    """What is done about the calls whose arguments count; each list ends in a return."""
+    """Return the instructions for calls whose arguments count; each list ends in a return."""
     allow: Instruction = (RETURN, 0, 0, ALLOW)
     no_family, no_permission = _refuse(errno.EAFNOSUPPORT), _refuse(errno.EPERM)
     families = [_argument(0), *_each(FAMILIES, allow)]
@@ -98,12 +99,12 @@ def _conditional() -> dict[str, list[Instruction]]:
 
 
 def _each(values: Iterable[int], step: Instruction) -> list[Instruction]:
-    """The step if the value looked at is one of these."""
-    return [each for value in values for each in _on((EQUAL, value), [step])]
+    """Apply the step if the loaded value is one of these."""
+    return [instruction for value in values for instruction in _on((EQUAL, value), [step])]
 
 
 def _on(condition: tuple[int, int], steps: list[Instruction]) -> list[Instruction]:
-    """The steps, jumped over unless the condition holds."""
+    """Apply the steps only if the condition holds."""
     code, operand = condition
     return [(code, 0, len(steps), operand), *steps]
 

@@ -1,4 +1,4 @@
-"""`shell`: one command, in the sandbox that works here or, with the owner's approval, outside."""
+"""`shell`: runs a command in the sandbox or, with the owner's approval, outside it."""
 
 import os
 import subprocess
@@ -39,53 +39,57 @@ from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
 
 def interpreter(roots: tuple[Path, ...] = ()) -> str:
-    """The shell that runs commands."""
+    """Return the shell that runs commands."""
     return programs.find("bash", roots) or "/bin/sh"
 
 
 def environment(
     variables: Mapping[str, str], redactor: Redactor, roots: tuple[Path, ...] = ()
 ) -> dict[str, str]:
-    """What of the environment a command is given, and who the owner is to git."""
+    """Return the environment for a command: harmless variables, and the owner's git identity."""
     chosen = git_identity(variables.get("HOME", ""), roots)
-    chosen |= {name: each for name, each in variables.items() if programs.HARMLESS.fullmatch(name)}
+    chosen |= {
+        name: value for name, value in variables.items() if programs.HARMLESS.fullmatch(name)
+    }
     return {name: value for name, value in chosen.items() if redactor.redact(value) == value}
 
 
 @cache
 def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
-    """The owner's name and address as git knows them: a sandbox does not show its configuration."""
+    """Return the owner's name and address from git, whose configuration the sandbox hides."""
     git = programs.find("git", roots)
     if not git or not home:
         return {}
-    done = subprocess.run(
+    result = subprocess.run(
         [git, "config", "--global", "--get-regexp", r"^user\.(name|email)$"],
         cwd="/",
         env={**programs.environment(roots), "HOME": home},
         capture_output=True,
         check=False,
     )
-    pairs = (line.partition(" ") for line in done.stdout.decode("utf-8", "replace").splitlines())
-    known = {key.removeprefix("user.").upper(): value for key, _, value in pairs}
-    return {f"GIT_{who}_{key}": known[key] for key in known for who in ("AUTHOR", "COMMITTER")}
+    pairs = (line.partition(" ") for line in result.stdout.decode("utf-8", "replace").splitlines())
+    identity = {key.removeprefix("user.").upper(): value for key, _, value in pairs}
+    return {
+        f"GIT_{who}_{key}": identity[key] for key in identity for who in ("AUTHOR", "COMMITTER")
+    }
 
 
 TIMEOUT = 120
 MAX_TIMEOUT = 900
 MEGABYTE = 1_000_000
 ELSEWHERE = ", or run it in the background"
-"""What else helps a command that takes too long, where it is waited for."""
+"""What else helps a command that takes too long in the foreground."""
 
 
 RECENT = 2_000
-"""Bytes of the newest output that are told while a command runs."""
+"""Bytes of the newest output that are shown while a command runs."""
 EVERY = 0.2
-"""Seconds between two times that it is told."""
+"""Seconds between updates of that output."""
 Start = Callable[[float | None], Process]
 
 
-def _unseen(work: Generator[Event, None, ToolResult]) -> ToolResult:
-    """What work comes to that nobody watches."""
+def _run_silently(work: Generator[Event, None, ToolResult]) -> ToolResult:
+    """Run the work to its end, dropping its events, and return its result."""
     while True:
         try:
             next(work)
@@ -96,9 +100,9 @@ def _unseen(work: Generator[Event, None, ToolResult]) -> ToolResult:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands. `interrupt` stops the one that runs; `jobs` are those in the background.
+    """Runs commands. `interrupt` stops the running one; `jobs` are those in the background.
 
-    `sandbox` tells whether the sandbox works here; it is first asked when a command is.
+    `sandbox` says whether the sandbox works here; it is called when the first command is planned.
     """
 
     roots: Roots
@@ -110,7 +114,7 @@ class Shell:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def as_tool(self) -> Tool:
-        """`shell`, as the model is offered it."""
+        """Return `shell` as the model is offered it."""
         return tool(self.shell, writes=True, reveals=True)
 
     def shell(
@@ -134,39 +138,41 @@ class Shell:
         """
         if unknown := stand_ins(command):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
-        unsafe = self._why_unsafe(outside)
+        unsafe = self._unsafe_reason(outside)
         start = partial(self._start, command, not unsafe)
         writes = not only_reads(command)
-        lasting = too_much(self.roots.directories, self._untouched) if writes else ""
-        kept = self._kept if writes and not lasting else nullcontext
+        not_undoable = too_much(self.roots.directories, self._untouched) if writes else ""
+        kept = self._keep_checkpoint if writes and not not_undoable else nullcontext
         work = None if background else partial(self._wait, start, timeout or TIMEOUT, kept)
         run = (
-            partial(self._go_on, command, start, timeout, kept)
+            partial(self._run_in_background, command, start, timeout, kept)
             if work is None
-            else lambda: _unseen(work(""))
+            else lambda: _run_silently(work(""))
         )
-        danger = Danger.DANGEROUS if unsafe or lasting else Danger.MODERATE
-        where = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
-        if lasting:
-            where += f"; /undo cannot take back what it changes, since {lasting}"
-        detail = f"{where}:\n{exactly(command, kept=chr(10))}"
+        danger = Danger.DANGEROUS if unsafe or not_undoable else Danger.MODERATE
+        description = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
+        if not_undoable:
+            description += f"; /undo cannot take back what it changes, since {not_undoable}"
+        detail = f"{description}:\n{exactly(command, kept=chr(10))}"
         return Plan(run, danger, (command,), lambda: detail, work=work)
 
-    def _kept(self) -> AbstractContextManager[None]:
-        """What a command changes below the roots is kept as it was."""
+    def _keep_checkpoint(self) -> AbstractContextManager[None]:
+        """Keep what the command changes below the roots, so that it can be undone."""
         return self.checkpoints.around(self.roots.directories, self._untouched)
 
     def _untouched(self, path: str) -> bool:
-        """Whether a command cannot change this, memory's own journal takes it back, or a tool makes
-        it again."""
-        place = Path(path)
-        return place.name in MADE_BY_TOOLS or self.roots.closed(path) or place in self._guards
+        """Return whether a checkpoint may skip this path: commands cannot change it, memory's
+        journal can revert it, or a tool regenerates it."""
+        real_path = Path(path)
+        return (
+            real_path.name in MADE_BY_TOOLS or self.roots.closed(path) or real_path in self._guards
+        )
 
     @cached_property
     def _guards(self) -> frozenset[Path]:
         return frozenset(self.roots.guards())
 
-    def _why_unsafe(self, outside: bool) -> str:
+    def _unsafe_reason(self, outside: bool) -> str:
         if outside:
             return "Outside the sandbox"
         if not self.sandbox():
@@ -191,55 +197,59 @@ class Shell:
             seconds,
         )
         if inside:
-            held = [(str(path), kind) for path, kind in guards(self.roots)]
-            launch = replace(launch, guards=held, record=str(record(self.roots)))
+            guarded = [(str(path), kind) for path, kind in guards(self.roots)]
+            launch = replace(launch, guards=guarded, record=str(record(self.roots)))
             launch = confined(launch, self._bounds())
         return Process(launch)
 
     def _bounds(self) -> Bounds:
-        found = bounds(self.roots)
-        more = (Path(each).expanduser() for each in self.settings.readable)
-        return replace(found, readable=(*found.readable, *(path for path in more if path.exists())))
+        base = bounds(self.roots)
+        extra = (Path(folder).expanduser() for folder in self.settings.readable)
+        return replace(base, readable=(*base.readable, *(path for path in extra if path.exists())))
 
-    def _go_on(self, command: str, start: Start, timeout: int | None, kept: Keeping) -> ToolResult:
-        told = partial(self._told, timeout=timeout, elsewhere="")
-        number = self.jobs.add(command, partial(start, timeout), told, kept)
+    def _run_in_background(
+        self, command: str, start: Start, timeout: int | None, keeping: Keeping
+    ) -> ToolResult:
+        describe = partial(self._describe_ending, timeout=timeout, elsewhere="")
+        number = self.jobs.add(command, partial(start, timeout), describe, keeping)
         return ToolResult(
             f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
             compact=f"job {number}",
         )
 
     def _wait(
-        self, start: Start, timeout: int, kept: Keeping, call_id: str
+        self, start: Start, timeout: int, keeping: Keeping, call_id: str
     ) -> Generator[Event, None, ToolResult]:
-        """Run a command to its end, telling what it prints meanwhile."""
-        output, recent, told_at = Output(), b"", time.monotonic()
+        """Run a command to its end, reporting its output as it goes."""
+        output, recent, reported_at = Output(), b"", time.monotonic()
         stopped = False
-        with kept(), start(timeout) as process:
+        with keeping(), start(timeout) as process:
             for data in process.arriving():
                 output.add(data)
                 recent = (recent + data)[-RECENT:]
-                if data and time.monotonic() > told_at + EVERY:
-                    told_at = time.monotonic()
+                if data and time.monotonic() > reported_at + EVERY:
+                    reported_at = time.monotonic()
                     rows = recent.decode("utf-8", "replace").split("\n")
-                    whole = rows[1 if len(recent) == RECENT else 0 : -1]
-                    yield ToolPrinted(call_id, self.redactor.redact("\n".join(whole)))
+                    complete = rows[1 if len(recent) == RECENT else 0 : -1]
+                    yield ToolPrinted(call_id, self.redactor.redact("\n".join(complete)))
                 if self.interrupt.is_set() and not stopped:
                     stopped = True
                     process.stop()
             ending = process.close()
-        told = "[interrupted by the owner]" if stopped else self._told(ending, timeout)
-        said = output.take()
-        lines = len(said.splitlines())
+        status = "[interrupted by the owner]" if stopped else self._describe_ending(ending, timeout)
+        text = output.take()
+        lines = len(text.splitlines())
         return ToolResult(
-            "\n".join(part for part in (said, told) if part) or "(no output)",
-            error=bool(told),
-            compact=told.strip("[]") or counted(lines, "line"),
+            "\n".join(part for part in (text, status) if part) or "(no output)",
+            error=bool(status),
+            compact=status.strip("[]") or counted(lines, "line"),
             tail=SHOWN_END,
         )
 
-    def _told(self, ending: Ending, timeout: int | None, elsewhere: str = ELSEWHERE) -> str:
-        """How a command ended, in brackets; empty if it ended well."""
+    def _describe_ending(
+        self, ending: Ending, timeout: int | None, elsewhere: str = ELSEWHERE
+    ) -> str:
+        """Describe how a command ended, in brackets; empty if it succeeded."""
         match ending.cause:
             case "time":
                 return f"[stopped after {timeout} s; give it longer{elsewhere}]"

@@ -1,4 +1,4 @@
-"""What a command may touch, from the roots and the owner's rules there."""
+"""Derive what a command may touch from the roots and the owner's rules."""
 
 import errno
 import hashlib
@@ -18,13 +18,13 @@ from assistant.tools.rules import Named
 from assistant.tools.sandbox.process import Bounds, system
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
-"""Why a directory may not be listed without harm: a command cannot list it either."""
+"""Errors for which a directory may be skipped: a command cannot list it either."""
 
 
 def named_below(directories: Sequence[Path], named: Named) -> list[Path]:
-    """The real paths of what is named, and every other name in there of a file that is.
+    """Return the real paths that the rules name, including hard links to those files.
 
-    Raises ToolError where that cannot be told.
+    Raises ToolError if a directory cannot be searched.
     """
     if not named:
         return []
@@ -32,22 +32,22 @@ def named_below(directories: Sequence[Path], named: Named) -> list[Path]:
     def holds(entry: "os.DirEntry[str]") -> bool:
         return named.holds(entry.path, directory=entry.is_dir())
 
-    found = {os.path.realpath(path) for path, _ in named.exact if os.path.lexists(path)}
+    paths = {os.path.realpath(path) for path, _ in named.exact if os.path.lexists(path)}
     for root in directories:
-        found |= {os.path.realpath(entry.path) for entry in _below(root, holds) if holds(entry)}
-    return sorted(map(Path, found | _hard_links(found, directories)))
+        paths |= {os.path.realpath(entry.path) for entry in _below(root, holds) if holds(entry)}
+    return sorted(map(Path, paths | _hard_links(paths, directories)))
 
 
 def _hard_links(paths: Iterable[str | Path], directories: Sequence[Path]) -> set[str]:
-    """Every name in the directories of a file at or below the paths that has more than one."""
+    """Return every name in the directories of a multiply linked file at or below the paths."""
     status = (status for path in paths for _, status in _files(path))
-    inodes = {(each.st_dev, each.st_ino) for each in status if each.st_nlink > 1}
-    found = (file for root in directories for file in (_files(root) if inodes else ()))
-    return {path for path, status in found if (status.st_dev, status.st_ino) in inodes}
+    inodes = {(entry.st_dev, entry.st_ino) for entry in status if entry.st_nlink > 1}
+    files = (file for root in directories for file in (_files(root) if inodes else ()))
+    return {path for path, status in files if (status.st_dev, status.st_ino) in inodes}
 
 
 def _files(path: str | Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files at or below a path."""
+    """Yield the regular files at or below a path."""
     if not Path(path).is_dir():
         yield str(path), Path(path).lstat()
         return
@@ -59,7 +59,7 @@ def _files(path: str | Path) -> Iterator[tuple[str, os.stat_result]]:
 def _below(
     directory: str | Path, closed: Callable[["os.DirEntry[str]"], bool]
 ) -> Iterator["os.DirEntry[str]"]:
-    """All that is below a directory, but for what is in directories that are closed."""
+    """Yield every entry below a directory, without descending into closed directories."""
     waiting = [str(directory)]
     while waiting:
         directory = waiting.pop()
@@ -77,52 +77,53 @@ def _below(
 
 
 MOST_HIDDEN = 1_000
-"""Denied places that a sandbox can hide; each is a mount of its own."""
+"""The most denied paths that a sandbox hides; each is a mount of its own."""
 
 Guard = tuple[Path, str]
-"""What no command may create, and whether that is a `file` or a `directory`."""
+"""A path that no command may create, and whether it is a `file` or a `directory`."""
 
 
 def bounds(roots: Roots) -> Bounds:
-    """What a command may touch. Raises ToolError if what is denied cannot be hidden from it."""
+    """Return what a command may touch. Raises ToolError if denied paths cannot be hidden from
+    it."""
     rules, directories = roots.rules, roots.directories
     denied = named_below(directories, rules.hidden_from_commands())
-    kept = named_below(directories, rules.kept_from_commands())
-    if len(denied) + len(kept) > MOST_HIDDEN:
-        raise ToolError(f"{len(denied) + len(kept):,} denied places are too many to be hidden")
-    # Nothing can be put over a link; what it leads to is held by that place's own name.
-    held = [
+    read_only = named_below(directories, rules.kept_from_commands())
+    if len(denied) + len(read_only) > MOST_HIDDEN:
+        raise ToolError(f"{len(denied) + len(read_only):,} denied places are too many to be hidden")
+    # A link cannot be mounted over; its target is guarded under its own name.
+    guarded = [
         path
         for path, _ in guards(roots)
         if path.parent.is_dir() and not path.is_symlink() and path not in denied
     ]
-    # The other names, hard links, of files that are held; git's own share theirs with clones.
-    files = {path for path in held if path.exists() and path.name != ".git"}
+    # Hard links to guarded files, but not to git's own, which clones share.
+    files = {path for path in guarded if path.exists() and path.name != ".git"}
     others = map(Path, _hard_links(files, directories))
     denied += [path for path in others if files.isdisjoint((path, *path.parents))]
     own_code = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
-    protected = (*held, *(path for path in own_code if _within(roots, path)), *kept)
+    protected = (*guarded, *(path for path in own_code if _within(roots, path)), *read_only)
     return Bounds(directories, protected, (*_private(roots), *denied), system())
 
 
 def guards(roots: Roots) -> list[Guard]:
-    """What steers or remembers, and what a rule names, whether it is there or not."""
+    """Return the paths that steer or remember, and those that a rule names, existing or not."""
     submodules = [path for root in roots.directories for path in _submodules(root)]
-    found = [
+    result = [
         (path, "file" if path.suffix or path.name in EXECUTED_FILES else "directory")
         for path in (*roots.guards(), *submodules)
     ]
     for named in (roots.rules.hidden_from_commands(), roots.rules.kept_from_commands()):
-        found += [
+        result += [
             (Path(path), "directory" if folder else "file")
             for path, folder in named.exact
             if _within(roots, Path(path))
         ]
-    return found
+    return result
 
 
 def _submodules(root: Path) -> Iterator[Path]:
-    """The `.git` of each submodule: `git status` above does what the files in there say."""
+    """Yield the `.git` of each submodule: `git status` in the parent obeys the files in there."""
     index = root / ".git/index"
     if index.is_file():
         for path in _linked_in(root, index.stat().st_mtime_ns):
@@ -132,30 +133,30 @@ def _submodules(root: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=64)
 def _linked_in(root: Path, changed: int) -> tuple[Path, ...]:
-    """The submodules that a repository's index names, as it is since `changed`."""
+    """Return the submodules in a repository's index; `changed` is its mtime, the cache key."""
     git = programs.find("git", [root])
     if git is None:
         return ()
-    done = subprocess.run(
+    result = subprocess.run(
         [git, "-C", root, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z"],
         env=programs.environment([root]),
         capture_output=True,
         check=False,
     )
-    lines = (each.partition(b"\t") for each in done.stdout.split(b"\0"))
+    lines = (line.partition(b"\t") for line in result.stdout.split(b"\0"))
     return tuple(root / os.fsdecode(name) for mode, _, name in lines if mode.startswith(b"160000"))
 
 
 def record(roots: Roots) -> Path:
-    """The file that all commands of this workspace lock while they run."""
+    """Return the file that all commands of this workspace lock while they run."""
     name = hashlib.sha256(os.fsencode(roots.workspace.root)).hexdigest()[:16]
-    place = state_dir() / "commands"
-    storage.private_directory(place)
-    return place / name
+    folder = state_dir() / "commands"
+    storage.private_directory(folder)
+    return folder / name
 
 
 def _private(roots: Roots) -> list[Path]:
-    """Keys and the program's own files, where they are in sight and no root is in them."""
+    """Return keys and the program's own files that lie below a root and contain none."""
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", "/run")).resolve()
     return [
         path

@@ -1,4 +1,4 @@
-"""Commands in the background of a chat: `list_jobs`, `read_job`, `stop_job`. They end with it."""
+"""Background commands of a chat: `list_jobs`, `read_job`, `stop_job`. They end with the chat."""
 
 import threading
 import time
@@ -18,11 +18,11 @@ Keeping = Callable[[], AbstractContextManager[None]]
 HEAD, TAIL = 400_000, 100_000
 """Bytes kept of the start and the end of a command's output."""
 SHOWN_END = 6_000
-"""Characters of its end that are shown with its beginning."""
+"""Characters of the end of the output that are shown along with its beginning."""
 
 
 class Output:
-    """The head and the tail of a stream of bytes, however long it is; for any thread."""
+    """The head and the tail of an unbounded stream of bytes. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,7 +31,7 @@ class Output:
         self._size = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what has arrived."""
+        """Append output."""
         with self._lock:
             self._size += len(data)
             room = HEAD - len(self._head)
@@ -43,12 +43,12 @@ class Output:
         return self._size > 0
 
     def take(self) -> str:
-        """All that is kept, and how much is not; then there is nothing."""
+        """Return the kept output with a note on what was dropped, and clear it."""
         with self._lock:
-            left_out = self._size - len(self._head) - len(self._tail)
+            omitted = self._size - len(self._head) - len(self._tail)
             middle = (
-                f"\n[… {left_out:,} bytes left out; write it to a file to read them …]\n".encode()
-                if left_out
+                f"\n[… {omitted:,} bytes left out; write it to a file to read them …]\n".encode()
+                if omitted
                 else b""
             )
             text = (self._head + middle + self._tail).decode("utf-8", "replace")
@@ -57,7 +57,7 @@ class Output:
 
 
 MOST = 8
-"""Commands that run in the background at a time."""
+"""The most commands that run in the background at once."""
 LONGEST_WAIT = 60
 SHOWN = 80
 """Characters of a command in a list."""
@@ -66,15 +66,15 @@ JobNumber = Annotated[int, Field(description="The number of the job.")]
 
 
 class Job:
-    """One command and what it has printed since it was last read."""
+    """One command and its output since the last read."""
 
     def __init__(
-        self, command: str, process: Process, told: Callable[[Ending], str], kept: ExitStack
+        self, command: str, process: Process, describe: Callable[[Ending], str], cleanup: ExitStack
     ) -> None:
         self.command = command
-        self._kept = kept
+        self._kept = cleanup
         self._process = process
-        self._told = told
+        self._told = describe
         self._began = time.monotonic()
         self._fresh = Output()
         self._ending: Ending | None = None
@@ -83,31 +83,31 @@ class Job:
 
     @property
     def runs(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the command still runs."""
         return self._ending is None
 
     @property
     def state(self) -> str:
-        """Whether and for how long it runs, or how it ended."""
+        """How long the command has been running, or how it ended."""
         if self._ending is None:
             return f"[runs, {time.monotonic() - self._began:.0f} s]"
         return self._told(self._ending) or "[exit 0]"
 
     def read(self) -> str:
-        """What it has printed since this was last asked."""
+        """Return the output since the last read."""
         return self._fresh.take()
 
     def wait(self, seconds: float, interrupt: threading.Event) -> None:
-        """Until it has ended or printed something, at the longest for so long."""
+        """Wait until the job has ended or printed something, for at most `seconds`."""
         deadline = time.monotonic() + seconds
         while self.runs and not self._fresh and not interrupt.is_set():
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 return
-            self._thread.join(min(TICK, left))
+            self._thread.join(min(TICK, remaining))
 
     def stop(self) -> None:
-        """End it, with all that it started."""
+        """End the command and everything it started."""
         self._process.stop()
         self._thread.join(PATIENCE)
 
@@ -131,47 +131,47 @@ class Jobs:
         self,
         command: str,
         start: Callable[[], Process],
-        told: Callable[[Ending], str],
-        kept: Keeping = nullcontext,
+        describe: Callable[[Ending], str],
+        keeping: Keeping = nullcontext,
     ) -> int:
-        """Start a command; its number. `kept` is about all that it does.
+        """Start a command and return its number. `kept` is a context around the whole run.
 
         Raises ToolError if too many run already.
         """
         if sum(job.runs for job in self._jobs.values()) >= MOST:
             raise ToolError(f"{MOST} commands run in the background already", "Stop one first")
         number = len(self._jobs) + 1
-        with ExitStack() as around:
-            around.enter_context(kept())
-            self._jobs[number] = Job(command, start(), told, around.pop_all())
+        with ExitStack() as stack:
+            stack.enter_context(keeping())
+            self._jobs[number] = Job(command, start(), describe, stack.pop_all())
         return number
 
     def any(self) -> bool:
-        """Whether there has been one."""
+        """Return whether there has been a job."""
         return bool(self._jobs)
 
     def get(self, number: int) -> Job:
-        """A job. Raises ToolError if there is none of this number."""
+        """Return a job. Raises ToolError if there is none with this number."""
         if number not in self._jobs:
             raise ToolError(f"there is no job {number}; jobs end with their chat")
         return self._jobs[number]
 
     def listed(self) -> list[str]:
-        """A line for each."""
+        """Return a line for each job."""
         return [
             f"{number} {job.state} {exactly(job.command)[:SHOWN]}"
             for number, job in self._jobs.items()
         ]
 
     def close(self) -> None:
-        """End all that run."""
+        """Stop all running jobs."""
         for job in self._jobs.values():
             if job.runs:
                 job.stop()
 
 
 def job_tools(jobs: Jobs, interrupt: threading.Event) -> list[Tool]:
-    """`list_jobs`, `read_job` and `stop_job`, offered once there is a job."""
+    """Return `list_jobs`, `read_job` and `stop_job`, offered once there is a job."""
 
     def list_jobs() -> ToolResult:
         """List the commands that were started in the background, and whether they still run."""
