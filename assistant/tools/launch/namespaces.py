@@ -1,7 +1,7 @@
-"""A command in namespaces of its own: its file system, network, processes and users.
+"""Runs a command in its own namespaces: file system, network, processes and users.
 
-Its file system is made anew, of nothing but what the view names. There is no network but
-loopback, no other process, no capability. Must be called in a process of one thread.
+Its file system is built anew, from only what the view names. There is no network but loopback, no
+other process, no capability. Must be called in a single-threaded process.
 """
 
 import ctypes
@@ -36,33 +36,34 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
 SCRATCHES = 4
-"""A scratch directory, which is in memory, may take one part in so many of the command's."""
+"""The divisor of the command's memory limit that gives the size of a scratch directory (a
+tmpfs)."""
 BASE = "/tmp"
-"""Where the new root is put together, out of sight of all others."""
+"""Where the new root is assembled, invisible to other processes."""
 FIRST_TO_GO = "800"
-"""How readily the kernel ends a command when memory is short, of 1,000."""
+"""The `oom_score_adj` of a command, of at most 1,000."""
 
 
 def run(plan: dict[str, Any]) -> NoReturn:
-    """Run the plan's command confined, and exit as it does. Raises OSError if that cannot be."""
-    _leave()
+    """Run the plan's command confined, and exit with its code. Raises OSError if that fails."""
+    _unshare()
     child = os.fork()
     if child == 0:
         check(prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
-        _build(plan["view"], plan["memory"])
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # they lead around what is hidden
-        with suppress(ValueError, OSError):  # counted where the kernel counts by user namespace
+        _build_file_system(plan["view"], plan["memory"])
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # they would bypass what is hidden
+        with suppress(ValueError, OSError):  # effective where the kernel counts per user namespace
             resource.setrlimit(resource.RLIMIT_NPROC, (plan["processes"], plan["processes"]))
-        _give_up_capabilities()
-        _serve(plan)
+        _drop_capabilities()
+        _run_as_init(plan)
     os._exit(exit_code(os.waitpid(child, 0)[1]))
 
 
 def execute(plan: dict[str, Any]) -> NoReturn:
-    """Become the plan's command."""
+    """Replace this process by the plan's command."""
     command = plan["command"]
-    for each in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM):
-        signal.signal(each, signal.SIG_DFL)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.chdir(plan["cwd"])
         os.execve(command[0], command, plan["environment"])
@@ -72,25 +73,25 @@ def execute(plan: dict[str, Any]) -> NoReturn:
 
 
 def exit_code(status: int) -> int:
-    """A status of `wait` as a shell's exit code: 128 and the signal for one that was killed."""
+    """Convert a wait status to a shell's exit code: 128 plus the signal for a killed process."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
 def limit_resources(memory: int) -> None:
-    """Limit what one process may ask for: twice `memory` bytes, and no file of its crash.
+    """Limit one process to twice `memory` bytes of data, and disable core dumps.
 
-    What all of them use together is watched from outside; this holds in between.
+    The total of all processes is watched from outside; this bounds it between checks.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # an owner's own limit is lower
+    with suppress(ValueError, OSError):  # the owner's own limit is lower
         resource.setrlimit(resource.RLIMIT_DATA, (2 * memory, 2 * memory))
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
 
 
 def check(result: int, what: str = "") -> int:
-    """The result of a call. Raises OSError if it is negative."""
+    """Return the result of a call. Raises OSError if it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), what)
@@ -98,12 +99,12 @@ def check(result: int, what: str = "") -> int:
 
 
 def prctl(option: int, *values: int) -> int:
-    """`prctl`; whoever wants to know checks the result."""
+    """Call `prctl`; the caller checks the result."""
     return int(LIBC.prctl(option, *[*values, 0, 0, 0, 0][:4]))
 
 
-def _leave() -> None:
-    """Leave the namespaces of the machine. The user's own id stays."""
+def _unshare() -> None:
+    """Leave the machine's namespaces. The user's id stays the same."""
     uid, gid = os.getuid(), os.getgid()
     apart = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
     check(LIBC.unshare(apart))
@@ -114,16 +115,16 @@ def _leave() -> None:
         fcntl.ioctl(loopback, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
-def _build(view: list[tuple[str, str, str]], memory: int) -> None:
-    """Put the file system together, step by step, and enter it."""
+def _build_file_system(view: list[tuple[str, str, str]], memory: int) -> None:
+    """Build the file system step by step, and enter it."""
     _mount("/", None, MS_REC | MS_PRIVATE)
     size = f"size={memory // SCRATCHES}"
     with _many_open_files():
-        copies = [_copied(kind, path) for kind, path, _ in view]
-        devices = {name: _tree(f"/dev/{name}") for name in DEVICES}
+        copies = [_copy_mounts(kind, path) for kind, path, _ in view]
+        devices = {name: _open_tree(f"/dev/{name}") for name in DEVICES}
         _mount(BASE, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=0755,{size}")
         for (kind, path, target), copy in zip(view, copies, strict=True):
-            _make(kind, BASE + path, target, copy, size)
+            _apply_step(kind, BASE + path, target, copy, size)
         _make_devices(devices, size)
     Path(f"{BASE}/proc").mkdir(exist_ok=True)
     _mount(f"{BASE}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -136,77 +137,77 @@ def _build(view: list[tuple[str, str, str]], memory: int) -> None:
     os.chdir("/")
 
 
-def _copied(kind: str, path: str) -> int | None:
-    """What is to be brought in, or None; before anything is covered."""
+def _copy_mounts(kind: str, path: str) -> int | None:
+    """Return a copy of the path's mounts, or None; taken before anything is covered."""
     if kind not in ("read", "write", "blank"):
         return None
     source = os.devnull if kind == "blank" else path
-    return _tree(source) if Path(source).exists() else None
+    return _open_tree(source) if Path(source).exists() else None
 
 
-def _make(kind: str, place: str, target: str, copy: int | None, size: str) -> None:
-    """Take one step of the view."""
+def _apply_step(kind: str, path: str, target: str, copy: int | None, size: str) -> None:
+    """Apply one step of the view."""
     if kind == "link":
-        Path(place).parent.mkdir(parents=True, exist_ok=True)
-        Path(place).symlink_to(target)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).symlink_to(target)
     elif kind in ("scratch", "closed"):
-        Path(place).mkdir(parents=True, exist_ok=True)
+        Path(path).mkdir(parents=True, exist_ok=True)
         options = f"mode=1777,{size}" if kind == "scratch" else "mode=0555,size=4k"
-        _mount(place, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        _mount(path, "tmpfs", MS_NOSUID | MS_NODEV, options)
     elif copy is not None:
         if stat.S_ISDIR(os.fstat(copy).st_mode):
-            Path(place).mkdir(parents=True, exist_ok=True)
-        elif not Path(place).exists():
-            Path(place).parent.mkdir(parents=True, exist_ok=True)
-            Path(place).touch()
-        _put(copy, place)
+            Path(path).mkdir(parents=True, exist_ok=True)
+        elif not Path(path).exists():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).touch()
+        _attach(copy, path)
     if kind in ("closed", "blank") or (kind == "read" and copy is not None):
-        _read_only(place)
+        _read_only(path)
 
 
 @contextmanager
 def _many_open_files() -> Iterator[None]:
-    """As many open files as are ever allowed: each thing that is brought in is one for a while."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    """Raise the limit on open files to the maximum: each bound path needs one for a while."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
     yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def _make_devices(devices: dict[str, int], size: str) -> None:
-    """A /dev of harmless devices: with root's own, a disk could be read around the file system."""
-    place = Path(f"{BASE}/dev")
-    place.mkdir(exist_ok=True)
-    _mount(str(place), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k")
+    """Make a /dev of harmless devices: root's own would expose the disks."""
+    folder = Path(f"{BASE}/dev")
+    folder.mkdir(exist_ok=True)
+    _mount(str(folder), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k")
     for name, copy in devices.items():
-        (place / name).touch()
-        _put(copy, str(place / name))
-    (place / "shm").mkdir()
-    _mount(str(place / "shm"), "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
-    (place / "fd").symlink_to("/proc/self/fd")
+        (folder / name).touch()
+        _attach(copy, str(folder / name))
+    (folder / "shm").mkdir()
+    _mount(str(folder / "shm"), "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
+    (folder / "fd").symlink_to("/proc/self/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        (place / name).symlink_to(f"/proc/self/fd/{number}")
-    _read_only(str(place), below=False)
+        (folder / name).symlink_to(f"/proc/self/fd/{number}")
+    _read_only(str(folder), below=False)
 
 
-def _mount(place: str, kind: str | None, flags: int, data: str = "") -> None:
+def _mount(path: str, kind: str | None, flags: int, data: str = "") -> None:
     """Mount a file system of this kind. Raises OSError."""
     name = None if kind is None else kind.encode()
-    check(LIBC.mount(name, os.fsencode(place), name, flags, data.encode() or None), place)
+    check(LIBC.mount(name, os.fsencode(path), name, flags, data.encode() or None), path)
 
 
-def _tree(path: str) -> int:
-    """A copy of the mounts at and below `path`, not yet put anywhere. Raises OSError."""
+def _open_tree(path: str) -> int:
+    """Return a detached copy of the mounts at and below `path`. Raises OSError."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     return check(LIBC.syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags), path)
 
 
-def _put(copy: int, place: str) -> None:
-    """Put such a copy, which is closed then, onto a file or a directory. Raises OSError."""
+def _attach(copy: int, path: str) -> None:
+    """Attach a detached copy to a file or a directory, and close it. Raises OSError."""
     flags = MOVE_MOUNT_F_EMPTY_PATH
-    done = LIBC.syscall(SYS_MOVE_MOUNT, copy, b"", AT_FDCWD, os.fsencode(place), flags)
+    result = LIBC.syscall(SYS_MOVE_MOUNT, copy, b"", AT_FDCWD, os.fsencode(path), flags)
     os.close(copy)
-    check(done, place)
+    check(result, path)
 
 
 def _read_only(path: str, *, below: bool = True) -> None:
@@ -216,8 +217,8 @@ def _read_only(path: str, *, below: bool = True) -> None:
     check(LIBC.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, attributes, 32), path)
 
 
-def _give_up_capabilities() -> None:
-    """No capability is left, nor can one be gained. Raises OSError."""
+def _drop_capabilities() -> None:
+    """Drop all capabilities for good. Raises OSError."""
     check(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL))
     for capability in range(64):
         if prctl(PR_CAPBSET_DROP, capability) < 0:
@@ -228,23 +229,23 @@ def _give_up_capabilities() -> None:
 
 
 def _filter_calls(program: bytes) -> None:
-    """Put this process and all it starts under a seccomp filter. Raises OSError."""
+    """Put this process and its descendants under a seccomp filter. Raises OSError."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(instructions))
-    done = LIBC.prctl(
+    result = LIBC.prctl(
         PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.create_string_buffer(header), 0, 0
     )
-    check(done)
+    check(result)
 
 
-def _serve(plan: dict[str, Any]) -> NoReturn:
-    """Run the command as a child, reap whatever it leaves behind, and exit as it does."""
+def _run_as_init(plan: dict[str, Any]) -> NoReturn:
+    """Run the command as a child, reap orphans, and exit with its code."""
     child = os.fork()
     if child == 0:
         if plan["filter"]:
             _filter_calls(bytes.fromhex(plan["filter"]))
         execute(plan)
     while True:
-        ended, status = os.wait()
-        if ended == child:
+        pid, status = os.wait()
+        if pid == child:
             os._exit(exit_code(status))

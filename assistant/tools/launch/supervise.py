@@ -1,7 +1,7 @@
-"""A process that runs one command or server, and ends with it or with whoever started this process.
+"""A process that runs one command or server, and never outlives it or its own parent.
 
-When standard input closes, because the assistant said so or is no more, everything that was started
-is ended, also what has left its session: orphans fall to this process.
+When standard input closes, because the assistant closed it or died, everything that was started is
+ended, even what has left its session: this process is the subreaper of orphans.
 """
 
 import fcntl
@@ -22,29 +22,29 @@ from assistant.tools.launch import namespaces
 
 NOT_CONFINED = 125
 GRACE = 1.0
-"""Seconds between asking a command to end and killing it."""
+"""Seconds between terminating a command and killing it."""
 LOOK = 0.5
-"""Seconds between two looks at what a command uses, unless looking itself takes long."""
+"""The least seconds between checks of a command's resource use."""
 SHARE = 50
-"""A look may take one part in so many of the time."""
+"""A check may take at most one part in this many of the time."""
 
 
 def run_command() -> NoReturn:
     """Run the command of a plan: one line of JSON on standard input, which then stays open as long
-    as the command is wanted.
+    as the command should run.
 
     Its output goes to standard output; how it ended goes to standard error, as JSON.
     """
-    plan = json.loads(_line())
+    plan = json.loads(_read_line())
     os.set_inheritable(0, False)
     _adopt_orphans()
     with _placeholders(plan["record"], plan["guards"]):
-        woken = _signals()
+        wakeup = _signals()
         child = os.fork()
         if child == 0:
-            _become(plan)
-        _silence(1)
-        ending = _Watch(plan, child, woken).to_end()
+            _exec_child(plan)
+        _redirect_to_null(1)
+        ending = _Watch(plan, child, wakeup).to_end()
     os.write(2, json.dumps(ending).encode())
     os._exit(0)
 
@@ -54,8 +54,8 @@ def _adopt_orphans() -> None:
         namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _line() -> bytes:
-    """The first line of standard input, and no byte more."""
+def _read_line() -> bytes:
+    """Return the first line of standard input, reading no further."""
     line = bytearray()
     while not line.endswith(b"\n"):
         data = os.read(0, 65536)
@@ -67,32 +67,32 @@ def _line() -> bytes:
 
 @contextmanager
 def _placeholders(record: str, guards: list[tuple[str, str]]) -> Iterator[None]:
-    """Something empty, `file` or `directory`, wherever a guarded path is missing.
+    """Put an empty `file` or `directory` at each guarded path that is missing.
 
-    The file `record` is the lock of all commands that share them, and lists those that were made;
-    the last command takes them away.
+    The file `record` is the lock of all commands that share the placeholders, and lists those
+    created; the last command removes them.
     """
     if not record:
         yield
         return
-    made = os.open(record, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    fcntl.flock(made, fcntl.LOCK_SH)
+    descriptor = os.open(record, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
     for path, kind in guards:
         if Path(path).parent.is_dir() and not os.path.lexists(path):
-            os.write(made, os.fsencode(path) + b"\0")
+            os.write(descriptor, os.fsencode(path) + b"\0")
             with suppress(OSError):  # where we may not create, no command may
                 Path(path).mkdir() if kind == "directory" else Path(path).touch(exist_ok=False)
     try:
         yield
     finally:
         with suppress(BlockingIOError):  # another command needs them
-            fcntl.flock(made, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for name in filter(None, reversed(os.pread(made, 1 << 20, 0).split(b"\0"))):
-                _take_away(Path(os.fsdecode(name)))
-            os.ftruncate(made, 0)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for name in filter(None, reversed(os.pread(descriptor, 1 << 20, 0).split(b"\0"))):
+                _remove_empty(Path(os.fsdecode(name)))
+            os.ftruncate(descriptor, 0)
 
 
-def _take_away(path: Path) -> None:
+def _remove_empty(path: Path) -> None:
     with suppress(OSError):
         if path.is_dir():
             path.rmdir()
@@ -101,16 +101,16 @@ def _take_away(path: Path) -> None:
 
 
 def _signals() -> int:
-    """A descriptor that can be read once a child has ended, or this process is told to."""
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake)
-    for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(each, lambda *_: None)
-    return woken
+    """Return a descriptor that becomes readable when a child ends or this process gets a signal."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return read_end
 
 
-def _become(plan: dict[str, Any]) -> NoReturn:
+def _exec_child(plan: dict[str, Any]) -> NoReturn:
     """Turn this process, a fresh child, into the command."""
     watcher = os.getppid()
     signal.set_wakeup_fd(-1)
@@ -120,7 +120,7 @@ def _become(plan: dict[str, Any]) -> NoReturn:
             namespaces.check(namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL))
             if os.getppid() != watcher:
                 os._exit(NOT_CONFINED)
-        _silence(0)
+        _redirect_to_null(0)
         os.dup2(1, 2)
         os.closerange(3, 64)
         namespaces.limit_resources(plan["memory"])
@@ -133,82 +133,82 @@ def _become(plan: dict[str, Any]) -> NoReturn:
     namespaces.execute(plan)
 
 
-def _silence(descriptor: int) -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, descriptor)
-    os.close(nothing)
+def _redirect_to_null(descriptor: int) -> None:
+    null_device = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null_device, descriptor)
+    os.close(null_device)
 
 
 class _Watch:
-    """Waits for the end of a command and of all it started, or brings it about."""
+    """Waits for the end of a command and its descendants, or ends them."""
 
     def __init__(self, plan: dict[str, Any], child: int, woken: int) -> None:
         self._plan = plan
         self._child = child
-        self._woken = woken
+        self._wakeup = woken
         self._code: int | None = None
         self._lifeline = [0]
 
     def to_end(self) -> dict[str, Any]:
-        """Wait; the command's exit code, and why it was ended if it was."""
+        """Wait; return the command's exit code, and why it was ended if it was."""
         seconds = self._plan["seconds"]
         deadline = time.monotonic() + seconds if seconds else float("inf")
-        looked, pause = time.monotonic(), LOOK
+        checked_at, pause = time.monotonic(), LOOK
         ended = ""
         while self._code is None and not ended:
             now = time.monotonic()
-            ended = self._wait(max(0.0, min(deadline, looked + pause) - now))
+            ended = self._wait(max(0.0, min(deadline, checked_at + pause) - now))
             if time.monotonic() >= deadline:
                 ended = ended or "time"
-            elif time.monotonic() >= looked + pause:
-                began = time.monotonic()
-                ended = ended or self._beyond_limits()
-                looked = time.monotonic()
-                pause = max(LOOK, SHARE * (looked - began))
+            elif time.monotonic() >= checked_at + pause:
+                started_at = time.monotonic()
+                ended = ended or self._exceeded_limit()
+                checked_at = time.monotonic()
+                pause = max(LOOK, SHARE * (checked_at - started_at))
         if self._code is None:
-            self._ask_to_end()
+            self._terminate()
         self._kill()
         return {"code": self._code, "ended": ended}
 
     def _wait(self, seconds: float) -> str:
-        """Wait for a child's end, a signal or the lifeline's; why to end, if that is to be."""
-        ready, _, _ = select.select([self._woken, *self._lifeline], [], [], seconds)
+        """Wait for a child's end, a signal or the lifeline; return the reason to end, if any."""
+        ready, _, _ = select.select([self._wakeup, *self._lifeline], [], [], seconds)
         if 0 in ready and not os.read(0, 4096):
             self._lifeline.clear()
             return "stopped"
-        if self._woken in ready:
-            told = set(os.read(self._woken, 4096)) - {signal.SIGCHLD}
+        if self._wakeup in ready:
+            signals = set(os.read(self._wakeup, 4096)) - {signal.SIGCHLD}
             self._reap()
-            return "stopped" if told and self._code is None else ""
+            return "stopped" if signals and self._code is None else ""
         return ""
 
-    def _beyond_limits(self) -> str:
+    def _exceeded_limit(self) -> str:
         used = below(os.getpid())
         if len(used) > self._plan["processes"]:
             return "processes"
         return "memory" if sum(used.values()) > self._plan["memory"] else ""
 
-    def _ask_to_end(self) -> None:
+    def _terminate(self) -> None:
         _signal(self._child, signal.SIGTERM)
         deadline = time.monotonic() + GRACE
-        while self._code is None and (left := deadline - time.monotonic()) > 0:
-            self._sleep(left)
+        while self._code is None and (remaining := deadline - time.monotonic()) > 0:
+            self._sleep(remaining)
             self._reap()
 
     def _kill(self) -> None:
-        """Kill whatever is left, orphans too, until nothing is."""
+        """Kill all remaining processes, orphans too."""
         _signal(self._child, signal.SIGKILL)
         while self._reap():
             _signal_all(self._child, signal.SIGKILL)
             self._sleep(0.01)
 
     def _sleep(self, seconds: float) -> None:
-        """Until something happened, or for so long."""
-        if select.select([self._woken], [], [], seconds)[0]:
-            os.read(self._woken, 4096)
+        """Sleep until an event, for at most `seconds`."""
+        if select.select([self._wakeup], [], [], seconds)[0]:
+            os.read(self._wakeup, 4096)
 
     def _reap(self) -> bool:
-        """Take note of children that have ended; whether there are any left."""
+        """Reap children that have ended, and return whether any are left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -220,16 +220,16 @@ class _Watch:
                 self._code = namespaces.exit_code(status)
 
 
-def _signal(group: int, sign: int) -> None:
+def _signal(group: int, number: int) -> None:
     with suppress(ProcessLookupError, PermissionError):  # gone, or not yet a group of its own
-        os.killpg(group, sign)
+        os.killpg(group, number)
 
 
-def _signal_all(child: int, sign: int) -> None:
-    """Signal all that this process has started; `child` alone where /proc does not tell."""
+def _signal_all(child: int, number: int) -> None:
+    """Signal every descendant of this process; only `child` where /proc is missing."""
     for pid in below(os.getpid()) or (child,):
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, sign)
+            os.kill(pid, number)
 
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -237,39 +237,39 @@ PROC = Path("/proc")
 
 
 def below(ancestor: int) -> dict[int, int]:
-    """Each process under `ancestor`, and the bytes of memory that are its own."""
+    """Return each process under `ancestor`, with its private memory in bytes."""
     children: dict[int, list[int]] = {}
     for path in PROC.glob("[0-9]*"):
         with suppress(OSError):  # it has just ended
             parent = (path / "stat").read_bytes().rpartition(b")")[2].split()[1]
             children.setdefault(int(parent), []).append(int(path.name))
-    found: dict[int, int] = {}
-    waiting = [ancestor]
-    while waiting:
-        for child in children.get(waiting.pop(), ()):
-            found[child] = 0
-            waiting.append(child)
+    memory_by_pid: dict[int, int] = {}
+    pending = [ancestor]
+    while pending:
+        for child in children.get(pending.pop(), ()):
+            memory_by_pid[child] = 0
+            pending.append(child)
             with suppress(OSError):
                 _, resident, shared, *_ = (PROC / str(child) / "statm").read_bytes().split()
-                found[child] = (int(resident) - int(shared)) * PAGE
-    return found
+                memory_by_pid[child] = (int(resident) - int(shared)) * PAGE
+    return memory_by_pid
 
 
 LINE = 8_000_000
-"""Bytes of one line that a server may say."""
+"""The most bytes of one line from a server."""
 FLOOD = 64_000_000
-"""Bytes that it may say without having been told anything."""
+"""The most bytes that a server may send unsolicited."""
 COMPLAINTS = 20_000
-"""Bytes of standard error that are passed on."""
+"""The most bytes of standard error that are passed on."""
 STOPPING = 0.5
-"""Seconds between closing its input, asking it to end, and killing it."""
+"""Seconds between closing a server's input, terminating it, and killing it."""
 PIECE = 65_536
 
 
 def run_server() -> NoReturn:
-    """Run the server whose command is in the arguments, and pass on what it says and is told.
+    """Run the server whose command is in the arguments, and relay its input and output.
 
-    No line and no flood of it can so fill the assistant's memory.
+    Limits on lines and on unsolicited output keep it from filling the assistant's memory.
     """
     _adopt_orphans()
     try:
@@ -284,7 +284,7 @@ class _Server:
     """A server and the three streams between it and the assistant."""
 
     def __init__(self, command: list[str]) -> None:
-        self._unasked = 0
+        self._unsolicited = 0
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -298,41 +298,47 @@ class _Server:
         self._errors = self._process.stderr.fileno()
 
     def serve(self) -> NoReturn:
-        """Pass on what is said until one side is through."""
-        for work in (self._hear, self._complain):
+        """Relay the output until one side is done."""
+        for work in (self._forward_input, self._forward_errors):
             threading.Thread(target=work, daemon=True).start()
         line = 0
         while data := os.read(self._output, PIECE):
             start, end = data.find(b"\n"), data.rfind(b"\n")
-            longest = line + (len(data) if start < 0 else start)
-            line = longest if end < 0 else len(data) - end - 1
-            self._unasked += len(data)
-            if longest > LINE or self._unasked > FLOOD:
-                self._end(f"\nended: it said more than {(LINE, FLOOD)[longest <= LINE]:,} bytes")
+            longest_line = line + (len(data) if start < 0 else start)
+            line = longest_line if end < 0 else len(data) - end - 1
+            self._unsolicited += len(data)
+            if longest_line > LINE or self._unsolicited > FLOOD:
+                self._end(
+                    f"\nended: it said more than {(LINE, FLOOD)[longest_line <= LINE]:,} bytes"
+                )
             _write(1, data)
         self._end()
 
-    def _hear(self) -> None:
-        """Tell the server what it is told; the end of that is its end."""
+    def _forward_input(self) -> None:
+        """Relay input to the server; end the server when the input ends."""
         with suppress(OSError):  # the server may have closed its input
             while data := os.read(0, PIECE):
-                self._unasked = 0
+                self._unsolicited = 0
                 _write(self._input.fileno(), data)
         self._input.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOPPING)
         self._end()
 
-    def _complain(self) -> None:
-        left = COMPLAINTS
+    def _forward_errors(self) -> None:
+        remaining = COMPLAINTS
         while data := os.read(self._errors, PIECE):
-            _write(2, data[:left])
-            left = max(0, left - len(data))
+            _write(2, data[:remaining])
+            remaining = max(0, remaining - len(data))
 
-    def _end(self, why: str = "") -> NoReturn:
-        """End the server and all that it has started, and this process."""
-        os.write(2, why.encode())
-        for sign in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):  # what was started meanwhile
+    def _end(self, reason: str = "") -> NoReturn:
+        """End the server and its descendants, then this process."""
+        os.write(2, reason.encode())
+        for sign in (
+            signal.SIGTERM,
+            signal.SIGKILL,
+            signal.SIGKILL,
+        ):  # twice, for processes started meanwhile
             _signal_all(self._process.pid, sign)
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOPPING)

@@ -1,6 +1,7 @@
-"""A connection to one server, kept in a thread of its own; what hangs, dies or floods, ends there.
+"""A connection to one MCP server, in its own thread, which ends if the server hangs, dies or
+floods.
 
-The protocol is the `mcp` library's, which is imported when the first server is.
+The protocol comes from the `mcp` library, which is imported with the first server.
 """
 
 import json
@@ -31,53 +32,53 @@ SHOWN = 80
 
 
 def result_of(answer: Any) -> ToolResult:
-    """A result of the `mcp` library's as one of ours."""
+    """Convert a result of the `mcp` library to ours."""
     text = "\n".join(_parts(answer.content))
     if not text.strip() and answer.structured_content is not None:
         text = json.dumps(answer.structured_content, ensure_ascii=False, default=str)
-    said = neutralised(text)
-    first = one_line(said.strip().partition("\n")[0])[:SHOWN]
-    return ToolResult(said, error=bool(answer.is_error), compact=first)
+    neutral = neutralised(text)
+    first_line = one_line(neutral.strip().partition("\n")[0])[:SHOWN]
+    return ToolResult(neutral, error=bool(answer.is_error), compact=first_line)
 
 
 def _parts(content: Any) -> Iterator[str]:
-    for each in content:
-        match each.type:
+    for part in content:
+        match part.type:
             case "text":
-                yield each.text
+                yield part.text
             case "image" | "audio":
-                yield f"[{each.type}, {each.mime_type}, {len(each.data):,} characters: not shown]"
+                yield f"[{part.type}, {part.mime_type}, {len(part.data):,} characters: not shown]"
             case "resource_link":
-                yield f"[resource: {each.uri}]"
-            case "resource" if hasattr(each.resource, "text"):
-                yield each.resource.text
+                yield f"[resource: {part.uri}]"
+            case "resource" if hasattr(part.resource, "text"):
+                yield part.resource.text
             case _:
-                yield f"[{each.type}: not shown]"
+                yield f"[{part.type}: not shown]"
 
 
 COMPANION = starting("run_server")
 PATIENCE = 10.0
-"""Seconds that the end of a connection is waited for."""
+"""Seconds to wait for the end of a connection."""
 CLOSED = -32000
-"""The library's code for a connection that is no more."""
+"""The library's code for a closed connection."""
 PAGES = 20
-"""Pages of tools that a server may list."""
+"""The most pages of tools that are read."""
 TOLD = 300
-"""Characters of a server's last words that are told."""
+"""The most characters of a server's last output that are reported."""
 
 
 @contextmanager
 def portal() -> Iterator[BlockingPortal]:
-    """The thread that all connections of a conversation live in, until it is left."""
-    with start_blocking_portal(name="MCP servers") as begun:
+    """Run the thread that holds all connections of a conversation."""
+    with start_blocking_portal(name="MCP servers") as blocking_portal:
         try:
-            yield begun
+            yield blocking_portal
         finally:
-            begun.call(begun.stop, True)
+            blocking_portal.call(blocking_portal.stop, True)
 
 
 class Connection:
-    """A server that runs, or is reached, until `close`. Raises ToolError if it does not start."""
+    """A running or remote server, until `close`. Raises ToolError if it does not start."""
 
     def __init__(self, server: Server, thread: BlockingPortal, interrupt: threading.Event) -> None:
         self.server = server
@@ -90,7 +91,7 @@ class Connection:
         self._client: Client | None = None
         self._ready: Future[None] = Future()
         self._over = threading.Event()
-        self._serving = thread.start_task_soon(self._serve)
+        self._serving = thread.start_task_soon(self._keep_open)
         try:
             self._wait(self._ready, server.settings.start_seconds, "start")
         except ToolError:
@@ -99,44 +100,46 @@ class Connection:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still be asked."""
+        """Whether the connection is still usable."""
         return not (self._serving.done() or self._over.is_set())
 
     def definitions(self) -> dict[str, Definition]:
-        """The tools that it has now. Raises ToolError."""
+        """Return the server's current tools. Raises ToolError."""
         self.changed = False
-        listed: dict[str, Definition] = self._ask(
+        listed: dict[str, Definition] = self._run_in_portal(
             self._list, self.server.settings.start_seconds, "list its tools"
         )
         return listed
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """What a tool answers. Raises ToolError."""
+        """Call a tool and return its result. Raises ToolError."""
 
-        async def calling() -> ToolResult:
+        async def call() -> ToolResult:
             assert self._client is not None
             return result_of(await self._client.call_tool(tool, dict(arguments)))
 
-        answered: ToolResult = self._ask(calling, self.server.settings.timeout_seconds, "answer")
-        return answered
+        result: ToolResult = self._run_in_portal(
+            call, self.server.settings.timeout_seconds, "answer"
+        )
+        return result
 
     def close(self) -> None:
-        """Hang up; a server that we started ends with all that it started."""
+        """Disconnect; a server that we started ends with its descendants."""
         self._serving.cancel()
 
     def ended(self) -> None:
-        """Wait until it has hung up."""
+        """Wait until it has disconnected."""
         self._over.wait(PATIENCE)
 
-    async def _serve(self) -> None:
-        """Hold the connection open until it breaks or is closed."""
+    async def _keep_open(self) -> None:
+        """Keep the connection open until it breaks or is closed."""
         try:
-            async with self._connected() as self._client:
+            async with self._make_client() as self._client:
                 self._ready.set_result(None)
                 await anyio.sleep_forever()
-        except BaseException as error:  # carried to whoever waits for it to begin
+        except BaseException as error:  # re-raised in the thread that waits for the start
             if not self._ready.done():
-                self._ready.set_exception(ToolError(self._why(error)))
+                self._ready.set_exception(ToolError(self._describe_error(error)))
             if not isinstance(error, Exception):
                 raise
         finally:
@@ -144,19 +147,19 @@ class Connection:
             self._over.set()
             self._log.close()
 
-    def _connected(self) -> "Client":
+    def _make_client(self) -> "Client":
         from mcp import Client, StdioServerParameters  # 0.6 s: where a server is used
         from mcp.client.stdio import stdio_client
         from mcp.client.streamable_http import streamable_http_client
         from mcp_types import Implementation
 
-        # It logs each line that is no message, such as a server's greeting, with a whole trace.
+        # It logs a traceback for each line that is not a message, such as a server's greeting.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
         settings = self.server.settings
-        about = Implementation(name="assistant", version=__version__)
+        client_info = Implementation(name="assistant", version=__version__)
         if settings.url:
-            reached = _http(settings.url, settings.headers)
-            transport: Any = streamable_http_client(filled(settings.url), http_client=reached)
+            http_client = _http(settings.url, settings.headers)
+            transport: Any = streamable_http_client(filled(settings.url), http_client=http_client)
         else:
             log: Any = self._log  # its descriptor is all that is used
             command = [filled(arg) for arg in (settings.command or "", *settings.args)]
@@ -170,60 +173,62 @@ class Connection:
                 ),
                 errlog=log,
             )
-        return Client(transport, mode="legacy", client_info=about, message_handler=self._told)
+        return Client(
+            transport, mode="legacy", client_info=client_info, message_handler=self._on_message
+        )
 
-    async def _told(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if type(message).__name__ == "ToolListChangedNotification":
             self.changed = True
 
     async def _list(self) -> dict[str, Definition]:
         assert self._client is not None
-        found: dict[str, Definition] = {}
+        definitions: dict[str, Definition] = {}
         cursor: str | None = None
         for _ in range(PAGES):
             page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
             for tool in page.tools:
                 schema = json.loads(json.dumps(tool.input_schema, default=str))
-                found[tool.name] = Definition(tool.name, tool.description or "", schema)
+                definitions[tool.name] = Definition(tool.name, tool.description or "", schema)
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return found
+        return definitions
 
-    def _ask(self, work: Callable[[], Any], seconds: float, what: str) -> Any:
+    def _run_in_portal(self, work: Callable[[], Any], seconds: float, what: str) -> Any:
         if not self.alive:
             raise ToolError(f"the MCP server {self.server.name} has ended{self._last_words()}")
         return self._wait(self._thread.start_task_soon(work), seconds, what)
 
     def _wait(self, answer: Future[Any], seconds: float, what: str) -> Any:
-        """What comes of some work there. Raises ToolError if it fails, or the owner interrupts."""
-        begun = answer is not self._ready
+        """Wait for the result of work in the thread. Raises ToolError on failure or interrupt."""
+        is_started = answer is not self._ready
         try:
-            return awaited(answer, seconds, self._interrupt, lambda: self.alive or not begun)
+            return awaited(answer, seconds, self._interrupt, lambda: self.alive or not is_started)
         except ToolError:
             raise
         except TimeoutError as error:
             name, words = self.server.name, self._last_words()
-            if begun and not self.alive:
+            if is_started and not self.alive:
                 raise ToolError(f"the MCP server {name} has ended{words}") from error
             raise ToolError(
                 f"the MCP server {name} did not {what} within {seconds:g} s{words}"
             ) from error
-        except Exception as error:  # what a server of anybody's answers
+        except Exception as error:  # any server may answer with any error
             if getattr(error, "code", None) in (None, CLOSED):
                 self.close()
-            raise ToolError(self._why(error)) from error
+            raise ToolError(self._describe_error(error)) from error
         finally:
             answer.cancel()
 
-    def _why(self, error: BaseException) -> str:
+    def _describe_error(self, error: BaseException) -> str:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        said = one_line(str(error))[:TOLD] or type(error).__name__
-        return f"the MCP server {self.server.name} failed: {said}{self._last_words()}"
+        message = one_line(str(error))[:TOLD] or type(error).__name__
+        return f"the MCP server {self.server.name} failed: {message}{self._last_words()}"
 
     def _last_words(self) -> str:
-        """The end of what it printed on standard error."""
+        """Return the end of the server's standard error."""
         if self._over.is_set():
             return self._words
         self._log.seek(0)
@@ -234,13 +239,13 @@ class Connection:
 def _http(url: str, headers: Mapping[str, str]) -> Any:
     import httpx2
 
-    given = {name: filled(value) for name, value in headers.items()}
-    return httpx2.AsyncClient(headers=given, timeout=httpx2.Timeout(30.0, read=300.0))
+    filled_headers = {name: filled(value) for name, value in headers.items()}
+    return httpx2.AsyncClient(headers=filled_headers, timeout=httpx2.Timeout(30.0, read=300.0))
 
 
 @contextmanager
 def connected(server: Server) -> Iterator[Connection]:
-    """A connection for a moment. Raises ToolError."""
+    """Open a short-lived connection. Raises ToolError."""
     with portal() as thread:
         connection = Connection(server, thread, threading.Event())
         try:

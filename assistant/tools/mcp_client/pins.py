@@ -1,7 +1,7 @@
-"""What the owner has agreed to: which servers may start, and what their tools were said to be.
+"""The owner's approvals: which servers may start, and what their tools looked like.
 
-It is kept outside any workspace, so that none can agree in its owner's place. A server's tools are
-kept as they are when it is first met; what it says otherwise later is held back until approved.
+Approvals are kept outside any workspace, so that none can approve itself. A server's tools are
+pinned when it is first met; later differences are held back until approved.
 """
 
 import difflib
@@ -22,9 +22,9 @@ from assistant.quoting import COMMENT, neutralised
 from assistant.tools.mcp_client.servers import Server
 
 LONGEST_NAME = 64
-"""What providers take of a tool's name."""
+"""The longest tool name that providers accept."""
 LONGEST_TEXT, LONGEST_SCHEMA = 1_024, 16_000
-"""Characters of a description and of a schema that a prompt carries."""
+"""The most characters of a description and of a schema in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +37,26 @@ class Definition:
 
     @property
     def rendered(self) -> str:
-        """All of it in one form, whatever the order it came in."""
+        """The definition in canonical form, whatever the order of its keys."""
         whole = {"name": self.name, "description": self.description, "inputSchema": self.schema}
         return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, default=str)
 
     @property
     def digest(self) -> str:
-        """What is equal for the same definition."""
+        """A digest that is equal for equal definitions."""
         return hashlib.sha256(self.rendered.encode("utf-8", "replace")).hexdigest()
 
 
 Definitions = Mapping[str, Definition]
-"""By the names that the server has for them."""
+"""Definitions by the server's tool names."""
 
 
-def changes(known: Definitions, now: Definitions) -> dict[str, str]:
-    """Each tool that is new or described otherwise, with the difference. One that went is none."""
+def changes(approved: Definitions, now: Definitions) -> dict[str, str]:
+    """Return each new or changed tool with the difference. A removed tool is no change."""
     return {
-        name: _difference(known.get(name), each)
-        for name, each in now.items()
-        if name not in known or known[name].digest != each.digest
+        name: _difference(approved.get(name), definition)
+        for name, definition in now.items()
+        if name not in approved or approved[name].digest != definition.digest
     }
 
 
@@ -67,7 +67,8 @@ def _difference(before: Definition | None, after: Definition) -> str:
 
 
 def tool_name(server: str, tool: str) -> str:
-    """What the model calls a tool by: `mcp_SERVER_TOOL`, in the characters that providers take."""
+    """Return the model's name for a tool: `mcp_SERVER_TOOL`, in the characters that providers
+    accept."""
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"mcp_{server}_{tool}")
     if len(name) <= LONGEST_NAME:
         return name
@@ -75,29 +76,29 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def spec(name: str, definition: Definition) -> ToolSpec:
-    """The tool as the model is offered it: nothing hidden in it, and not longer than it may be."""
-    said = neutralised(COMMENT.sub("", definition.description)).strip()
+    """Return the tool as the model is offered it: nothing hidden, and truncated to the limits."""
+    description = neutralised(COMMENT.sub("", definition.description)).strip()
     schema = _clean(definition.schema)
     if len(json.dumps(schema, default=str)) > LONGEST_SCHEMA or schema.get("type") != "object":
         schema = {"type": "object"}
-    return ToolSpec(name, said[:LONGEST_TEXT], schema)
+    return ToolSpec(name, description[:LONGEST_TEXT], schema)
 
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return neutralised(COMMENT.sub("", value))
     if isinstance(value, Mapping):
-        return {str(key): _clean(each) for key, each in value.items()}
-    return [_clean(each) for each in value] if isinstance(value, list | tuple) else value
+        return {str(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What is kept of a server.
+    """The record of one server.
 
-    `agreed` is the digest of the entry that may start; `tools` what its tools are approved as, None
-    before it was met; `seen` what it said last, where that is something else; `files` the digests
-    of its command line's files that lie where tools can write.
+    `agreed` is the digest of the approved entry; `tools` are the approved definitions, None before
+    the server was met; `seen` are its latest definitions, where they differ; `files` are the
+    digests of the files of its command line that tools can write.
     """
 
     agreed: str = ""
@@ -112,8 +113,12 @@ class Pin:
 
     @property
     def offered(self) -> dict[str, Definition]:
-        """The tools that are as they were approved."""
-        return {name: each for name, each in (self.tools or {}).items() if name not in self.held}
+        """The tools that are as approved."""
+        return {
+            name: definition
+            for name, definition in (self.tools or {}).items()
+            if name not in self.held
+        }
 
 
 class Pins:
@@ -123,25 +128,29 @@ class Pins:
         self._path = config.state_dir() / "mcp.json"
 
     def of(self, server: Server) -> Pin:
-        """What is kept of a server. Raises StorageError."""
+        """Return the record of a server. Raises StorageError."""
         return self._all().get(server.key, Pin())
 
     def may_start(self, server: Server) -> bool:
-        """Whether the owner wants it: it is theirs, or they agreed to this very entry, and its
-        files are as they were."""
+        """Return whether a server may start: it is the owner's or its entry is approved, and its
+        files are unchanged."""
         agreed = not server.origin or self.of(server).agreed == server.digest
         return agreed and not self.changed(server)
 
     def changed(self, server: Server) -> list[str]:
-        """The files of its command line that are others than was agreed to. Of the owner's own
-        server a file counts as agreed to when it is first started."""
-        known, now = self.of(server).files, server.files
-        return [path for path in now if known.get(path, server.origin or now[path]) != now[path]]
+        """Return the files of its command line that differ from the approved ones. For the
+        owner's own server, a file counts as approved when it is first started."""
+        approved, current = self.of(server).files, server.files
+        return [
+            path
+            for path in current
+            if approved.get(path, server.origin or current[path]) != current[path]
+        ]
 
     def agree(self, server: Server, shown: Pin) -> None:
-        """The owner has been shown the entry and what is held back, and agrees to just these.
+        """Record that the owner approves the entry and the held-back tools as shown.
 
-        Raises StorageError if something else is held back by now.
+        Raises StorageError if other tools are held back by now.
         """
 
         def approved(pin: Pin) -> Pin:
@@ -153,7 +162,7 @@ class Pins:
         self._change(server, approved)
 
     def met(self, server: Server, now: Definitions) -> Pin:
-        """Compare what a server says now with what is kept; at the first time, keep it."""
+        """Compare a server's current tools with the pinned ones; pin them the first time."""
 
         def compared(pin: Pin) -> Pin:
             pin = replace(pin, files={**server.files, **pin.files})

@@ -31,39 +31,41 @@ NAMED = re.compile(r"\$\{\w+\}")
 
 
 def hidden(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a server without the secrets that are written out in them."""
-    shown = dict(settings)
+    """Return a server's settings without the secrets written in them."""
+    settings_shown = dict(settings)
     for name in ("env", "headers"):
-        shown[name] = {key: value_of(value) for key, value in settings.get(name, {}).items()}
+        settings_shown[name] = {
+            key: value_of(value) for key, value in settings.get(name, {}).items()
+        }
     if settings.get("args"):
-        shown["args"] = arguments(settings["args"])
+        settings_shown["args"] = arguments(settings["args"])
     if settings.get("url"):
-        shown["url"] = address(settings["url"])
-    return shown
+        settings_shown["url"] = address(settings["url"])
+    return settings_shown
 
 
 def value_of(value: str) -> str:
-    """A variable's or a header's value, if it stands in the environment and not here."""
+    """Return a variable's or a header's value if it only refers to the environment, else HIDDEN."""
     return value if not value or NAMED.search(value) else HIDDEN
 
 
 def arguments(words: Sequence[str]) -> list[str]:
-    """Arguments without the values of those whose names say that they are secret."""
-    shown, secret = [], False
+    """Return arguments without the values of those whose names say that they are secret."""
+    words_shown, secret = [], False
     for word in words:
         name, equals, value = word.partition("=")
         if secret and not word.startswith("-"):
-            shown.append(value_of(word))
+            words_shown.append(value_of(word))
         elif equals and _is_secret(name):
-            shown.append(f"{name}={value_of(value)}")
+            words_shown.append(f"{name}={value_of(value)}")
         else:
-            shown.append(word)
+            words_shown.append(word)
         secret = not equals and word.startswith("-") and _is_secret(word)
-    return shown
+    return words_shown
 
 
 def address(url: str) -> str:
-    """An address without its password, and without what its query says that is secret."""
+    """Return an address without its password and the secret parameters of its query."""
 
     def parameter(match: re.Match[str]) -> str:
         return f"{match[1]}{value_of(match[2])}" if _is_secret(match[1][1:-1]) else match[0]
@@ -83,8 +85,8 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server and how it is reached. `origin` is where it is named: a file, or "" for the owner's
-    configuration. In `roots` tools can write."""
+    """A server and how to reach it. `origin` is the folder of the file that names it, or "" for
+    the owner's configuration. `roots` are directories where tools can write."""
 
     name: str
     settings: ServerSettings
@@ -93,52 +95,53 @@ class Server:
 
     @property
     def key(self) -> str:
-        """What is kept of it is kept under this."""
+        """The key of its pins."""
         return f"{self.origin}#{self.name}" if self.origin else self.name
 
     @property
     def how(self) -> str:
-        """The command or the address, without what is secret in it."""
+        """The command or the address, without secrets."""
         if self.settings.url:
             return address(self.settings.url)
         return " ".join([self.settings.command or "", *arguments(self.settings.args)])
 
     @property
     def entry(self) -> str:
-        """All that is set of it, as the owner is shown it before it is agreed to."""
+        """All of its settings, as the owner sees them before approval."""
         return json.dumps(self.settings.model_dump(exclude_defaults=True), indent=1, sort_keys=True)
 
     @property
     def digest(self) -> str:
-        """What is equal for the same entry."""
+        """A digest that is equal for equal entries."""
         return hashlib.sha256(self.entry.encode()).hexdigest()
 
     @property
     def files(self) -> dict[str, str]:
-        """The digests of the files of its command line that lie where tools can write."""
-        here = Path(self.settings.cwd or self.origin or Path.cwd())
+        """The digests of the files of its command line that tools can write."""
+        folder = Path(self.settings.cwd or self.origin or Path.cwd())
         command = filled(self.settings.command or "")
         program = programs.find(command, self.roots) or shutil.which(command) or command
         words = [program, *map(filled, self.settings.args)]
-        found: dict[str, str] = {}
-        for word in (part for each in words for part in {each, each.partition("=")[2]} if part):
-            path = Path(os.path.realpath(here / Path(word).expanduser()))
+        digests: dict[str, str] = {}
+        for word in (part for text in words for part in {text, text.partition("=")[2]} if part):
+            path = Path(os.path.realpath(folder / Path(word).expanduser()))
             if any(path.is_relative_to(root) for root in self.roots):
-                with suppress(OSError):  # no file, or none that can be read
-                    found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
-        return found
+                with suppress(OSError):  # missing or unreadable
+                    digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return digests
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The servers there are, and one line for each thing that could not be used."""
+    """The servers, and a line for each entry that could not be used."""
 
     servers: tuple[Server, ...] = ()
     notices: tuple[str, ...] = field(default=())
 
 
 def of(workspace: Workspace) -> Servers:
-    """The servers that a conversation in a workspace may use; it names none without trust."""
+    """Return the servers that a conversation in a workspace may use; none of its own without
+    trust."""
     root = workspace.root if trust.is_trusted(workspace) else None
     return named_by(tree.validate(config.load()).mcpServers, root, (workspace.root,))
 
@@ -146,26 +149,26 @@ def of(workspace: Workspace) -> Servers:
 def named_by(
     configured: Mapping[str, ServerSettings], root: Path | None, roots: tuple[Path, ...] = ()
 ) -> Servers:
-    """The owner's servers, then those of the folder's `.mcp.json` whose names are not taken.
+    """Return the owner's servers, then those of the folder's `.mcp.json` with other names.
 
-    In `roots` tools can write.
+    Tools can write in `roots`.
     """
-    own = [Server(name, each, roots=roots) for name, each in configured.items()]
-    entries, notices = _named(root / FILE) if root else ({}, [])
-    theirs = []
+    own = [Server(name, settings_, roots=roots) for name, settings_ in configured.items()]
+    entries, notices = _read_entries(root / FILE) if root else ({}, [])
+    from_file = []
     for name, entry in entries.items():
         try:
-            settings = ServerSettings.model_validate(_known(entry))
+            settings = ServerSettings.model_validate(_known_fields(entry))
         except ValidationError as error:
-            said = error.errors()[0]["msg"].removeprefix("Value error, ")
-            notices.append(f"{FILE}: the server {name!r} is not used: {said}")
+            reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+            notices.append(f"{FILE}: the server {name!r} is not used: {reason}")
             continue
         if name not in configured:
-            theirs.append(Server(name, settings, str(root), roots))
-    return Servers((*own, *theirs), tuple(notices))
+            from_file.append(Server(name, settings, str(root), roots))
+    return Servers((*own, *from_file), tuple(notices))
 
 
-def _named(path: Path) -> tuple[dict[str, Any], list[str]]:
+def _read_entries(path: Path) -> tuple[dict[str, Any], list[str]]:
     try:
         data = storage.read(path)
     except FileNotFoundError:
@@ -181,13 +184,13 @@ def _named(path: Path) -> tuple[dict[str, Any], list[str]]:
     return entries, []
 
 
-def _known(entry: Any) -> Any:
-    """The fields of an entry that we know: other programs have more."""
+def _known_fields(entry: Any) -> Any:
+    """Return the fields of an entry that we know: other programs have more."""
     if not isinstance(entry, dict):
         return entry
     return {name: value for name, value in entry.items() if name in ServerSettings.model_fields}
 
 
 def filled(text: str) -> str:
-    """The text with `${NAME}` and `${NAME:-otherwise}` filled in from the environment."""
+    """Return the text with `${NAME}` and `${NAME:-otherwise}` replaced from the environment."""
     return VARIABLE.sub(lambda match: os.environ.get(match[1], match[2] or ""), text)

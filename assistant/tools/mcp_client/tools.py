@@ -1,7 +1,7 @@
-"""Other people's tools in a conversation: offered as they were approved, called on demand.
+"""MCP tools in a conversation: offered as approved, called on demand.
 
-A server whose tools are known is not started before one of them is called. One that was never met
-is, so that its tools can be kept as they are.
+A server whose tools are pinned starts only when one of them is called. A server that was never met
+is started at once, so that its tools can be pinned.
 """
 
 import json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assistant.tools.mcp_client.connection import Connection
 
 FEW = 10
-"""Tools that are offered whole; of more only the names are, until they are fetched."""
+"""Up to this many tools are offered at once; more are listed by name until they are loaded."""
 HELD = (
     "held back: the MCP server {name} describes this tool otherwise than it was approved. The "
     "owner sees the difference, and approves it, with `assistant mcp-servers approve {name}`"
@@ -35,7 +35,7 @@ HELD = (
 
 
 class Foreign:
-    """The servers of one conversation. `tell` is given what the owner should hear."""
+    """The MCP servers of one conversation. `tell` receives notices for the owner."""
 
     def __init__(
         self,
@@ -49,57 +49,57 @@ class Foreign:
         self._tell = tell
         self._interrupt = interrupt
         self._connections: dict[str, Connection] = {}
-        self._ending = ExitStack()
+        self._cleanup = ExitStack()
         self._thread: BlockingPortal | None = None
-        self._beginning = threading.Lock()
+        self._portal_lock = threading.Lock()
         self._starting = {server.key: threading.Lock() for server in self._servers}
 
     def tools(self) -> list[Tool]:
-        """What can be offered: of each server that may start, what is as it was approved."""
-        wanted = [each for each in self._servers if self._may_start(each)]
-        unmet = [each for each in wanted if self._pins.of(each).tools is None]
+        """Return the tools to offer: of each server that may start, those that are as approved."""
+        startable = [server for server in self._servers if self._may_start(server)]
+        unmet = [server for server in startable if self._pins.of(server).tools is None]
         if unmet:
             with ThreadPoolExecutor(len(unmet)) as meeting:
-                for told in meeting.map(self._meet, unmet):
-                    self._tell(told)
-        found: dict[str, Tool] = {}
-        offered = [(each, self._pins.of(each)) for each in wanted]
+                for message in meeting.map(self._meet, unmet):
+                    self._tell(message)
+        tools: dict[str, Tool] = {}
+        offered = [(server, self._pins.of(server)) for server in startable]
         few = sum(len(pin.offered) for _, pin in offered) <= FEW
         for server, pin in offered:
             if pin.held:
                 self._tell(_held_back(server, pin.held))
             for definition in pin.offered.values():
-                made = self._tool(server, definition, CORE if few else f"mcp_{server.name}")
-                if found.setdefault(made.name, made) is not made:
+                tool = self._tool(server, definition, CORE if few else f"mcp_{server.name}")
+                if tools.setdefault(tool.name, tool) is not tool:
                     self._tell(
                         f"The tool {one_line(definition.name)} of the MCP server {server.name} is "
-                        f"not offered: another one is called {made.name}"
+                        f"not offered: another one is called {tool.name}"
                     )
-        return list(found.values())
+        return list(tools.values())
 
     def close(self) -> None:
-        """End the servers that were started."""
+        """Stop the servers that were started."""
         for connection in self._connections.values():
             connection.close()
         for connection in self._connections.values():
             connection.ended()
-        self._ending.close()
+        self._cleanup.close()
         self._thread = None
         self._connections.clear()
 
     def _may_start(self, server: Server) -> bool:
         if self._pins.may_start(server):
             return True
-        self._tell(f"The MCP server {server.name}: {_not_agreed(server, self._pins)}")
+        self._tell(f"The MCP server {server.name}: {_not_approved(server, self._pins)}")
         return False
 
     def _meet(self, server: Server) -> str:
-        """Learn the tools of a server that was never met; what the owner is told of it."""
+        """Pin the tools of a server that was never met; return a message for the owner."""
         try:
-            met = self._pins.met(server, self._connected(server).definitions())
+            pin = self._pins.met(server, self._connection(server).definitions())
         except ToolError as error:
             return f"No tools of this MCP server: {error}"
-        tools = counted(len(met.offered), "tool")
+        tools = counted(len(pin.offered), "tool")
         return f"MCP server {server.name}: {tools}, kept as described now"
 
     def _tool(self, server: Server, definition: Definition, group: str) -> Tool:
@@ -108,56 +108,62 @@ class Foreign:
         return Tool(offered, plan, group, writes=True, reveals=True)
 
     def _plan(self, server: Server, definition: Definition, arguments: Mapping[str, Any]) -> Plan:
-        given = dict(arguments)
-        only = str(next(iter(given.values()))) if len(given) == 1 else None
-        subject = only if only is not None else json.dumps(given, ensure_ascii=False, default=str)
-        run = partial(self._call, server, definition, given)
+        call_arguments = dict(arguments)
+        only_value = str(next(iter(call_arguments.values()))) if len(call_arguments) == 1 else None
+        subject = (
+            only_value
+            if only_value is not None
+            else json.dumps(call_arguments, ensure_ascii=False, default=str)
+        )
+        run = partial(self._call, server, definition, call_arguments)
         return Plan(run, Danger.DANGEROUS, (subject,))
 
-    def _call(self, server: Server, definition: Definition, given: dict[str, Any]) -> ToolResult:
-        connection = self._connected(server)
+    def _call(
+        self, server: Server, definition: Definition, arguments: dict[str, Any]
+    ) -> ToolResult:
+        connection = self._connection(server)
         pin = self._pins.of(server)
         if connection.changed:
             pin = self._pins.met(server, connection.definitions())
-        now = pin.offered.get(definition.name)
-        if now is None or now.digest != definition.digest:
+        current = pin.offered.get(definition.name)
+        if current is None or current.digest != definition.digest:
             raise ToolError(HELD.format(name=server.name))
-        return connection.call(definition.name, given)
+        return connection.call(definition.name, arguments)
 
-    def _connected(self, server: Server) -> "Connection":
-        """The running server, started if it is not, and what it says looked at."""
+    def _connection(self, server: Server) -> "Connection":
+        """Return the connection to a server, starting it if needed and comparing its tools."""
         from assistant.tools.mcp_client.connection import Connection  # anyio, mcp: where used
 
         with self._starting[server.key]:
             running = self._connections.get(server.key)
             if running is None or not running.alive:
                 if not self._pins.may_start(server):
-                    raise ToolError(f"{server.name}: {_not_agreed(server, self._pins)}")
-                running = Connection(server, self._begin(), self._interrupt)
+                    raise ToolError(f"{server.name}: {_not_approved(server, self._pins)}")
+                running = Connection(server, self._portal(), self._interrupt)
                 self._connections[server.key] = running
                 if self._pins.of(server).tools is not None:
                     self._pins.met(server, running.definitions())
             return running
 
-    def _begin(self) -> "BlockingPortal":
-        """The thread of the connections, begun with the first."""
+    def _portal(self) -> "BlockingPortal":
+        """Return the thread of the connections, started with the first one."""
         from assistant.tools.mcp_client.connection import portal
 
-        with self._beginning:
+        with self._portal_lock:
             if self._thread is None:
-                self._thread = self._ending.enter_context(portal())
+                self._thread = self._cleanup.enter_context(portal())
             return self._thread
 
 
-def _not_agreed(server: Server, pins: Pins) -> str:
-    """Why a server may not start, and what lets it."""
+def _not_approved(server: Server, pins: Pins) -> str:
+    """Explain why a server may not start, and how to approve it."""
     changed = pins.changed(server)
-    why = f"{', '.join(changed)} has changed" if changed else "not approved"
-    return f"{why}, and so not started: `assistant mcp-servers approve {server.name}`"
+    reason = f"{', '.join(changed)} has changed" if changed else "not approved"
+    return f"{reason}, and so not started: `assistant mcp-servers approve {server.name}`"
 
 
-def _held_back(server: Server, held: Mapping[str, str]) -> str:
-    names = ", ".join(held)
+def _held_back(server: Server, differences: Mapping[str, str]) -> str:
+    names = ", ".join(differences)
     return (
         f"Held back, since the MCP server {server.name} describes them otherwise than approved: "
         f"{names}. `assistant mcp-servers approve {server.name}` shows the difference"
@@ -166,7 +172,8 @@ def _held_back(server: Server, held: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A server that was asked: its tools, the changed ones with the difference, or its fault."""
+    """The result of checking a server: its tools, the changed ones with the difference, or its
+    fault."""
 
     name: str
     seconds: float = 0.0
@@ -176,16 +183,16 @@ class Checked:
 
 
 def checked(server: Server) -> Checked:
-    """Start or reach a server, unless its owner has not agreed to that, and list its tools."""
+    """Start or reach a server, if the owner has approved it, and list its tools."""
     from assistant.tools.mcp_client.connection import connected  # mcp: where a server is asked
 
-    pins, began = Pins(), time.monotonic()
+    pins, started = Pins(), time.monotonic()
     if not pins.may_start(server):
-        return Checked(server.name, fault=_not_agreed(server, pins))
+        return Checked(server.name, fault=_not_approved(server, pins))
     try:
         with connected(server) as connection:
-            now = connection.definitions()
-            seconds = round(time.monotonic() - began, 2)
+            current = connection.definitions()
+            seconds = round(time.monotonic() - started, 2)
     except ToolError as error:
         return Checked(server.name, fault=error.message)
-    return Checked(server.name, seconds, list(now), pins.met(server, now).held)
+    return Checked(server.name, seconds, list(current), pins.met(server, current).held)

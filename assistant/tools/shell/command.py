@@ -163,9 +163,9 @@ class Shell:
     def _untouched(self, path: str) -> bool:
         """Return whether a checkpoint may skip this path: commands cannot change it, memory's
         journal can revert it, or a tool regenerates it."""
-        real_path = Path(path)
+        candidate = Path(path)
         return (
-            real_path.name in MADE_BY_TOOLS or self.roots.closed(path) or real_path in self._guards
+            candidate.name in MADE_BY_TOOLS or self.roots.closed(path) or candidate in self._guards
         )
 
     @cached_property

@@ -72,9 +72,9 @@ class Job:
         self, command: str, process: Process, describe: Callable[[Ending], str], cleanup: ExitStack
     ) -> None:
         self.command = command
-        self._kept = cleanup
+        self._cleanup = cleanup
         self._process = process
-        self._told = describe
+        self._describe = describe
         self._began = time.monotonic()
         self._fresh = Output()
         self._ending: Ending | None = None
@@ -91,7 +91,7 @@ class Job:
         """How long the command has been running, or how it ended."""
         if self._ending is None:
             return f"[runs, {time.monotonic() - self._began:.0f} s]"
-        return self._told(self._ending) or "[exit 0]"
+        return self._describe(self._ending) or "[exit 0]"
 
     def read(self) -> str:
         """Return the output since the last read."""
@@ -115,7 +115,7 @@ class Job:
         for data in self._process.arriving():
             self._fresh.add(data)
         try:
-            with self._kept:
+            with self._cleanup:
                 ending = self._process.close()
         finally:
             self._ending = ending
@@ -134,7 +134,7 @@ class Jobs:
         describe: Callable[[Ending], str],
         keeping: Keeping = nullcontext,
     ) -> int:
-        """Start a command and return its number. `kept` is a context around the whole run.
+        """Start a command and return its number. `keeping` makes a context around the whole run.
 
         Raises ToolError if too many run already.
         """

@@ -1,5 +1,5 @@
-"""Which machines may be reached: a name is resolved once, every address it has is looked at, and
-a connection goes to one of those and to no other."""
+"""Decide which hosts may be reached. A name is resolved once, each of its addresses is checked,
+and the connection goes to one of those addresses."""
 
 import ipaddress
 import re
@@ -17,23 +17,23 @@ PORTS = {"http": 80, "https": 443}
 ODD = re.compile(r"[\s\\\x00-\x20]")
 PATH = "/:@!$&'()*+,;=~-._"
 LONGEST = 4_000
-"""Characters of an address."""
+"""The most characters of a URL."""
 Resolver = Callable[[str, int], Sequence[str]]
-"""The addresses that a name has at this moment. Raises OSError."""
+"""Returns the current addresses of a name. Raises OSError."""
 
 INNER = tuple(map(ipaddress.ip_network, INNER_NETWORKS))
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def typed(url: str) -> str:
-    """An address as somebody types it, perhaps without its scheme, in one spelling."""
+    """Canonicalise a URL as somebody types it, perhaps without its scheme."""
     return canonical(url.strip() if "://" in url else f"https://{url.strip()}")
 
 
 def canonical(url: str) -> str:
-    """An address of the web in one spelling, whatever its capitals, dots, port or escapes.
+    """Return a web URL in canonical form, whatever its case, dots, port or escapes.
 
-    Raises ToolError for one that is none, or that says a password.
+    Raises ToolError if it is not a web URL, or contains a password.
     """
     if len(url) > LONGEST:
         raise ToolError(f"the address has {len(url):,} characters; the most is {LONGEST:,}")
@@ -61,26 +61,26 @@ def canonical(url: str) -> str:
 
 
 def _without_dots(path: str) -> str:
-    """A path without `.` and `..`, as a browser reads it."""
-    kept: list[str] = []
+    """Resolve `.` and `..` in a path, as a browser does."""
+    parts: list[str] = []
     names = path.split("/")[1:]
     for name in names:
         if name == "..":
-            kept = kept[:-1]
+            parts = parts[:-1]
         elif name != ".":
-            kept.append(name)
-    return "/" + "/".join([*kept, *([""] if names and names[-1] in (".", "..") else [])])
+            parts.append(name)
+    return "/" + "/".join([*parts, *([""] if names and names[-1] in (".", "..") else [])])
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
-    """The addresses of a name, as this machine finds them."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+    """Return the addresses of a name, as this machine resolves it."""
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Lets connections through to public addresses, and to those of the `allowed` hosts.
+    """Allows connections to public addresses, and to those of the `allowed` hosts.
 
     A host is a name, an address or a network (`10.0.0.0/8`), as the owner wrote it.
     """
@@ -89,19 +89,19 @@ class Guard:
     resolve: Resolver = resolved
 
     def addresses(self, host: str, port: int) -> Sequence[str]:
-        """What may be connected to for this name. Raises ToolError if any address is refused."""
+        """Return the addresses to connect to for this name. Raises ToolError if any is refused."""
         name = host.strip("[]").rstrip(".").casefold()
         try:
-            found = self.resolve(name, port)
+            addresses = self.resolve(name, port)
         except (OSError, UnicodeError) as error:
-            why = getattr(error, "strerror", "") or "no such name"
-            raise ToolError(f"there is no machine {host!r}: {why}") from error
-        if not found:
+            reason = getattr(error, "strerror", "") or "no such name"
+            raise ToolError(f"there is no machine {host!r}: {reason}") from error
+        if not addresses:
             raise ToolError(f"there is no machine {host!r}")
-        if name not in {each.casefold() for each in self.allowed}:
-            for each in found:
-                self._check(host, ipaddress.ip_address(each.partition("%")[0]))
-        return found
+        if name not in {address.casefold() for address in self.allowed}:
+            for address in addresses:
+                self._check(host, ipaddress.ip_address(address.partition("%")[0]))
+        return addresses
 
     def _check(self, host: str, address: Address) -> None:
         if not (is_public(address) or any(_holds(name, address) for name in self.allowed)):
@@ -112,15 +112,15 @@ class Guard:
 
 
 def _holds(network: str, address: Address) -> bool:
-    """Whether the owner wrote a network, or an address, that this one is in."""
-    with suppress(ValueError):  # it is a name
+    """Return whether the address is in a network, or is the address, that the owner wrote."""
+    with suppress(ValueError):  # a name
         return address in ipaddress.ip_network(network, strict=False)
     return False
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is of the public internet. An IPv6 address that holds an IPv4 one is as
-    public as that; the other ways from IPv6 to IPv4, which nobody uses any more, are not."""
+    """Return whether an address is on the public internet. An IPv6 address that embeds an IPv4
+    one is as public as that; other, obsolete transition forms are not public."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)

@@ -1,7 +1,7 @@
-"""`browse`: a real page in the Chromium that the system has, driven by Playwright in its thread.
+"""`browse`: a real page in the system's Chromium, driven by Playwright in its own thread.
 
-The browser resolves no name itself: it asks a proxy on this machine for each connection, and the
-guard looks at every address that the name has before one of them is connected to.
+The browser resolves no names itself: it asks a local proxy for each connection, and the guard
+checks every address of the name before connecting.
 """
 
 import importlib.util
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Dialog, Locator, Page, Request
 
 SILENCE = 120.0
-"""Seconds without a byte after which a connection is given up."""
+"""Seconds without a byte after which a connection is dropped."""
 DONE, NOT_ALLOWED = (b"\5%c\0\1" % code + bytes(6) for code in (0, 2))
-"""Answers of SOCKS 5."""
+"""Replies of SOCKS 5."""
 IPV4, NAME = 1, 3
-"""Kinds of addresses there; another is IPv6."""
+"""Address types of SOCKS 5; any other is IPv6."""
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """A SOCKS 5 proxy (RFC 1928), in threads of its own. `refused` is why, by host."""
+    """A SOCKS 5 proxy (RFC 1928) in its own threads. `refused` holds the reason, by host."""
 
     daemon_threads, block_on_close = True, False
 
@@ -54,24 +54,24 @@ class Proxy(socketserver.ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """Where a browser finds it."""
+        """The proxy's address for the browser."""
         return f"socks5://127.0.0.1:{self.server_address[1]}"
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Stop accepting connections."""
         self.shutdown()
         self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A connection that breaks, or asks for nothing that is known, has ended."""
+        """Ignore connections that break or send unknown requests."""
 
 
 class _Client(socketserver.StreamRequestHandler):
-    """A connection of the browser's."""
+    """A connection from the browser."""
 
     server: Proxy
     timeout = SILENCE
-    rbufsize = 0  # what the browser says next is the server's
+    rbufsize = 0  # unbuffered: the bytes that follow are for the server
 
     def handle(self) -> None:
         self.rfile.read(self.rfile.read(2)[1])
@@ -92,17 +92,17 @@ class _Client(socketserver.StreamRequestHandler):
             _relay(self.connection, server)
 
     def _connected(self, host: str, port: int) -> socket.socket:
-        failed: OSError | None = None
+        last_error: OSError | None = None
         for address in self.server.guard.addresses(host, port):
             try:
                 return socket.create_connection((address, port), SILENCE)
             except OSError as error:
-                failed = error
-        raise failed or OSError("no address")
+                last_error = error
+        raise last_error or OSError("no address")
 
 
 def _relay(client: socket.socket, server: socket.socket) -> None:
-    """Pass on what either side says, until one hangs up."""
+    """Relay bytes in both directions until one side closes."""
     other = {client: server, server: client}
     while ready := select.select([client, server], [], [], SILENCE)[0]:
         for side in ready:
@@ -113,23 +113,23 @@ def _relay(client: socket.socket, server: socket.socket) -> None:
 
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""What the system may call its Chromium."""
+"""Names of the Chromium executable."""
 PASSED = ("PATH", "LANG", "TZ", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")
-"""What of the environment a browser is given: no key, and a home of its own."""
+"""Environment variables passed to the browser: no keys, and a home of its own."""
 SWITCHES = (
     "--disable-quic",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--disable-background-networking",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
-"""Nothing of it goes past the proxy."""
+"""Switches that keep all traffic in the proxy."""
 START_SECONDS = 60.0
 FILLED = re.compile(r"^(\s*- textbox\b.*\[ref=(\w+)\](?: \[\w+\])*): .*$", re.MULTILINE)
-"""A field of a snapshot that holds something."""
+"""A field of a snapshot with a value."""
 
 
 def missing(path: str | None) -> str:
-    """Why there is no browser to be had; empty if there is."""
+    """Return why there is no browser; empty if there is one."""
     if importlib.util.find_spec("playwright") is None:
         return (
             "Playwright is not installed: run `scripts/environment browse` in the program's folder"
@@ -140,12 +140,12 @@ def missing(path: str | None) -> str:
 
 
 def executable(path: str | None) -> str | None:
-    """The system's Chromium."""
+    """Return the path of the system's Chromium."""
     return next(filter(None, map(programs.find, [path] if path else NAMES)), None)
 
 
 class Browser:
-    """A browser with one page, begun at the first step. Its steps raise ToolError."""
+    """A browser with one page, started at the first step. Its steps raise ToolError."""
 
     def __init__(
         self, path: str | None, guard: Guard, seconds: float, interrupt: threading.Event
@@ -157,14 +157,14 @@ class Browser:
         self._steps: SimpleQueue[tuple[Callable[[Page], None], Future[str]] | None] = SimpleQueue()
         self._answer = ""
         self._dialogs: list[str] = []
-        self._shown = ""
+        self._last_snapshot = ""
         self._thread: threading.Thread | None = None
         self._host = ""
 
     def step(self, action: str, target: str = "", text: str = "", *, enter: bool = False) -> str:
-        """Do something on the page; what is there then."""
+        """Do something on the page, and return the page afterwards."""
 
-        def done(page: "Page") -> None:
+        def act(page: "Page") -> None:
             match action:
                 case "open":
                     page.goto(target, wait_until="domcontentloaded")
@@ -173,9 +173,9 @@ class Browser:
                 case "scroll":
                     page.keyboard.press("End")
                 case "click":
-                    self._thing(page, target).click()
+                    self._locate(page, target).click()
                 case "type":
-                    field = self._thing(page, target)
+                    field = self._locate(page, target)
                     if field.evaluate("each => each.tagName === 'SELECT'"):
                         field.select_option(text)
                     else:
@@ -183,87 +183,87 @@ class Browser:
                     if enter:
                         field.press("Enter")
 
-        return self._do(done, "" if action == "type" else text)
+        return self._submit(act, "" if action == "type" else text)
 
     def described(self, ref: str) -> str:
-        """A thing of the page as it was shown last; empty if there was none."""
-        lines = self._shown.split("\n")
+        """Return the line of the last snapshot for a ref; empty if there is none."""
+        lines = self._last_snapshot.split("\n")
         return next((line.strip("- :") for line in lines if f"[ref={ref}]" in line), "")
 
-    def _thing(self, page: "Page", ref: str) -> "Locator":
+    def _locate(self, page: "Page", ref: str) -> "Locator":
         if not self.described(ref):
             raise ToolError(f"there is no {ref!r} on the page now: `read` shows what there is")
         return page.locator(f"aria-ref={ref}")
 
     def close(self) -> None:
-        """End the browser."""
+        """Stop the browser."""
         if self._thread is not None:
             self._steps.put(None)
             self._thread.join(START_SECONDS)
 
-    def _do(self, step: Callable[["Page"], None], answer: str) -> str:
+    def _submit(self, step: Callable[["Page"], None], answer: str) -> str:
         self._answer = answer
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="browser", daemon=True)
+            self._thread = threading.Thread(target=self._serve, name="browser", daemon=True)
             self._thread.start()
-        done: Future[str] = Future()
-        self._steps.put((step, done))
+        outcome: Future[str] = Future()
+        self._steps.put((step, outcome))
         try:
-            return awaited(done, START_SECONDS + self._seconds, self._interrupt)
+            return awaited(outcome, START_SECONDS + self._seconds, self._interrupt)
         except TimeoutError as error:
             raise ToolError("the browser does not answer") from error
 
-    def _run(self) -> None:
+    def _serve(self) -> None:
         from playwright.sync_api import sync_playwright  # where a page is opened
 
         proxy = Proxy(self._guard)
         try:
             with tempfile.TemporaryDirectory() as home, sync_playwright() as driver:
-                given = {name: os.environ[name] for name in PASSED if name in os.environ}
+                variables = {name: os.environ[name] for name in PASSED if name in os.environ}
                 browser = driver.chromium.launch(
                     executable_path=executable(self._path),
                     args=list(SWITCHES),
-                    env={**given, "HOME": home},
+                    env={**variables, "HOME": home},
                     proxy={"server": proxy.url, "bypass": "<-loopback>"},
                     chromium_sandbox=os.geteuid() != 0,
                 )
                 context = browser.new_context(accept_downloads=False)
                 context.set_default_timeout(self._seconds * 1000)
-                context.on("request", self._note)
-                context.on("dialog", self._answered)
+                context.on("request", self._record_host)
+                context.on("dialog", self._answer_dialog)
                 context.new_page()
-                while browser.is_connected() and (wanted := self._steps.get()) is not None:
-                    step, done = wanted
+                while browser.is_connected() and (request := self._steps.get()) is not None:
+                    step, outcome = request
                     try:
                         step(_page(context))
-                        done.set_result(self._seen(context))
+                        outcome.set_result(self._snapshot(context))
                     except ToolError as error:
-                        done.set_exception(error)
-                    except Exception as error:  # of Playwright: whoever waits is told
+                        outcome.set_exception(error)
+                    except Exception as error:  # any error of Playwright's goes to the caller
                         if not browser.is_connected():
-                            self._thread = None  # the next step begins another
-                        why = proxy.refused.get(self._host, one_line(str(error))[:300])
-                        done.set_exception(ToolError(why))
+                            self._thread = None  # the next step starts another
+                        reason = proxy.refused.get(self._host, one_line(str(error))[:300])
+                        outcome.set_exception(ToolError(reason))
                     proxy.refused.clear()
                 browser.close()
-        except Exception as error:  # it could not be begun, or has gone: whoever waits is told
+        except Exception as error:  # failed to start, or crashed: tell the callers
             self._fail(one_line(str(error))[:300])
         finally:
             proxy.close()
 
-    def _note(self, request: "Request") -> None:
-        """Keep which host a page was to come from; Chromium itself asks for others."""
+    def _record_host(self, request: "Request") -> None:
+        """Record the host that a page comes from; Chromium itself requests others."""
         if request.is_navigation_request():
             self._host = urlsplit(request.url).hostname or ""
 
-    def _answered(self, dialog: "Dialog") -> None:
-        """Say yes to a dialog of the page, with the words that were given for it, or no."""
+    def _answer_dialog(self, dialog: "Dialog") -> None:
+        """Accept a dialog with the given text, or dismiss it."""
         dialog.accept(self._answer) if self._answer else dialog.dismiss()
         how = f"answered {self._answer!r}" if self._answer else "dismissed"
         self._dialogs.append(f"[A dialog of the page was {how}: {one_line(dialog.message)}]")
 
-    def _seen(self, context: "BrowserContext") -> str:
-        """The page as the model is shown it: Playwright's snapshot of it for models."""
+    def _snapshot(self, context: "BrowserContext") -> str:
+        """Return the page for the model: Playwright's snapshot for models."""
         page = _page(context)
         page.wait_for_load_state("domcontentloaded")
 
@@ -271,26 +271,26 @@ class Browser:
             kind = page.locator(f"aria-ref={field[2]}").get_attribute("type", timeout=2000)
             return field[1] if kind == "password" else field[0]
 
-        self._shown = FILLED.sub(hidden, page.aria_snapshot(mode="ai"))
-        told, self._dialogs = self._dialogs, []
-        others = [one_line(each.url) for each in context.pages if each != page]
-        told += [f"[Other tabs: {', '.join(others)}]"] if others else []
+        self._last_snapshot = FILLED.sub(hidden, page.aria_snapshot(mode="ai"))
+        notes, self._dialogs = self._dialogs, []
+        others = [one_line(tab.url) for tab in context.pages if tab != page]
+        notes += [f"[Other tabs: {', '.join(others)}]"] if others else []
         head = f"# {one_line(page.title())}\n{one_line(page.url)} {OTHERS}"
-        return "\n\n".join([head, *told, neutralised(self._shown)])
+        return "\n\n".join([head, *notes, neutralised(self._last_snapshot)])
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, reason: str) -> None:
         while not self._steps.empty():
-            if (wanted := self._steps.get()) is not None:
-                wanted[1].set_exception(ToolError(f"the browser failed: {why}"))
+            if (request := self._steps.get()) is not None:
+                request[1].set_exception(ToolError(f"the browser failed: {reason}"))
 
 
 def _page(context: "BrowserContext") -> "Page":
-    """The page that was opened last, or an empty one where all have closed themselves."""
+    """Return the page that was opened last, or a new one if all are closed."""
     return context.pages[-1] if context.pages else context.new_page()
 
 
 def browsing_tool(browser: Browser) -> Tool:
-    """`browse` in this browser."""
+    """Return `browse` in this browser."""
 
     def browse(
         action: Literal["open", "read", "click", "type", "back", "scroll"],
@@ -310,8 +310,8 @@ def browsing_tool(browser: Browser) -> Tool:
         detail = "\n".join(filter(None, [described, exactly(text), "Enter" if enter else ""]))
 
         def run() -> ToolResult:
-            seen = browser.step(action, target, text, enter=enter)
-            return ToolResult(seen, compact=one_line(seen.partition("\n")[0].lstrip("# "))[:80])
+            page = browser.step(action, target, text, enter=enter)
+            return ToolResult(page, compact=one_line(page.partition("\n")[0].lstrip("# "))[:80])
 
         return Plan(run, danger, (subject,), lambda: detail)
 

@@ -1,7 +1,7 @@
-"""httpx2 over connections that go where the guard says, and end by a deadline.
+"""httpx2 over connections that the guard approves and that end by a deadline.
 
-The name is resolved and looked at when the connection is made, so a name that resolves otherwise
-the second time is looked at the second time. TLS and the Host header keep the name.
+The name is resolved and checked when the connection is made, so a name that resolves differently
+the second time is checked again. TLS and the Host header keep the name.
 """
 
 import ssl
@@ -20,16 +20,16 @@ from assistant.tools.web.addresses import Guard, canonical
 
 AGENT = f"Mozilla/5.0 (compatible; assistant/{__version__})"
 FAULTS = (httpx2.HTTPError, httpx2.InvalidURL)
-"""What a request may raise."""
+"""Errors that a request may raise."""
 
 
 @contextmanager
 def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
-    """A client for the requests of so many seconds in all. It knows no proxy and no `.netrc`.
+    """Yield a client for requests within `seconds` in all. It uses no proxy and no `.netrc`.
 
-    What goes wrong within is raised as ToolError.
+    Errors inside are raised as ToolError.
     """
-    asking = httpx2.Client(
+    http_client = httpx2.Client(
         transport=_Transport(_Backend(guard, time.monotonic() + seconds)),
         timeout=seconds,
         trust_env=False,
@@ -37,46 +37,48 @@ def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
         headers={"user-agent": AGENT, "accept-encoding": "gzip"},
     )
     try:
-        with asking:
-            yield asking
+        with http_client:
+            yield http_client
     except FAULTS as error:
-        raise ToolError(_explained(error, seconds)) from error
+        raise ToolError(_describe_error(error, seconds)) from error
 
 
 def received(response: httpx2.Response, most: int, seconds: float) -> tuple[bytes, str]:
-    """The body, unpacked, up to so many bytes; and why it is not all, if it is not."""
-    data, short = bytearray(), ""
+    """Return the body, unpacked, up to `most` bytes; and why it is truncated, if it is."""
+    data, truncation = bytearray(), ""
     try:
-        for piece in response.iter_bytes():  # of 64 KB as they came: a bomb is seen in time
+        for (
+            piece
+        ) in response.iter_bytes():  # decoded as it arrives, so that a bomb is noticed in time
             data += piece
             if len(data) > most:
-                short = f"it is longer than {most:,} bytes, and was cut there"
+                truncation = f"it is longer than {most:,} bytes, and was cut there"
                 break
     except FAULTS as error:
         if not data:
             raise
-        short = f"it broke off after {len(data):,} bytes ({_explained(error, seconds)})"
-    return bytes(data[:most]), short
+        truncation = f"it broke off after {len(data):,} bytes ({_describe_error(error, seconds)})"
+    return bytes(data[:most]), truncation
 
 
-def _explained(error: Exception, seconds: float) -> str:
+def _describe_error(error: Exception, seconds: float) -> str:
     if isinstance(error, httpx2.TimeoutException):
         return f"it took longer than {seconds:g} seconds"
     return f"the connection failed: {error or type(error).__name__}"
 
 
 class _Transport(httpx2.HTTPTransport):
-    """Sends by a pool of connections that a backend of ours makes."""
+    """Sends through a connection pool with our network backend."""
 
     def __init__(self, backend: "_Backend") -> None:
         trusted = httpx2.create_ssl_context()
         super().__init__(verify=trusted)
-        assert isinstance(self._pool, httpcore2.ConnectionPool)  # it is this that is replaced
+        assert isinstance(self._pool, httpcore2.ConnectionPool)  # the attribute replaced below
         self._pool = httpcore2.ConnectionPool(ssl_context=trusted, network_backend=backend)
 
 
 class _Backend(httpcore2.NetworkBackend):
-    """Connects to an address that the guard has looked at."""
+    """Connects to an address that the guard has checked."""
 
     def __init__(self, guard: Guard, deadline: float) -> None:
         self._guard = guard
@@ -92,30 +94,30 @@ class _Backend(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect to the first of the name's addresses that answers."""
-        failed: Exception | None = None
+        last_error: Exception | None = None
         for address in self._guard.addresses(host, port):
             try:
                 stream = self._sockets.connect_tcp(
-                    address, port, _left(self._deadline), local_address, socket_options
+                    address, port, _remaining(self._deadline), local_address, socket_options
                 )
                 return _Timed(stream, self._deadline)
             except httpcore2.NetworkError as error:
-                failed = error
-        raise failed or httpcore2.ConnectError(f"{host} has no address")
+                last_error = error
+        raise last_error or httpcore2.ConnectError(f"{host} has no address")
 
 
 class _Timed(httpcore2.NetworkStream):
-    """A connection on which nothing waits past the deadline, however slowly bytes come."""
+    """A connection on which nothing waits past the deadline, however slowly bytes arrive."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
         self._stream = stream
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _left(self._deadline))
+        return self._stream.read(max_bytes, _remaining(self._deadline))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(self._deadline))
+        self._stream.write(buffer, _remaining(self._deadline))
 
     def close(self) -> None:
         self._stream.close()
@@ -126,29 +128,31 @@ class _Timed(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        left = _left(self._deadline)
-        return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)
+        remaining = _remaining(self._deadline)
+        return _Timed(
+            self._stream.start_tls(ssl_context, server_hostname, remaining), self._deadline
+        )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-def _left(deadline: float) -> float:
-    """The seconds that are left. Raises ReadTimeout if there are none."""
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _remaining(deadline: float) -> float:
+    """Return the remaining seconds. Raises ReadTimeout if there are none."""
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         raise httpcore2.ReadTimeout("the time is up")
-    return left
+    return remaining
 
 
 REDIRECTS = 8
 UNREADABLE = ("image/", "audio/", "video/", "font/", "application/zip", "application/gzip")
-"""Kinds that are not fetched: what else is no text is told when it is read."""
+"""Content types that are not fetched; other non-text is reported when it is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What came of an address. `short` says why it is not all of the page, if it is not."""
+    """A fetched page. `short` says why it is truncated, if it is."""
 
     url: str
     kind: str
@@ -158,9 +162,9 @@ class Page:
 
 
 def fetched(url: str, guard: Guard, seconds: float, size: int, may: Callable[[str], None]) -> Page:
-    """The page at an address, through its redirects, up to so many bytes, unpacked.
+    """Fetch a page through its redirects, up to `size` bytes, unpacked.
 
-    Raises ToolError, as `may` does for an address that the owner's rules do not let it go on to.
+    Raises ToolError, as `may` does for a redirect target that the owner's rules forbid.
     """
     with client(guard, seconds) as web:
         for _ in range(REDIRECTS + 1):
@@ -175,7 +179,7 @@ def fetched(url: str, guard: Guard, seconds: float, size: int, may: Callable[[st
 
 
 def _kind(url: str, response: httpx2.Response) -> str:
-    """Which kind of page it is. Raises ToolError for an error's, or one that cannot be read."""
+    """Return the page's content type. Raises ToolError for an error page, or an unreadable type."""
     if response.status_code >= 400:
         raise ToolError(f"{url} answers {response.status_code} {response.reason_phrase}".rstrip())
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
