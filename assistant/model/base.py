@@ -8,14 +8,14 @@ from assistant.errors import UsageError
 from assistant.messages import Given, Message, Picture, Reply
 
 UNKNOWN_WINDOW = 32_000
-"""Tokens a model is taken to have where neither settings nor provider say."""
+"""Tokens assumed for the window where neither settings nor provider give it."""
 SMALL_WINDOW = 12_000
-"""Below this, rules, files, tools and passages take what there is room for."""
+"""Below this, rules, files, tools and passages share the available room."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told of it; `parameters` is a JSON schema of type object."""
+    """A tool as described to the model; `parameters` is a JSON schema of type object."""
 
     name: str
     description: str
@@ -24,21 +24,21 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Some more of the reply's text."""
+    """The next piece of the reply's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPiece:
-    """Some more of the model's reasoning."""
+    """The next piece of the model's reasoning."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPiece:
-    """A call failed before its first token; the next is to `model`, after `delay` seconds."""
+    """A call failed before its first token; the next goes to `model`, after `delay` seconds."""
 
     model: str
     reason: str
@@ -47,14 +47,14 @@ class RetryPiece:
 
 
 Piece = TextPiece | ReasoningPiece | RetryPiece | Reply
-"""A stream is pieces and then, last and once, the whole `Reply`."""
+"""A stream is pieces followed by exactly one `Reply`."""
 
 
 class ChatModel(Protocol):
     """A language model.
 
-    `context_window` is in tokens, None where the provider reports none. `extracts` is False for
-    a model that cannot summarise or extract facts (the offline responder). `sees` says whether
+    `context_window` is in tokens, None where the provider reports none. `extracts` is False for a
+    model that cannot summarise or extract facts (the offline responder). `sees` says whether
     pictures may be sent to it; it may still refuse them.
     """
 
@@ -80,8 +80,8 @@ class ChatModel(Protocol):
 
 
 def check_sight(model: ChatModel, given: Given) -> None:
-    """Raise UsageError if there is a picture with a message that this model cannot see."""
-    titles = [title for title, each in given.items() if isinstance(each, Picture)]
+    """Raise UsageError if a picture is attached that this model cannot see."""
+    titles = [title for title, item in given.items() if isinstance(item, Picture)]
     if titles and not model.sees:
         raise UsageError(
             f"{model.name} sees no pictures, and {titles[0]} is one",

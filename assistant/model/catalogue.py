@@ -1,4 +1,4 @@
-"""Models that could be connected from here: offered by name, never used unasked."""
+"""Models that could be connected from here: suggested by name, never used without consent."""
 
 import http.client
 import importlib.util
@@ -24,29 +24,29 @@ KEYS = {
     "GROQ_API_KEY": "groq/openai/gpt-oss-120b",
     "XAI_API_KEY": "xai/grok-4.5-latest",
 }
-"""A provider's key in the environment, and a model of that provider that calls tools."""
+"""The environment variable of a provider's key, and a model of that provider that calls tools."""
 OLLAMA = "127.0.0.1:11434"
 OLLAMA_EXAMPLE = "ollama_chat/qwen3"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A model and why it is offered."""
+    """A model and the reason for suggesting it."""
 
     model: str
     reason: str
 
     @property
     def command(self) -> str:
-        """What connects it."""
+        """The command that connects it."""
         return f"assistant config set model.name {self.model}"
 
 
 def offers(
     environ: Mapping[str, str] = os.environ, ollama: str = OLLAMA, most: int = 1
 ) -> list[Offer]:
-    """What is at hand: so many models of an Ollama on this machine, then keys, by their names
-    alone."""
+    """Return the available models: up to `most` of a local Ollama, then those whose keys are
+    set."""
     served = ollama_models(ollama) or ()
     local = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in served]
     keys = [Offer(model, f"{key} is set") for key, model in KEYS.items() if environ.get(key)]
@@ -54,7 +54,7 @@ def offers(
 
 
 def ollama_models(host: str) -> list[str] | None:
-    """The models an Ollama at `host` serves; None if nothing answers within 0.3 s."""
+    """Return the models that an Ollama at `host` serves; None if nothing answers within 0.3 s."""
     connection = http.client.HTTPConnection(host, timeout=0.3)
     try:
         connection.request("GET", "/api/tags")
@@ -71,30 +71,34 @@ MODELS = "model_prices_and_context_window_backup.json"
 TALKING = ("chat", "responses")
 """The modes of models that can hold a conversation."""
 NEAREST = 3
-"""Names that are proposed in place of one that is not listed."""
+"""The most names suggested in place of an unlisted one."""
 USUAL = {model.partition("/")[0]: key for key, model in KEYS.items()}
-"""Providers by their own name, and the variable that holds their key."""
+"""Providers by name, and the variable that holds their key."""
 
 
 def doubts(
     name: str, api_base: str | None = None, environ: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """What may be wrong with a model's name, one line each; nothing if nothing seems to be.
+    """Return what may be wrong with a model's name, one line each; empty if it seems right.
 
-    Raises ConfigError if litellm would not know whom to ask.
+    Raises ConfigError if litellm knows no provider for it.
     """
     provider, _, model = name.partition("/")
     if not model:
-        provider = next((known for known, models in _listed().items() if name in models), "")
+        provider = next(
+            (name_of_provider for name_of_provider, models in _listed().items() if name in models),
+            "",
+        )
     elif provider not in _providers() and not has_provider(name):
         provider = ""
     if not provider:
-        named = name.partition("/")[0]
-        near = get_close_matches(named, sorted(_providers()), n=1) if model else []
+        prefix = name.partition("/")[0]
+        nearest = get_close_matches(prefix, sorted(_providers()), n=1) if model else []
         raise ConfigError(
-            f"the model {name!r} has no provider" + (f" that is known: {named!r}" if model else ""),
-            f"Did you mean {near[0]}/{model}?"
-            if near
+            f"the model {name!r} has no provider"
+            + (f" that is known: {prefix!r}" if model else ""),
+            f"Did you mean {nearest[0]}/{model}?"
+            if nearest
             else "Write PROVIDER/MODEL, such as anthropic/… or ollama_chat/…",
         )
     if provider in ("ollama", "ollama_chat"):
@@ -106,7 +110,7 @@ def doubts(
 
 
 def names(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The models that litellm lists of the usual providers whose keys are set."""
+    """Return the models that litellm lists for the usual providers whose keys are set."""
     return [
         model if model.startswith(f"{provider}/") else f"{provider}/{model}"
         for provider, key in USUAL.items()
@@ -116,24 +120,28 @@ def names(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def _unlisted(provider: str, model: str) -> list[str]:
-    """That this provider's models, as litellm lists them, lack this one."""
+    """Return a warning if litellm does not list this model of the provider."""
     models = _listed().get(provider, frozenset())
     if model in models:
         return []
-    near = get_close_matches(model, sorted(models), NEAREST)
-    meant = f"; did you mean {' or '.join(f'{provider}/{name}' for name in near)}?" if near else ""
-    return [f"{provider}/{model} is not among the models that litellm lists{meant}"]
+    nearest = get_close_matches(model, sorted(models), NEAREST)
+    suggestion = (
+        f"; did you mean {' or '.join(f'{provider}/{name}' for name in nearest)}?"
+        if nearest
+        else ""
+    )
+    return [f"{provider}/{model} is not among the models that litellm lists{suggestion}"]
 
 
 def _on_ollama(model: str, host: str) -> list[str]:
-    """That no Ollama answers, or that it lacks this model."""
+    """Return a warning if no Ollama answers, or if it lacks this model."""
     served = ollama_models(host)
     if served is None:
         return [f"no Ollama answers at {host}: `ollama serve` starts it"]
     if model in served or f"{model}:latest" in served:
         return []
-    has = ", ".join(served) or "no model yet"
-    return [f"Ollama has {has}: `ollama pull {model}` gets this one"]
+    available = ", ".join(served) or "no model yet"
+    return [f"Ollama has {available}: `ollama pull {model}` gets this one"]
 
 
 @cache
@@ -143,7 +151,7 @@ def _providers() -> frozenset[str]:
 
 @cache
 def _listed() -> Mapping[str, frozenset[str]]:
-    """The models that talk, without their provider, by provider."""
+    """Return the chat models by provider, without the provider's prefix."""
     listed: dict[str, set[str]] = {}
     for name, facts in _shipped(MODELS).items():
         if facts.get("mode") in TALKING:
@@ -153,7 +161,7 @@ def _listed() -> Mapping[str, frozenset[str]]:
 
 
 def _shipped(name: str) -> Any:
-    """A list that litellm ships; litellm itself is not imported."""
+    """Read a list that litellm ships, without importing litellm."""
     spec = importlib.util.find_spec("litellm")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return json.loads((Path(folders[0]) / name).read_text("utf-8"))

@@ -1,8 +1,8 @@
 """The offline responder: a `ChatModel` without a language model.
 
 It answers by quoting the passages that recall put between `[MEMORY]` and `[/MEMORY]`, each with
-its place, and turns "remember that …" into a call of the `remember` tool. The same request always
-gets the same answer.
+its location, and turns "remember that …" into a call of the `remember` tool. The same request
+always gets the same answer.
 """
 
 import re
@@ -15,9 +15,9 @@ from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
 from assistant.model.smalltalk import Kind, small_talk
 
 MOST_QUOTED = 5
-"""Passages a reply quotes; the rest are a `recall` away."""
+"""The most passages that a reply quotes."""
 ORDERS = ("AGENTS.md:", "HEARTBEAT.md:")
-"""Where what is to be done stands: quoted only if there is no fact."""
+"""Files of instructions, quoted only if there is no fact."""
 
 REMEMBER = re.compile(
     r"\s*(?:please,?\s+)?(?:remember|note)(?:\s*(?:\bthat\b|:)\s*(?P<fact>.*)|\s+(?P<rest>\S.*))",
@@ -46,9 +46,9 @@ ANSWERS: dict[Kind, str] = {
     "chat": "I am here.",
 }
 BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
-"""What the program says at the head of the latest message."""
+"""The program's briefing at the start of the latest message."""
 NOT_ASKED = "Memory could not be asked"
-"""What the prompt says in place of the block when recall failed."""
+"""The prompt's text in place of the block when recall failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,15 @@ class Quote:
 
     @property
     def line(self) -> str:
-        """The passage as one list item, its place and date behind it."""
+        """The passage as a list item, followed by its location and date."""
         text = self.text.replace("\n  | ", "\n  ")
         return f"- {text} ({self.place}{f', {self.date}' if self.date else ''})"
 
 
 class OfflineModel:
-    """Quotes memory, keeps facts, and says plainly that it is no language model.
+    """Quotes memory, stores facts, and says plainly that it is not a language model.
 
-    `find_offers` looks for models that could be connected; it is asked when the responder
+    `find_offers` looks for models that could be connected; it is called when the responder
     introduces itself, at the start of a session or on request.
     """
 
@@ -94,29 +94,29 @@ class OfflineModel:
         last = messages[-1]
         if last.role == "tool":
             return Reply(_confirmation(last.content))
-        asked = BRIEFED.sub("", last.content, count=1)
-        if (fact := fact_to_remember(asked)) and "remember" in tools:
+        request = BRIEFED.sub("", last.content, count=1)
+        if (fact := fact_to_remember(request)) and "remember" in tools:
             number = sum(len(message.tool_calls) for message in messages) + 1
             call = ToolCall(f"call_{number}", "remember", {"fact": fact})
             return Reply(tool_calls=(call,), finish_reason="tool_calls")
-        answer = self._say(asked, fact, messages)
+        answer = self._say(request, fact, messages)
         first = not any(message.role == "assistant" for message in messages)
         return Reply(f"{answer}\n\n{self._introduction()}" if first else answer)
 
-    def _say(self, asked: str, fact: str, messages: Sequence[Message]) -> str:
+    def _say(self, request: str, fact: str, messages: Sequence[Message]) -> str:
         if fact:
             return "Nothing was kept: memory cannot be written in this conversation."
-        if forget := FORGET.fullmatch(asked):
+        if forget := FORGET.fullmatch(request):
             what = " ".join(forget[1].split()).strip(" .!\"'") or "…"
             return f'To take something out of memory, run `assistant forget "{what}"`.'
-        if kind := small_talk(asked):
+        if kind := small_talk(request):
             return ANSWERS[kind]
-        if ABOUT_ITSELF.match(asked):
+        if ABOUT_ITSELF.match(request):
             introduced = any(message.role == "assistant" for message in messages)
             return self._introduction() if introduced else "Hello."
         briefed = BRIEFED.match(messages[-1].content)
-        told = [message.content for message in messages if message.role == "system"]
-        return _recalled([*told, briefed[0]] if briefed else told)
+        system_texts = [message.content for message in messages if message.role == "system"]
+        return _recalled([*system_texts, briefed[0]] if briefed else system_texts)
 
     def _introduction(self) -> str:
         offered = self._find_offers()
@@ -130,23 +130,23 @@ class OfflineModel:
 
 
 def fact_to_remember(text: str) -> str:
-    """The fact in "remember that …", "remember: …" or "remember …"; empty if it is none.
+    """Return the fact in "remember that …", "remember: …" or "remember …"; empty if there is none.
 
-    A question ("Remember our trip?") is none; "remember to …" keeps its verb.
+    A question ("Remember our trip?") contains none; "remember to …" keeps its verb.
     """
     match = REMEMBER.fullmatch(text)
     if not match:
         return ""
     if match["fact"] is not None:
         return str(match["fact"]).strip()
-    rest = str(match["rest"]).strip()
-    if rest.endswith("?") or not text.lower().lstrip().startswith(("remember", "please")):
+    remainder = str(match["rest"]).strip()
+    if remainder.endswith("?") or not text.lower().lstrip().startswith(("remember", "please")):
         return ""
-    return f"Remember {rest}" if rest.lower().startswith("to ") else rest
+    return f"Remember {remainder}" if remainder.lower().startswith("to ") else remainder
 
 
 def quotes(prompt: str) -> list[Quote]:
-    """The passages of a prompt's memory block, best first."""
+    """Return the passages of a prompt's memory block, best first."""
     block = BLOCK.search(prompt)
     if not block:
         return []
@@ -156,9 +156,9 @@ def quotes(prompt: str) -> list[Quote]:
 
 
 def _recalled(prompts: Sequence[str]) -> str:
-    recalled = [quote for prompt in prompts for quote in quotes(prompt)]
-    if recalled:
-        facts = [quote for quote in recalled if not quote.place.startswith(ORDERS)] or recalled
+    passages = [quote for prompt in prompts for quote in quotes(prompt)]
+    if passages:
+        facts = [quote for quote in passages if not quote.place.startswith(ORDERS)] or passages
         lines = "\n".join(quote.line for quote in facts[:MOST_QUOTED])
         return f"Memory holds this:\n\n{lines}"
     if any(NOT_ASKED in prompt for prompt in prompts):
@@ -167,12 +167,12 @@ def _recalled(prompts: Sequence[str]) -> str:
 
 
 def _confirmation(result: str) -> str:
-    """The tool's result, told to the owner."""
+    """Rephrase the tool's result for the owner."""
     first, *similar = result.split("\n")
-    place = PLACE.search(first)
-    if not place:
+    location = PLACE.search(first)
+    if not location:
         return first
-    stored = f"Remembered at {place[0].rstrip('.')}." if first.startswith("Stored") else first
+    stored = f"Remembered at {location[0].rstrip('.')}." if first.startswith("Stored") else first
     items = [line for line in similar if line.startswith("- ")]
     if not items:
         return stored

@@ -1,4 +1,5 @@
-"""Pictures that go with a message: known by what is in them, made so that providers take them."""
+"""Pictures attached to a message: recognised by content, converted so that providers accept
+them."""
 
 import hashlib
 import io
@@ -12,48 +13,48 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_BYTES = 3_750_000
-"""Bytes of a picture: 5 MB in base64, the least that a provider allows (Anthropic)."""
+"""The most bytes of a picture: 5 MB in base64, the lowest limit of a provider (Anthropic)."""
 LONGEST_EDGE = 8_000
-"""Pixels; beyond it Anthropic refuses a picture."""
+"""The longest edge in pixels; Anthropic refuses larger pictures."""
 FITTED_EDGE = 2_000
-"""Pixels of one that had to be made smaller; models look at no more."""
+"""The longest edge in pixels after downscaling; models see no more detail."""
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "GIF": ".gif", "WEBP": ".webp"}
 """The formats that every provider takes."""
 FOREIGN = (b"BM", b"II*\0", b"MM\0*", b"\0\0\1\0")
-"""How a bitmap, a TIFF and an icon begin; they are made PNG."""
+"""Magic bytes of bitmaps, TIFFs and icons, which are converted to PNG."""
 HEAD = 16
-"""Bytes that tell a format."""
+"""Bytes that identify a format."""
 ORIENTATION, PLACE = 0x0112, 0x8825
-"""What a camera notes (EXIF): how it was held, and where."""
+"""EXIF tags: the orientation, and the location."""
 
 
 def picture_of(data: bytes) -> Picture | None:
-    """The picture that a file holds; None if it begins as no picture does.
+    """Return the picture in a file; None if the data is not a picture.
 
-    A large one is made smaller, one that lies on its side is turned, and where it was taken stays
-    here. Raises UsageError if it would have to be made another and cannot be read.
+    Large pictures are downscaled, rotated ones turned upright, and the location is removed. Raises
+    UsageError if it needs converting and cannot be read.
     """
     kind = _kind(data)
     if kind is None:
         return None
-    from PIL import Image  # 50 ms, for those who show one
+    from PIL import Image  # takes 50 ms to import
 
     fits = kind in SUFFIXES and len(data) <= MOST_BYTES
     try:
         with Image.open(io.BytesIO(data)) as image:
             if fits and not _must_change(image):
                 return _named(data, SUFFIXES[kind], image.size)
-            return _made_anew(image)
+            return _reencoded(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if fits:
-            return _named(data, SUFFIXES[kind], (0, 0))  # its provider is to judge it
+            return _named(data, SUFFIXES[kind], (0, 0))  # leave it to the provider
         raise UsageError(
             f"this picture ({kind}) cannot be read", "Save it anew as PNG or JPEG"
         ) from error
 
 
 def is_picture(path: Path) -> bool:
-    """Whether a file begins as a picture does."""
+    """Return whether a file starts like a picture."""
     try:
         with path.open("rb") as file:
             return _kind(file.read(HEAD)) is not None
@@ -62,7 +63,7 @@ def is_picture(path: Path) -> bool:
 
 
 def _kind(data: bytes) -> str | None:
-    """The format by the first bytes; that of a phone's HEIC is known, and read by nobody here."""
+    """Return the format by the first bytes; HEIC is recognised but cannot be read."""
     head = data[:HEAD]
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "PNG"
@@ -78,13 +79,13 @@ def _kind(data: bytes) -> str | None:
 
 
 def _must_change(image: "Image") -> bool:
-    noted = image.getexif()
-    turned = noted.get(ORIENTATION, 1) != 1
-    return turned or bool(noted.get_ifd(PLACE)) or max(image.size) > LONGEST_EDGE
+    exif = image.getexif()
+    is_rotated = exif.get(ORIENTATION, 1) != 1
+    return is_rotated or bool(exif.get_ifd(PLACE)) or max(image.size) > LONGEST_EDGE
 
 
-def _made_anew(image: "Image") -> Picture:
-    """The picture upright, without a camera's notes, and not larger than a model looks at."""
+def _reencoded(image: "Image") -> Picture:
+    """Return the picture upright, without EXIF data, and downscaled."""
     from PIL import ImageOps
 
     kind = "JPEG" if image.format == "JPEG" else "PNG"

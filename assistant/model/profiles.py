@@ -1,8 +1,8 @@
 """Several models in order: retries, cooldowns, fallbacks.
 
-litellm's Router was measured and not taken: with one deployment a group it cools down on 401 only
-and sends a 402, 403, 429 or 500 again on every call, it cannot show a retry while it waits, and
-its classes of error are made up per provider (`failures.py`). What is needed is this page.
+litellm's Router was measured and rejected: with one deployment per group it cools down on 401 only
+and resends a 402, 403, 429 or 500 on every call, it cannot report a retry while it waits, and it
+invents error classes per provider (`failures.py`). This module is all that is needed.
 """
 
 import threading
@@ -29,23 +29,23 @@ HEALING = frozenset(
         ModelFailure.CONNECTION,
     }
 )
-"""Failures that pass by themselves: the same request may be tried again after a while."""
+"""Transient failures: the same request may be retried after a while."""
 REQUESTS_OWN = frozenset({ModelFailure.OVERFLOW, ModelFailure.BAD_REQUEST})
-"""Failures that say nothing against the model."""
+"""Failures caused by the request, not by the model."""
 FIRST_COOLDOWN = 1.0
 LONGEST_COOLDOWN = 60.0
 PATIENCE = 120.0
-"""Seconds for which one request is tried."""
+"""Seconds for which one request is retried."""
 UNSERVED_PATIENCE = 8.0
-"""Seconds for a server on this machine where nothing listens: it may be starting anew, but more
-likely it is to be started."""
+"""Seconds for a local server where nothing listens: it may be restarting, but more likely it has
+to be started."""
 
 
 class _Profile:
-    """A model, and whether it may be tried. Seconds are those of the model's clock.
+    """A model and its cooldown. Times are in seconds of the model's clock.
 
-    A failure blocks it for the cooldown, which doubles with each failure in a row, or for as long
-    as the provider asks if that is longer. After that one call decides.
+    A failure blocks it for the cooldown, which doubles with each consecutive failure, or for as
+    long as the provider asks if that is longer. After that a single call decides.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -68,21 +68,21 @@ class _Profile:
         self.reason = error
 
     def wait(self, now: float) -> float:
-        """Seconds until a call may be made; 0 where waiting would heal nothing."""
+        """Return the seconds until a call may be made; 0 where waiting would not help."""
         if self.reason is None or self.reason.kind not in HEALING:
             return 0.0
         return max(0.0, self.blocked_until - now)
 
 
 class ProfiledModel:
-    """The first of `models` that can be had answers.
+    """Answers with the first available of `models`.
 
-    A failure that heals is tried again after the profile's cooldown, for `patience` seconds a
-    request, but a profile that is ready is preferred to waiting. A request that is too long goes
-    on to profiles with a larger window, and is OVERFLOW if there is none, for the conversation to
-    be compacted. Any other failure moves on at once. After the reply's first word there is no
-    other try: nobody is shown two beginnings. Raises ModelError when no profile is left, or the
-    wait would be longer than patience lasts.
+    A transient failure is retried after the profile's cooldown, for `patience` seconds a request,
+    but a ready profile is preferred to waiting. A request that is too long goes to profiles with a
+    larger window, and is OVERFLOW if there is none, so that the conversation is compacted. Any
+    other failure moves on at once. There is no retry after the reply's first word, so that nobody
+    sees two beginnings. Raises ModelError when no profile is left, or the wait would exceed the
+    patience.
 
     `name`, `context_window` and `extracts` are those of the profile tried last.
     """
@@ -124,27 +124,27 @@ class ProfiledModel:
 
     @property
     def sees(self) -> bool:
-        """Whether one of the models may be sent pictures; to the others they are named."""
+        """Whether any of the models may be sent pictures; to the others they are only named."""
         return any(profile.model.sees for profile in self._profiles)
 
     def try_now(self) -> None:
-        """End the wait before the next try, from any thread."""
+        """End the wait before the next try. Thread-safe."""
         self._now.set()
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
         """Stream the answer of the first profile that gives one."""
-        left = list(self._profiles)
-        started = self._clock()
+        remaining = list(self._profiles)
+        start = self._clock()
         errors: list[ModelError] = []
-        while left:
-            profile = self._choose(left)
+        while remaining:
+            profile = self._choose(remaining)
             delay = profile.wait(self._clock())
             if not errors and messages[-1].role != "tool":
-                yield from self._passed_over(left[0], profile)
+                yield from self._report_skipped(remaining[0], profile)
             reason = errors[-1] if errors else profile.reason
-            if reason and delay and self._clock() + delay > started + self._lasts(errors):
+            if reason and delay and self._clock() + delay > start + self._patience_for(errors):
                 raise self._out_of_patience(errors, reason, delay)
             if reason and (errors or delay):
                 self._now.clear()
@@ -155,26 +155,26 @@ class ProfiledModel:
                 return
             errors.append(error)
             if error.kind is ModelFailure.OVERFLOW:
-                left = [other for other in left if other.window > profile.window]
+                remaining = [other for other in remaining if other.window > profile.window]
             elif error.kind not in HEALING:
-                left.remove(profile)
+                remaining.remove(profile)
         too_long = (error for error in errors if error.kind is ModelFailure.OVERFLOW)
         raise next(too_long, None) or self._all_failed(errors[0])
 
-    def _lasts(self, errors: Sequence[ModelError]) -> float:
-        """Seconds for which a request is tried that has failed so."""
+    def _patience_for(self, errors: Sequence[ModelError]) -> float:
+        """Return the seconds for which a request with these failures is retried."""
         if errors and all(error.unserved for error in errors):
             return min(self._patience, UNSERVED_PATIENCE)
         return self._patience
 
-    def _choose(self, left: Sequence[_Profile]) -> _Profile:
-        """The first profile that is not blocked, else the one with the shortest wait."""
+    def _choose(self, remaining: Sequence[_Profile]) -> _Profile:
+        """Return the first profile that is not blocked, else the one with the shortest wait."""
         now = self._clock()
-        ready = (profile for profile in left if profile.blocked_until <= now)
-        return next(ready, None) or min(left, key=lambda profile: profile.wait(now))
+        ready = (profile for profile in remaining if profile.blocked_until <= now)
+        return next(ready, None) or min(remaining, key=lambda profile: profile.wait(now))
 
-    def _passed_over(self, first: _Profile, chosen: _Profile) -> Generator[Piece, None, None]:
-        """Say, once a turn, that the first model is not asked since an earlier request failed."""
+    def _report_skipped(self, first: _Profile, chosen: _Profile) -> Generator[Piece, None, None]:
+        """Report, once a turn, that the first model is skipped since an earlier request failed."""
         if first is not chosen and first.reason is not None:
             wait = first.blocked_until - self._clock()
             text = f"{first.reason.message}, and is left alone for {wait:.0f} s more"
@@ -183,20 +183,22 @@ class ProfiledModel:
     def _try(
         self, profile: _Profile, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> Generator[Piece, None, ModelError | None]:
-        """Stream one profile's answer; the error if it failed before a word was shown."""
+        """Stream one profile's answer; return the error if it failed before any text was shown."""
         self._current = profile.model
-        shown = False
+        has_text = False
         try:
             with closing(profile.model.stream(messages, tools)) as pieces:
                 for piece in pieces:
                     if isinstance(piece, Reply):
                         profile.succeed()
-                    shown = shown or (isinstance(piece, TextPiece) and not piece.text.isspace())
+                    has_text = has_text or (
+                        isinstance(piece, TextPiece) and not piece.text.isspace()
+                    )
                     yield piece
         except ModelError as error:
             if error.kind not in REQUESTS_OWN:
                 profile.fail(error, self._clock())
-            if shown:
+            if has_text:
                 raise
             return error
         return None
@@ -204,7 +206,8 @@ class ProfiledModel:
     def _out_of_patience(
         self, errors: Sequence[ModelError], reason: ModelError, delay: float
     ) -> ModelError:
-        """Patience ends before the next try; what the provider asked for is passed on."""
+        """Return the error for giving up before the next try, with the provider's requested
+        delay."""
         if reason.retry_after is None and errors:
             return self._all_failed(errors[0])
         cure = f"Try again in {delay:.0f} s"

@@ -1,4 +1,4 @@
-"""A model that says what it was told to: the deterministic `ChatModel` for tests and examples."""
+"""A deterministic `ChatModel` that plays a script, for tests and examples."""
 
 import re
 from collections import deque
@@ -10,8 +10,8 @@ from assistant.messages import Message, Reply
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 
 Answer = str | Reply | ModelError | Sequence[Piece | ModelError]
-"""What one request gets: a text, a whole reply (streamed word by word), an error, or the very
-pieces to stream, with an error among them to break off there."""
+"""The answer to one request: a text, a whole reply (streamed word by word), an error, or the
+exact pieces to stream, which may include an error to break off with."""
 Responder = Callable[[Sequence[Message], Sequence[ToolSpec]], Answer]
 
 
@@ -24,11 +24,11 @@ class Request:
 
 
 class ScriptedModel:
-    """Plays a script: each request takes the next step, then `respond` answers what follows.
+    """Plays a script: each request takes the next step, then `respond` answers the rest.
 
-    A step is an `Answer`, or a function that makes one from the messages and the tools.
-    `requests` holds what was asked; `cancelled` counts the streams closed before their end.
-    Raises RuntimeError when asked with nothing left to say.
+    A step is an `Answer`, or a function that makes one from the messages and the tools. `requests`
+    records the requests; `cancelled` counts the streams closed early. Raises RuntimeError when the
+    script is exhausted.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Which model answers, by the settings. Imports nothing heavy: litellm waits for the first turn."""
+"""Choose the model by the settings. Imports nothing heavy: litellm is imported on the first
+turn."""
 
 from assistant import config
 from assistant.messages import Message
@@ -12,7 +13,7 @@ from assistant.settings.tree import Settings, validate
 
 
 def create(settings: Settings, *, patience: float = PATIENCE) -> ChatModel:
-    """The configured model and then its fallbacks, or the offline responder if there is none.
+    """Return the configured model and its fallbacks, or the offline responder if there is none.
 
     A failed request is retried for `patience` seconds.
     """
@@ -24,7 +25,8 @@ def create(settings: Settings, *, patience: float = PATIENCE) -> ChatModel:
 
 
 def try_model(name: str) -> str:
-    """What a model says to a word if it is configured, asked once. Raises ModelError."""
+    """Return what a model, configured by this name, answers to a short prompt. Raises
+    ModelError."""
     settings = validate(config.load({"model": {"name": name, "timeout_seconds": 24.0}}))
     model = create(settings.model_copy(update={"profiles": ()}), patience=0.0)
     pieces = model.stream([Message("user", "Say hello in one word.")])
@@ -32,14 +34,14 @@ def try_model(name: str) -> str:
 
 
 def in_prompt(model: ChatModel) -> bool:
-    """Whether tools stand in this model's prompt, and not beside it."""
+    """Return whether this model's tools are described in its prompt."""
     if isinstance(model, ProfiledModel):
         model = model.current
     return isinstance(model, TextTools) and model.in_prompt
 
 
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
-    """A profile is a model of its own; what it does not say it shares with [model]."""
+    """Return the model of a profile; what the profile leaves out comes from [model]."""
     own = profile.model_dump(include={"name", "api_base", "context_window"})
     return _model(shared.model_copy(update=own), profile.api_key_env)
 
@@ -52,16 +54,16 @@ def _model(settings: ModelSettings, api_key_env: str | None = None) -> ChatModel
 
 
 def with_model(settings: Settings, name: str) -> Settings:
-    """The settings with another model in the place of the first, as `/model` wants it.
+    """Return the settings with another model in first place, for `/model`.
 
     A profile of that name brings its own address and key. An address and a window that were set
-    for one provider's model are not taken over to another provider's.
+    for one provider's model are not carried over to another provider's.
     """
-    own = [profile for profile in settings.profiles if profile.name == name]
-    if own:
+    own_profiles = [profile for profile in settings.profiles if profile.name == name]
+    if own_profiles:
         others = tuple(profile for profile in settings.profiles if profile.name != name)
-        rest = settings.model.model_copy(update={"name": None})
-        return settings.model_copy(update={"model": rest, "profiles": (*own, *others)})
+        unnamed = settings.model.model_copy(update={"name": None})
+        return settings.model_copy(update={"model": unnamed, "profiles": (*own_profiles, *others)})
     changed: dict[str, object] = {"name": name}
     if _provider(name) != _provider(settings.model.name or ""):
         changed |= {"api_base": None, "context_window": None}

@@ -1,8 +1,8 @@
-"""Words that are said for the saying: a greeting, thanks, a farewell, "what can you do?".
+"""Small talk: a greeting, thanks, a farewell, "what can you do?".
 
-The offline responder answers them, and memory is not asked. Only a message that is nothing else
-counts, in the languages whose phrases are listed. Another message of the kind asks memory, which
-tells most of them by their vectors in any language that it reads.
+The offline responder answers it without asking memory. Only a message that is nothing else counts,
+in the languages whose phrases are listed. Other small talk goes to memory, which recognises most
+of it by its vectors in any language that it reads.
 """
 
 import re
@@ -53,15 +53,15 @@ PHRASES: dict[Kind, str] = {
     """,
 }
 BESIDE = r"(?: (?:there|again|all|you|everyone|so much|a lot|very much|assistant|my friend))*"
-"""What may follow in English without making it another message."""
+"""Words that may follow in English without changing the kind."""
 HOW = r"(?: how are you(?: doing)?(?: today)?| how is it going| how s it going| what s up)?"
 
 
 def _plain(text: str) -> str:
-    """The words, in small letters, without accents and punctuation."""
+    """Return the words in lower case, without accents and punctuation."""
     letters = unicodedata.normalize("NFKD", text.casefold())
-    kept = (c if c.isalnum() else "" if unicodedata.category(c) == "Mn" else " " for c in letters)
-    return " ".join("".join(kept).split())
+    mapped = (c if c.isalnum() else "" if unicodedata.category(c) == "Mn" else " " for c in letters)
+    return " ".join("".join(mapped).split())
 
 
 def _pattern(listed: str) -> "re.Pattern[str]":
@@ -71,11 +71,11 @@ def _pattern(listed: str) -> "re.Pattern[str]":
 
 _PATTERNS = {kind: _pattern(listed) for kind, listed in PHRASES.items()}
 LONGEST = 60
-"""Characters of a message that may be small talk."""
+"""The most characters of a message that may be small talk."""
 
 
 def small_talk(text: str) -> Kind | None:
-    """What a message is said for, if it is nothing but that."""
+    """Return the kind of small talk, if the message is nothing else."""
     words = _plain(text) if len(text) <= LONGEST else ""
     kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
     return next(kinds, None)
@@ -86,10 +86,10 @@ _SUM = re.compile(
     re.IGNORECASE,
 )
 _FRAME = 3
-"""So many more words ask what it comes to: "what is the"."""
+"""The most words around a sum, such as "what is the"."""
 
 
 def is_sum(text: str) -> bool:
-    """Whether a message is a sum, and hardly more: no memory changes what it comes to."""
-    rest, sums = _SUM.subn(" ", unicodedata.normalize("NFKC", text))
-    return bool(sums) and len(rest.split()) <= _FRAME and not re.search(r"\d", rest)
+    """Return whether a message is a sum and little else, so that memory is irrelevant."""
+    remainder, sums = _SUM.subn(" ", unicodedata.normalize("NFKC", text))
+    return bool(sums) and len(remainder.split()) <= _FRAME and not re.search(r"\d", remainder)

@@ -1,13 +1,13 @@
-"""Tool calling for models that have none of their own: tools and calls as text, in the prompt.
+"""Tool calling as text in the prompt, for models without native tool calls.
 
-A call is written as it is meant, with nothing escaped, and CDATA where a value holds tags. Calls
-are taken out of a reply as it grows, in this form and in the one that most open models were
-trained on (Qwen, Hermes)::
+Values in a call are written literally, without escapes, and in CDATA where they contain tags.
+Calls are extracted from a reply as it streams, in this form and in the one that most open models
+were trained on (Qwen, Hermes)::
 
     <tool_call name="read_file"><path>a.md</path></tool_call>
     <tool_call>{"name": "read_file", "arguments": {"path": "a.md"}}</tool_call>
 
-What can be read in two ways is not guessed at: the call gets a fault and the model sends it again.
+Ambiguous calls are not guessed at: the call gets a fault and the model sends it again.
 """
 
 import copy
@@ -31,27 +31,27 @@ from assistant.quoting import without_calls
 HEAD, END = "<tool_call", "</tool_call>"
 OPEN = re.compile(rf"{HEAD}(?:\s+name\s*=\s*[\"']?(?P<name>[\w.-]+)[\"']?)?\s*>", re.IGNORECASE)
 SECTION = r"<!\[CDATA\[.*?(?:\]\]>|\Z)"
-"""A CDATA section; one that is still open takes everything in."""
+"""A CDATA section; an unclosed one extends to the end of the text."""
 BORDER = re.compile(
     rf"{SECTION}|(?P<close></tool_call\s*>)|(?P<open>{OPEN.pattern.replace('?P<name>', '?:')})",
     re.DOTALL | re.IGNORECASE,
 )
 LONGEST_HEAD = 120
-"""Characters of a tag that begins a call."""
+"""The most characters of a call's opening tag."""
 PARAMETER = re.compile(r"\s*<([A-Za-z_][\w.-]*)\s*>")
 CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 AGAIN = "send the whole call again"
 ABOUT = frozenset({"name", "id", "type"})
 ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
-"""What JSON has beside a call's arguments, and what they are called in it."""
+"""Other keys of a JSON call, and the keys for its arguments."""
 FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*(?P<fence>`{3,}|~{3,})")
-"""The head of a line that opens or closes a fence, in a list or a quotation as well."""
+"""The start of a line that opens or closes a fence, also in a list or a quotation."""
 QUOTATION = re.compile(r"\s*>")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A call as it stood in the text: the name in its tag, what is inside, and whether it ends."""
+    """A call as written: the name in its tag, its body, and whether it is closed."""
 
     name: str
     body: str
@@ -59,17 +59,17 @@ class Block:
 
 
 def parse(block: Block, tools: Sequence[ToolSpec]) -> tuple[str, dict[str, Any]]:
-    """The tool's name and the arguments. Raises ValueError, one line for the model."""
+    """Return the tool's name and the arguments. Raises ValueError, one line for the model."""
     if block.name and block.body.lstrip().startswith("{"):
         return block.name, decode_arguments(block.body)
     if block.name:
         schema = next((tool.parameters for tool in tools if tool.name == block.name), {})
-        known: Mapping[str, Any] = schema.get("properties", {})
+        properties: Mapping[str, Any] = schema.get("properties", {})
         values: dict[str, Any] = {}
-        for key, text in _parameters(block.body, known):
+        for key, text in _parameters(block.body, properties):
             if key in values:
                 raise ValueError(f"<{key}> stands there twice; {AGAIN}")
-            values[key] = _typed(text, known.get(key, {}))
+            values[key] = _parse_value(text, properties.get(key, {}))
         return block.name, values
     call = decode_arguments(block.body)
     if isinstance(call.get("function"), dict):
@@ -86,8 +86,8 @@ def parse(block: Block, tools: Sequence[ToolSpec]) -> tuple[str, dict[str, Any]]
 
 
 def _parameters(body: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The parameters in a call's tag, each a name and a text. Raises ValueError."""
-    following = "|".join(map(re.escape, known)) or r"[A-Za-z_][\w.-]*"
+    """Yield the name and text of each parameter in a call's tag. Raises ValueError."""
+    next_names = "|".join(map(re.escape, known)) or r"[A-Za-z_][\w.-]*"
     position = 0
     while body[position:].strip():
         start = PARAMETER.match(body, position)
@@ -95,11 +95,11 @@ def _parameters(body: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
             text = " ".join(body[position:].split())[:40]
             raise ValueError(f"there is text outside of the parameters ({text!r}); {AGAIN}")
         name = start[1]
-        border = re.compile(
-            rf"{SECTION}|(?P<end></{re.escape(name)}\s*>)(?=\s*(?:<(?:{following})\s*>|\Z))",
+        end_pattern = re.compile(
+            rf"{SECTION}|(?P<end></{re.escape(name)}\s*>)(?=\s*(?:<(?:{next_names})\s*>|\Z))",
             re.DOTALL,
         )
-        ends = (match for match in border.finditer(body, start.end()) if match["end"])
+        ends = (match for match in end_pattern.finditer(body, start.end()) if match["end"])
         end = next(ends, None)
         if end is None:
             raise ValueError(f"<{name}> is not closed, or its tags cross others; {AGAIN}")
@@ -107,8 +107,8 @@ def _parameters(body: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
         position = end.end()
 
 
-def _typed(text: str, schema: Mapping[str, Any]) -> Any:
-    """A parameter's value, by its type in the tool's schema."""
+def _parse_value(text: str, schema: Mapping[str, Any]) -> Any:
+    """Convert a parameter's text to its type in the tool's schema."""
     sections = CDATA.findall(text)
     if sections and not CDATA.sub("", text).strip():
         text = "".join(sections)
@@ -125,35 +125,35 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 class _Quoting:
-    """Whether the text so far ends inside of a fence, a code span or a quotation of markdown."""
+    """Tracks whether the text so far ends inside a markdown fence, code span or quotation."""
 
     def __init__(self) -> None:
         self._fence = ""
         self._line = ""
 
     def feed(self, text: str) -> None:
-        """Take some more text in."""
+        """Append text."""
         first, *lines = text.split("\n")
         self._line += first
         for line in lines:
             fence = FENCE.match(self._line)
-            rest = self._line[fence.end() :] if fence else ""
+            remainder = self._line[fence.end() :] if fence else ""
             if fence and not self._fence:
-                if fence["fence"][0] == "~" or "`" not in rest:
+                if fence["fence"][0] == "~" or "`" not in remainder:
                     self._fence = fence["fence"]
-            elif fence and fence["fence"].startswith(self._fence) and not rest.strip():
+            elif fence and fence["fence"].startswith(self._fence) and not remainder.strip():
                 self._fence = ""
             self._line = line
 
     def after(self, text: str) -> Self:
-        """As it will be after some more text."""
+        """Return the state after appending text."""
         ahead = copy.copy(self)
         ahead.feed(text)
         return ahead
 
     @property
     def quoted(self) -> bool:
-        """What stands here is shown, not meant."""
+        """Whether the current position is quoted, so that a call here is not meant."""
         in_span = len(re.findall("`+", self._line)) % 2
         return bool(
             self._fence or in_span or FENCE.match(self._line) or QUOTATION.match(self._line)
@@ -161,9 +161,9 @@ class _Quoting:
 
 
 class CallFilter:
-    """Takes the calls out of a text; one that is quoted, in a code fence say, is a part of it.
+    """Extracts calls from streamed text; a quoted call, in a code fence say, stays in the text.
 
-    What might still become the markup of a call is held back, so none of it is ever shown.
+    Text that might still become the markup of a call is held back, so none of it is ever shown.
     `blocks` are the calls found so far.
     """
 
@@ -171,34 +171,34 @@ class CallFilter:
         self.blocks: list[Block] = []
         self._tools = tools
         self._rest = ""
-        self._open: Block | None = None  # the call that is open, its body still empty
+        self._open: Block | None = None  # the open call, its body still empty
         self._quoting = _Quoting()
         self._behind_call = False
         self._shown = False
 
     def feed(self, piece: str) -> str:
-        """Take a piece in; returns what can be shown."""
+        """Add a piece and return the text that can be shown."""
         self._rest += piece
         if self._open is not None and ">" not in piece:
-            return ""  # no tag ends here: spare a long value the search
-        shown = ""
+            return ""  # no tag ends here: skip the search in a long value
+        visible = ""
         while True:
             if self._open is None:
-                shown += self._prose()
-            if self._open is None or not self._take(self._open):
-                return shown
+                visible += self._prose()
+            if self._open is None or not self._take_call(self._open):
+                return visible
 
     def finish(self, *, ended: bool) -> str:
-        """The text is over; returns what was held back. `ended` says it came to its own end."""
-        rest, self._rest = self._rest, ""
+        """End the text and return what was held back. `ended` says it was complete."""
+        remainder, self._rest = self._rest, ""
         if self._open is None:
-            return self._show("" if self._behind_call else rest)
-        block = replace(self._open, body=rest, closed=True)
+            return self._show("" if self._behind_call else remainder)
+        block = replace(self._open, body=remainder, closed=True)
         self.blocks.append(replace(block, closed=ended and self._is_whole(block)))
         return ""
 
     def _is_whole(self, block: Block) -> bool:
-        """The block parses: what comes next is not a part of it."""
+        """Return whether the block parses, so that what follows is not part of it."""
         try:
             parse(block, self._tools)
         except ValueError:
@@ -207,35 +207,35 @@ class CallFilter:
 
     def _prose(self) -> str:
         """Show the text up to the next call, or up to what may become one."""
-        shown = ""
+        visible = ""
         while not self._behind_call or self._skip_gap():
             head = OPEN.search(self._rest)
             if not head:
-                return shown + self._say(_held_from(self._rest))
+                return visible + self._show_until(_safe_length(self._rest))
             if self._quoting.after(self._rest[: head.start()]).quoted:
-                shown += self._say(head.end())
+                visible += self._show_until(head.end())
                 continue
-            shown += self._show(self._rest[: head.start()].rstrip())
+            visible += self._show(self._rest[: head.start()].rstrip())
             self._rest, self._quoting = self._rest[head.end() :], _Quoting()
             self._open = Block(head["name"] or "", "", False)
-            return shown
-        return shown
+            return visible
+        return visible
 
-    def _say(self, end: int) -> str:
-        """Show the text up to there."""
+    def _show_until(self, end: int) -> str:
+        """Show the text up to this position."""
         text, self._rest = self._rest[:end], self._rest[end:]
         self._quoting.feed(text)
         return self._show(text)
 
     def _skip_gap(self) -> bool:
-        """Drop the white space behind a call, and ends of nothing; False if more must come."""
+        """Skip white space and stray end tags after a call; False if more input is needed."""
         self._rest = self._rest.lstrip()
         while self._rest.lower().startswith(END):
             self._rest = self._rest[len(END) :].lstrip()
         return not END.startswith(self._rest.lower())
 
-    def _take(self, opened: Block) -> bool:
-        """Take the open call out, if its end is there: its tag, or the next call's."""
+    def _take_call(self, opened: Block) -> bool:
+        """Extract the open call if its end is present: its end tag, or the next call's tag."""
         for border in BORDER.finditer(self._rest):
             block = replace(opened, body=self._rest[: border.start()], closed=True)
             if border["close"] or (border["open"] and self._is_whole(block)):
@@ -246,7 +246,7 @@ class CallFilter:
         return False
 
     def _show(self, text: str) -> str:
-        """What is shown of a piece of prose; behind a call it starts a new paragraph."""
+        """Return visible prose; after a call it starts a new paragraph."""
         if not text:
             return ""
         gap = "\n\n" if self._behind_call and self._shown else ""
@@ -254,8 +254,8 @@ class CallFilter:
         return gap + text
 
 
-def _held_from(text: str) -> int:
-    """Where the end of the text begins that may become a call, with the space before it."""
+def _safe_length(text: str) -> int:
+    """Return the length of the text that cannot become part of a call, without trailing space."""
     position = text.rfind("<")
     tail = text[position:].lower()
     unfinished = len(tail) <= LONGEST_HEAD and ">" not in tail
@@ -265,8 +265,8 @@ def _held_from(text: str) -> int:
 
 
 def describe(tools: Sequence[ToolSpec]) -> str:
-    """What the model is told of the tools and of the form of a call."""
-    listed = "\n\n".join(_described(tool) for tool in tools)
+    """Return the description of the tools and of the call format for the prompt."""
+    listed = "\n\n".join(_describe_tool(tool) for tool in tools)
     return f"""\
 # Tools
 
@@ -284,7 +284,7 @@ fence or between backticks, is not made. These are the tools:
 {listed}"""
 
 
-def _described(tool: ToolSpec) -> str:
+def _describe_tool(tool: ToolSpec) -> str:
     required = tool.parameters.get("required", ())
     lines = [f"## {tool.name}", tool.description]
     for name, schema in tool.parameters.get("properties", {}).items():
@@ -295,7 +295,7 @@ def _described(tool: ToolSpec) -> str:
 
 
 def render_call(call: ToolCall) -> str:
-    """The call in the form the model is told to write."""
+    """Render the call in the form that the model is told to write."""
     values = [f"<{name}>{_value(value)}</{name}>" for name, value in call.arguments.items()]
     return "\n".join([f'<tool_call name="{call.name}">', *values, "</tool_call>"])
 
@@ -308,16 +308,16 @@ def _value(value: Any) -> str:
 
 
 def render_result(name: str, content: str) -> str:
-    """A tool's result, which cannot close its own tag nor open a call."""
+    """Render a tool's result so that it can neither close its own tag nor open a call."""
     return f'<tool_result name="{name}">\n{without_calls(content)}\n</tool_result>'
 
 
 class TextTools:
-    """Offers tools to `model` in the prompt and reads its calls out of the text.
+    """Offers tools to `model` in the prompt and parses its calls from the text.
 
-    With `native` they are offered by the provider's own tool calling, until it refuses them. Tool
-    messages become text, and messages of one role in a row become one, since the chat templates of
-    small models insist on turns.
+    With `native` they are offered through the provider's tool calling, until it refuses them. Tool
+    messages become text, and consecutive messages of one role are merged, since the chat templates
+    of small models insist on alternating turns.
     """
 
     def __init__(self, model: ChatModel, *, native: bool = False) -> None:
@@ -373,33 +373,33 @@ class TextTools:
                     shown.append(visible)
                     yield TextPiece(visible)
                 if isinstance(piece, Reply):
-                    made = tuple(_call(block, tools) for block in calls.blocks)
-                    ended = made and piece.finish_reason in ENDED
+                    calls_made = tuple(_call(block, tools) for block in calls.blocks)
+                    ended = calls_made and piece.finish_reason in ENDED
                     reason = "tool_calls" if ended else piece.finish_reason
                     text = "".join(shown)
-                    yield replace(piece, text=text, tool_calls=made, finish_reason=reason)
+                    yield replace(piece, text=text, tool_calls=calls_made, finish_reason=reason)
 
 
 def as_text(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Message]:
-    """The messages with tools, calls and results as text, one message a turn of a role."""
+    """Convert tools, calls and results to text, with one message per turn of a role."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
-    plain = [Message("system", describe(tools), cache=True)] if tools else []
+    converted = [Message("system", describe(tools), cache=True)] if tools else []
     for message in messages:
         if message.role == "tool":
             name = names.get(message.tool_call_id or "", "unknown")
-            plain.append(Message("user", render_result(name, message.content)))
+            converted.append(Message("user", render_result(name, message.content)))
         else:
             texts = (message.content, *map(render_call, message.tool_calls))
             content = "\n\n".join(filter(None, texts))
-            plain.append(replace(message, content=content, tool_calls=()))
+            converted.append(replace(message, content=content, tool_calls=()))
     merged: list[Message] = []
-    for role, run in groupby(plain, key=lambda message: message.role):
-        same = list(run)
+    for role, consecutive in groupby(converted, key=lambda message: message.role):
+        group = list(consecutive)
         if role == "system":
-            merged += same
+            merged += group
             continue
-        content = "\n\n".join(message.content for message in same if message.content)
-        pictures = tuple(picture for message in same for picture in message.pictures)
+        content = "\n\n".join(message.content for message in group if message.content)
+        pictures = tuple(picture for message in group for picture in message.pictures)
         merged.append(Message(role, content, pictures=pictures))
     return merged
 

@@ -1,9 +1,9 @@
-"""Tool calls, put together from the pieces that a stream has of them.
+"""Assemble tool calls from the pieces of a stream.
 
-A provider may merge parallel calls under one index (Ollama), repeat an id, leave it out, or cut the
-JSON. So a delta opens a new call if it brings a name and its id is a new one or, when it has none,
-if the call before it is already whole; and a call is only ever run if its name and its arguments
-are sound.
+A provider may merge parallel calls under one index (Ollama), repeat an id, leave it out, or
+truncate the JSON. So a delta opens a new call if it brings a name and its id is new or, without an
+id, if the previous call is already complete; and a call is only run if its name and its arguments
+are valid.
 """
 
 import json
@@ -17,9 +17,9 @@ from assistant.characters import SURROGATE, mend
 from assistant.messages import ToolCall
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What OpenAI and Anthropic take as the name of a tool."""
+"""Tool names that OpenAI and Anthropic accept."""
 SPARE_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
-"""A string, or a comma before a closing bracket outside of any."""
+"""A string, or a comma before a closing bracket outside strings."""
 FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*)\n\s*```\s*", re.DOTALL)
 AGAIN = "send the call again"
 
@@ -35,7 +35,7 @@ class CallDelta:
 
     @property
     def is_whole(self) -> bool:
-        """Its arguments are already one JSON object: what follows cannot belong to them."""
+        """Whether its arguments are already one JSON object, so that more cannot belong to them."""
         try:
             return bool(self.arguments.strip()) and decode_arguments(self.arguments) is not None
         except ValueError:
@@ -43,9 +43,9 @@ class CallDelta:
 
 
 class Calls:
-    """The calls of one reply in the making.
+    """The calls of a reply while it streams.
 
-    `taken` are the ids of the calls before this reply: each call gets an id of its own.
+    `taken` are the ids of earlier calls: each call gets a unique id.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -56,7 +56,7 @@ class Calls:
         return bool(self._calls)
 
     def add(self, delta: CallDelta) -> None:
-        """Take a piece in."""
+        """Add a piece."""
         call = self._continued(delta)
         if call is None:
             index = len(self._calls) if delta.index is None else delta.index
@@ -67,7 +67,7 @@ class Calls:
         call.arguments += delta.arguments
 
     def sound(self, *, ended: bool) -> Iterator[ToolCall]:
-        """The calls; one that must not run has a fault. `ended`: the reply came to its end."""
+        """Yield the calls; an invalid one has a fault. `ended`: the reply is complete."""
         for call in self._calls:
             is_new = call.id and call.id not in self._taken
             identity = call.id if is_new else f"call_{uuid.uuid4().hex}"
@@ -75,12 +75,12 @@ class Calls:
             yield sound_call(identity, call.name, mend(call.arguments), ended=ended)
 
     def _continued(self, delta: CallDelta) -> CallDelta | None:
-        """The call this delta continues, or None if it begins another."""
-        same = [call for call in self._calls if delta.index in (None, call.index)]
-        if not same:
+        """Return the call that this delta continues, or None if it starts a new one."""
+        candidates = [call for call in self._calls if delta.index in (None, call.index)]
+        if not candidates:
             return None
-        last = same[-1]
-        if delta.id and (with_id := [call for call in same if call.id == delta.id]):
+        last = candidates[-1]
+        if delta.id and (with_id := [call for call in candidates if call.id == delta.id]):
             return with_id[-1]
         if delta.name and last.name and (last.is_whole or (delta.id and last.id)):
             return None
@@ -88,10 +88,10 @@ class Calls:
 
 
 def sound_call(identity: str, name: str, arguments: str, *, ended: bool = True) -> ToolCall:
-    """A call with its arguments decoded, or with a fault that the model is told."""
+    """Return a call with its arguments decoded, or with a fault for the model."""
     if not TOOL_NAME.fullmatch(name):
-        shown = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "unnamed"
-        return ToolCall(identity, shown, fault=f"there is no tool named {name!r}")
+        safe_name = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "unnamed"
+        return ToolCall(identity, safe_name, fault=f"there is no tool named {name!r}")
     try:
         return ToolCall(identity, name, decode_arguments(arguments, ended=ended))
     except ValueError as error:
@@ -99,11 +99,11 @@ def sound_call(identity: str, name: str, arguments: str, *, ended: bool = True) 
 
 
 def decode_arguments(text: str, *, ended: bool = True) -> dict[str, Any]:
-    """The arguments of a call. No text means none, if the reply has `ended` of itself.
+    """Decode the arguments of a call. Empty text means none, if the reply has `ended` by itself.
 
-    Models write JSON with line breaks in it and commas too many, or in a fence: only what has one
-    meaning is mended. JSON that was cut off is not made whole: the call would run with what is
-    left of its arguments. Raises ValueError, one line for the model, unless it is one JSON object.
+    Models write JSON with raw line breaks and extra commas, or in a fence: only unambiguous
+    mistakes are repaired. Truncated JSON is not completed, since the call would run with partial
+    arguments. Raises ValueError, one line for the model, unless the text is one JSON object.
     """
     if not text.strip():
         if not ended:
@@ -127,7 +127,7 @@ def decode_arguments(text: str, *, ended: bool = True) -> dict[str, Any]:
 
 
 def _loads(text: str) -> Any:
-    """JSON, with control characters in its strings: a raw line break is one of the value's."""
+    """Parse JSON, allowing control characters such as raw line breaks in strings."""
     return json.loads(text, strict=False, parse_constant=_no_constant)
 
 

@@ -1,9 +1,9 @@
-"""What a failed call to a model means: a foreign exception becomes a `ModelError` with its cure.
+"""Classify failed model calls: a foreign exception becomes a `ModelError` with its cure.
 
-litellm maps errors by provider, and not always to the same class: a 402, 403 or 413 arrives as a
+litellm maps errors per provider, and not always to the same class: a 402, 403 or 413 arrives as a
 plain APIError or a BadRequestError, a refused connection as InternalServerError. So the exception
-is judged by what lies under it, the HTTP status or the operating system's own error, and by the
-provider's words where the status says too little.
+is judged by its causes, the HTTP status or the operating system's error, and by the provider's
+words where the status is ambiguous.
 """
 
 import json
@@ -24,22 +24,22 @@ WINDOW = re.compile(
     r"|> (\d{3,7}) max",
     re.IGNORECASE,
 )
-"""The tokens of the window, where a provider names them as it refuses a request."""
+"""The tokens of the window, as named by providers that refuse a request."""
 NO_TOOLS = re.compile(
     r"(does(n't| not)|that) support (tool|function)|tools? param requires"
     r"|(tool|function)[ _`]*(choice|use|calling|calls|s)?\b.{0,20} (requires|is not|are not|not) ",
     re.IGNORECASE,
 )
-"""A provider's way of saying that its model cannot call tools."""
+"""Messages of providers whose model cannot call tools."""
 NO_PICTURES = re.compile(
     r"image.{0,40} (only supported|(is|are) not|un(supported|expected))"
     r"|(support|unknown variant|missing data|accept).{0,40}(image|vision|multimodal|pictures)"
     r"|not a (multimodal|vision)|content.{0,20} must be a string",
     re.IGNORECASE,
 )
-"""The same of a model that sees no pictures."""
+"""Messages of providers whose model cannot see pictures."""
 UNKNOWN_PROVIDER = "LLM Provider NOT provided"
-"""litellm's words for a name whose provider it cannot tell."""
+"""litellm's message for a name whose provider it does not know."""
 RULES: tuple[tuple[ModelFailure, str, frozenset[int | None]], ...] = (
     (
         ModelFailure.NOT_FOUND,
@@ -78,8 +78,8 @@ RULES: tuple[tuple[ModelFailure, str, frozenset[int | None]], ...] = (
     (ModelFailure.BAD_REQUEST, "", frozenset(range(400, 500))),
     (ModelFailure.SERVER, "", frozenset({*range(500, 600), None})),
 )
-"""What a response means: by the provider's words if its status is one of these; the first counts.
-None: an error without a status."""
+"""Classifies a response by the provider's words if its status is one of these; the first match
+wins. None stands for an error without a status."""
 CHOOSE = "choose another model with `assistant config set model.name …`"
 DETAIL_LENGTH = 200
 
@@ -133,12 +133,12 @@ class Endpoint:
 
     @property
     def is_ollama(self) -> bool:
-        """Served by Ollama, which has its own ways to fail and be helped."""
+        """Whether Ollama serves it, which has its own failures and cures."""
         return self.model.startswith(("ollama/", "ollama_chat/"))
 
     @property
     def is_local(self) -> bool:
-        """Served by this machine."""
+        """Whether this machine serves it."""
         if self.api_base is None:
             return self.is_ollama
         return urlsplit(self.api_base).hostname in ("localhost", "127.0.0.1", "::1")
@@ -152,7 +152,7 @@ class Endpoint:
         retry_after: float | None = None,
         unserved: bool = False,
     ) -> ModelError:
-        """The error for a failure of this kind, worded as MESSAGES has it."""
+        """Return the error for a failure of this kind, worded as in MESSAGES."""
         message, cure = MESSAGES[kind]
         if kind is ModelFailure.NOT_FOUND and UNKNOWN_PROVIDER in detail:
             message = "{model!r} names no provider that is known"
@@ -180,7 +180,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class StreamedError:
-    """An error in the middle of an answer. `code` is whatever else names its kind."""
+    """An error in the middle of an answer. `code` holds anything else that names its kind."""
 
     message: str
     status: int | None = None
@@ -188,8 +188,8 @@ class StreamedError:
 
 
 class RedirectedError(Exception):
-    """A provider redirects to `location`. It is not followed: the prompt and the key would go
-    where the owner never sent them."""
+    """A provider redirects to `location`. Redirects are not followed: the prompt and the key
+    would go where the owner never sent them."""
 
     def __init__(self, location: str) -> None:
         super().__init__(f"redirected to {location}")
@@ -197,7 +197,7 @@ class RedirectedError(Exception):
 
 
 def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
-    """Return the failure as the rest of the program knows it."""
+    """Convert the exception to a ModelError."""
     chain = tuple(_chain(error))
     redirect = next((link for link in chain if isinstance(link, RedirectedError)), None)
     if redirect is not None:
@@ -207,7 +207,7 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
             "If that is its address, set it: `assistant config set model.api_base …`",
             kind=ModelFailure.NOT_FOUND,
         )
-    # The status nearest to the wire: litellm's own outer ones are sometimes made up.
+    # The innermost status: litellm's outer ones are sometimes made up.
     codes = (getattr(link, "status_code", None) for link in reversed(chain))
     status = next((code for code in codes if isinstance(code, int)), None)
     kind = None
@@ -215,11 +215,11 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
         kind = _of_transport(chain)
     kind = kind or _of_response(" ".join(map(str, chain)), status)
     refused = any(isinstance(link, ConnectionRefusedError) for link in chain)
-    said = chain[-1] if kind is ModelFailure.CONNECTION else None
-    said = said or getattr(error, "original_exception", None) or error
+    source = chain[-1] if kind is ModelFailure.CONNECTION else None
+    source = source or getattr(error, "original_exception", None) or error
     return endpoint.failed(
         kind,
-        detail_of(str(said)),
+        detail_of(str(source)),
         status=status,
         retry_after=retry_after(_headers(chain)) if kind in HAVE_RETRY_AFTER else None,
         unserved=refused and endpoint.is_local,
@@ -227,13 +227,13 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
 
 
 def classify_streamed(error: StreamedError, endpoint: Endpoint) -> ModelError:
-    """Return an error from the middle of an answer as if it had come at its start."""
+    """Convert an error from the middle of an answer as if it had come at the start."""
     kind = _of_response(f"{error.message} {error.code}", error.status)
     return endpoint.failed(kind, detail_of(error.message), status=error.status)
 
 
 def missing_key(endpoint: Endpoint) -> ModelError:
-    """The provider wants a key and the environment has none."""
+    """Return the error for a key that is not in the environment."""
     return ModelError(
         f"{endpoint.model} needs a key, and {endpoint.key_name} is not set",
         f"Set {endpoint.key_name} in the environment, or {CHOOSE}",
@@ -246,11 +246,11 @@ LIMITS = {
     "first_word": "did not begin to answer in time",
     "answer": "did not come to the end of its answer in time",
 }
-"""What is said of an answer that ran into a limit of `Watch`."""
+"""Messages for an answer that exceeded a limit of `Watch`."""
 
 
 def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
-    """The answer ran into a limit of `Watch` and was ended there."""
+    """Return the error for an answer that was cut off at a limit of `Watch`."""
     if limit not in LIMITS:
         return endpoint.failed(ModelFailure.PROTOCOL, "too much without a word")
     _, cure = MESSAGES[ModelFailure.TIMEOUT]
@@ -258,27 +258,28 @@ def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The provider's `Retry-After` in seconds: a number or an HTTP date (RFC 9110, 10.2.3)."""
+    """Parse the provider's `Retry-After` into seconds: a number or an HTTP date (RFC 9110,
+    10.2.3)."""
     value = next((headers[name] for name in headers if name.lower() == "retry-after"), "")
     try:
         return max(0.0, float(value))
     except ValueError:
         pass
     try:
-        then = parsedate_to_datetime(value)
+        moment = parsedate_to_datetime(value)
     except ValueError:
         return None
-    then = then if then.tzinfo else then.replace(tzinfo=UTC)
-    return max(0.0, (then - datetime.now(UTC)).total_seconds())
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def detail_of(text: str) -> str:
-    """The provider's own words in one line, without litellm's wrapping."""
-    if quoted := re.search(r'"(?:message|error)":\s*("(?:[^"\\]|\\.)*")', text):
+    """Return the provider's own message on one line, without litellm's wrapping."""
+    if message_match := re.search(r'"(?:message|error)":\s*("(?:[^"\\]|\\.)*")', text):
         try:
-            text = str(json.loads(quoted[1]))
+            text = str(json.loads(message_match[1]))
         except json.JSONDecodeError:
-            text = quoted[1].strip('"')
+            text = message_match[1].strip('"')
     text = re.sub(
         r"^(?:[\w.]+(?:Error|Timeout): )+|^\[Errno -?\d+\] |\b\w+Exception(?: \w+)? - ", "", text
     )
@@ -287,13 +288,13 @@ def detail_of(text: str) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The exception and what it was made from, outermost first."""
+    """Yield the exception and its causes, outermost first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error
-        inner = getattr(error, "original_exception", None)
-        error = inner or error.__cause__ or error.__context__
+        original = getattr(error, "original_exception", None)
+        error = original or error.__cause__ or error.__context__
 
 
 def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
@@ -319,7 +320,7 @@ def _of_transport(chain: Sequence[BaseException]) -> ModelFailure | None:
 
 
 def _of_response(text: str, status: int | None) -> ModelFailure:
-    """The failure by the provider's words and the status."""
+    """Classify by the provider's words and the status."""
     return next(
         (
             kind

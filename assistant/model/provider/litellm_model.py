@@ -1,6 +1,6 @@
-"""Any language model that litellm knows, as a `ChatModel`.
+"""Any language model that litellm supports, as a `ChatModel`.
 
-litellm is imported when it is first needed, and made silent, local and watched.
+litellm is imported on first use, and configured to be silent, local and watched.
 """
 
 import contextlib
@@ -49,19 +49,19 @@ QUIET = {
     "LITELLM_MODE": "PRODUCTION",  # else it reads keys from any .env above it
 }
 LATE = ("litellm.proxy.openai_files_endpoints.common_utils", "openai.resources")
-"""What litellm imports only at its first call: 0.6 s between Enter and the request."""
+"""Modules that litellm imports only at its first call, which takes 0.6 s."""
 
 
 def warm_up() -> None:
-    """Import ahead all that the first call will need. For a thread of its own."""
+    """Import everything that the first call needs. Run it in a thread."""
     preload()
-    with _uncollected():
+    with _without_gc():
         for name in LATE:
             importlib.import_module(name)
 
 
 def has_provider(model: str) -> bool:
-    """Whether litellm would know whom to ask for a model of this name. Imports litellm."""
+    """Return whether litellm knows a provider for this model name. Imports litellm."""
     litellm = preload()
     try:
         litellm.get_llm_provider(model)
@@ -71,10 +71,10 @@ def has_provider(model: str) -> bool:
 
 
 def preload() -> Any:
-    """Import litellm (about 4 s) and set it up; returns the module."""
+    """Import litellm (about 4 s), configure it, and return the module."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    with _uncollected():
+    with _without_gc():
         import litellm
 
     if litellm.client_session is None:
@@ -101,9 +101,9 @@ def _set_up(litellm: Any) -> None:
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep Python's collector from walking all that an import makes, again and again: it finds
-    nothing to collect, and takes a fifth of the time."""
+def _without_gc() -> Iterator[None]:
+    """Disable the garbage collector during an import: it would find nothing and take a fifth of
+    the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -114,20 +114,21 @@ def _uncollected() -> Iterator[None]:
 
 
 OLLAMA = "ollama/"
-"""litellm drops tools of a model so named when it streams; of `ollama_chat/` it does not."""
+"""litellm drops tools when it streams from a model with this prefix, but not with
+`ollama_chat/`."""
 FIRST_WORD, WHOLE = 2.5, 15
-"""How many times `timeout_seconds` the first word, and the whole answer, are waited for."""
+"""Multiples of `timeout_seconds` allowed for the first word, and for the whole answer."""
 THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
-"""Models that think between their calls, and want to be shown again what they thought."""
+"""Models that think between calls, and need their earlier reasoning sent back."""
 THOUGHTS = "reasoning_content"
 """The field of a message that some providers demand and others refuse."""
 
 
 class LitellmModel:
-    """A model by litellm's name for it, at its provider or at `settings.api_base`.
+    """A model by its litellm name, at its provider or at `settings.api_base`.
 
-    `api_key_env` names the environment variable that holds its key; unset, litellm looks where
-    the provider's key usually is. Nothing is imported or asked before it is needed.
+    `api_key_env` names the environment variable that holds its key; unset, litellm uses the
+    provider's usual variable. Nothing is imported or queried before it is needed.
     """
 
     extracts = True
@@ -137,12 +138,12 @@ class LitellmModel:
         self.name = f"ollama_chat/{name.removeprefix(OLLAMA)}" if name.startswith(OLLAMA) else name
         self._settings = settings
         self._api_key_env = api_key_env
-        self._shows_thoughts = THINKERS.search(self.name) is not None
-        self._reported_window: int | None = None  # by its provider, as it refused a request
+        self._sends_reasoning = THINKERS.search(self.name) is not None
+        self._reported_window: int | None = None  # by its provider, when it refused a request
         self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
 
-    # What is known of it before it is asked: by the settings, litellm, or Ollama
+    # Known before any request: from the settings, litellm, or Ollama
 
     @cached_property
     def _provider(self) -> str:
@@ -155,7 +156,7 @@ class LitellmModel:
 
     @cached_property
     def _facts(self) -> Mapping[str, Any]:
-        """What litellm knows of the model; for Ollama it asks the server."""
+        """What litellm knows of the model; for Ollama it queries the server."""
         try:
             facts: Mapping[str, Any] = preload().get_model_info(
                 self.name, api_base=self._settings.api_base
@@ -170,46 +171,46 @@ class LitellmModel:
 
     @property
     def context_window(self) -> int | None:
-        """Tokens the model takes: what is known of it, unless its provider says that it is less."""
-        known, reported = self._known_window, self._reported_window
-        return min(known, reported) if known and reported else known or reported
+        """The window in tokens: what is known of it, unless the provider has reported less."""
+        configured, reported = self._known_window, self._reported_window
+        return min(configured, reported) if configured and reported else configured or reported
 
     @cached_property
     def _known_window(self) -> int | None:
         """The setting, else what litellm or Ollama knows of the model.
 
-        Ollama serves as much as it is asked to, which is never more than the model can take, nor
-        more than UNKNOWN_WINDOW unless the setting says so.
+        Ollama serves the window that a request asks for: at most what the model supports, and at
+        most UNKNOWN_WINDOW unless the setting says otherwise.
         """
         if self._settings.context_window is not None:
             return self._settings.context_window
-        known = self._facts.get("max_input_tokens") or self._facts.get("max_tokens")
+        limit = self._facts.get("max_input_tokens") or self._facts.get("max_tokens")
         if Endpoint(self.name).is_ollama:
-            return min(known or UNKNOWN_WINDOW, UNKNOWN_WINDOW)
-        return known
+            return min(limit or UNKNOWN_WINDOW, UNKNOWN_WINDOW)
+        return limit
 
     @cached_property
     def calls_tools(self) -> bool:
-        """Whether tools may be offered in the provider's own way; it may still refuse them.
+        """Whether tools may be offered natively; the provider may still refuse them.
 
-        What litellm says of a model on Ollama is guessed from its template, and not taken.
+        What litellm says of a model on Ollama is guessed from its template, and ignored.
         """
-        takes = preload().get_supported_openai_params(self.name, self._provider) or ()
-        known = Endpoint(self.name).is_ollama or self._facts.get("supports_function_calling")
-        return "tools" in takes and known is not False
+        parameters = preload().get_supported_openai_params(self.name, self._provider) or ()
+        supported = Endpoint(self.name).is_ollama or self._facts.get("supports_function_calling")
+        return "tools" in parameters and supported is not False
 
     @property
     def sees(self) -> bool:
-        """Whether it may be sent pictures: by the setting, litellm, or what its provider said.
+        """Whether it may be sent pictures: by the setting, litellm, or the provider's refusal.
 
-        Of a model on Ollama litellm does not know, and of one that nobody knows it is hoped.
+        For models on Ollama and for unknown models, support is assumed.
         """
         if self._blind or self._settings.sees is not None:
             return bool(self._settings.sees) and not self._blind
         facts = self._facts
         return Endpoint(self.name).is_ollama or not facts or bool(facts.get("supports_vision"))
 
-    # The key: in a variable that is named, or where litellm looks
+    # The key: in a named variable, or where litellm looks
 
     @property
     def _missing_keys(self) -> list[str]:
@@ -218,14 +219,15 @@ class LitellmModel:
         return [name for name in reversed(missing) if name.endswith(("_API_KEY", "_API_TOKEN"))]
 
     def _key_variable(self) -> str:
-        """The variable that holds the key, or is to hold it."""
+        """Return the variable that holds the key, or should hold it."""
         if self._api_key_env:
             return self._api_key_env
         usual = f"{self._provider.removesuffix('_chat').upper()}_API_KEY"
         return next(iter(self._missing_keys), usual)
 
     def _key(self) -> str | None:
-        """The key to send, or None where litellm finds it. Raises ModelError if there is none."""
+        """Return the key to send, or None where litellm finds it. Raises ModelError if there is
+        none."""
         if self._api_key_env:
             if key := os.environ.get(self._api_key_env):
                 return key
@@ -238,7 +240,7 @@ class LitellmModel:
             return "none"  # a local server asks for no key, but its client insists on one
         raise missing_key(self._endpoint)
 
-    # Asking it
+    # Requests
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
@@ -247,24 +249,25 @@ class LitellmModel:
         try:
             yield from self._stream(messages, tools)
         except ModelError as error:
-            if error.kind is ModelFailure.OVERFLOW and (named := WINDOW.search(error.message)):
-                self._reported_window = int(named[named.lastindex or 0])
+            if error.kind is ModelFailure.OVERFLOW and (window := WINDOW.search(error.message)):
+                self._reported_window = int(window[window.lastindex or 0])
             if error.kind is ModelFailure.BAD_REQUEST and THOUGHTS in error.message:
-                self._shows_thoughts = not self._shows_thoughts
-            elif not self._turns_blind(error, messages):
+                self._sends_reasoning = not self._sends_reasoning
+            elif not self._must_drop_pictures(error, messages):
                 raise
             yield from self._stream(messages, tools)
 
-    def _turns_blind(self, error: ModelError, messages: Sequence[Message]) -> bool:
-        """Whether the provider refused for pictures of earlier turns, which it is sent no more.
+    def _must_drop_pictures(self, error: ModelError, messages: Sequence[Message]) -> bool:
+        """Return whether the provider refused pictures of earlier turns, which are then no longer
+        sent.
 
         Raises ModelError if the latest message has one.
         """
-        shown = [number for number, message in enumerate(messages) if message.pictures]
-        if not (shown and self.sees and NO_PICTURES.search(error.message)):
+        with_pictures = [index for index, message in enumerate(messages) if message.pictures]
+        if not (with_pictures and self.sees and NO_PICTURES.search(error.message)):
             return False
         self._blind = True
-        if any(message.role == "user" for message in messages[shown[-1] + 1 :]):
+        if any(message.role == "user" for message in messages[with_pictures[-1] + 1 :]):
             return True
         raise ModelError(
             f"{self.name} sees no pictures", CHOOSE[0].upper() + CHOOSE[1:], kind=error.kind
@@ -279,7 +282,7 @@ class LitellmModel:
         first_word = None if self._endpoint.is_local else FIRST_WORD * silence
         request = self._request(messages, tools)
         ids = (call.id for message in messages for call in message.tool_calls)
-        made = Assembly(ids, unopened=self._unopened)
+        assembly = Assembly(ids, unopened=self._unopened)
         finish = Finish()
         usage: Any = None
         with (
@@ -291,12 +294,12 @@ class LitellmModel:
                 delta = delta_of(chunk)
                 if delta.size:
                     watch.word()
-                yield from made.add(delta)
-                if made.too_long:
+                yield from assembly.add(delta)
+                if assembly.too_long:
                     break
-        yield from made.finish()
-        if made.wordless and finish.reason is None:
-            if made.too_long:
+        yield from assembly.finish()
+        if assembly.wordless and finish.reason is None:
+            if assembly.too_long:
                 raise cut_off(self._endpoint, "unread")
             if watch.web_page:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
@@ -305,11 +308,11 @@ class LitellmModel:
                 self._endpoint.failed(ModelFailure.CONNECTION, "").cure,
                 kind=ModelFailure.CONNECTION,
             )
-        self._unopened = made.unopened
-        yield made.reply(finish.reason, self._usage(usage))
+        self._unopened = assembly.unopened
+        yield assembly.reply(finish.reason, self._usage(usage))
 
     def _chunks(self, request: Json, watch: "Watch", finish: Finish) -> Generator[Any, None, None]:
-        """The chunks of the response, each read under the watch. Raises ModelError."""
+        """Yield the chunks of the response, each read under the watch. Raises ModelError."""
         response: Any = None
         try:
             with watch.over_requests():
@@ -320,21 +323,21 @@ class LitellmModel:
                 if chunk is None:
                     break
                 yield chunk
-            if finish.reason is None:  # nothing could be overheard
+            if finish.reason is None:  # nothing was seen on the wire
                 finish.reason = getattr(response, "received_finish_reason", None)
             if watch.overheard:
                 finish.reason = watch.finish
-            if finish.reason is None and (error := self._ended_by(watch)):
+            if finish.reason is None and (error := self._cause_of_end(watch)):
                 raise error
         except (ModelError, GeneratorExit):
             raise
         except Exception as error:  # what any provider's library raises
-            raise self._ended_by(watch) or classify(error, self._endpoint) from error
+            raise self._cause_of_end(watch) or classify(error, self._endpoint) from error
         finally:
             close(response)
 
-    def _ended_by(self, watch: "Watch") -> ModelError | None:
-        """Why the answer ended in its middle, where that is known: a limit, the provider's word."""
+    def _cause_of_end(self, watch: "Watch") -> ModelError | None:
+        """Return why the answer broke off, if known: a limit, or the provider's error."""
         if watch.exceeded:
             return cut_off(self._endpoint, watch.exceeded)
         return classify_streamed(watch.error, self._endpoint) if watch.error else None
@@ -345,7 +348,7 @@ class LitellmModel:
         style = Style(
             marks=claude,
             signs=claude,
-            thoughts=self._shows_thoughts,
+            thoughts=self._sends_reasoning,
             own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
             sees=self.sees,
         )
@@ -376,14 +379,14 @@ class LitellmModel:
             request["num_ctx"] = self.context_window
         if not (claude and lacks_signed(messages)):
             thinking = thinking_parameters(settings, self._provider)
-            most = self._facts.get("max_output_tokens") if thinking else None
-            if most and self._provider == "anthropic" and not settings.max_output_tokens:
-                thinking["max_tokens"] = most  # litellm would leave the answer little room
+            output_limit = self._facts.get("max_output_tokens") if thinking else None
+            if output_limit and self._provider == "anthropic" and not settings.max_output_tokens:
+                thinking["max_tokens"] = output_limit  # litellm would leave the answer little room
             request |= thinking
         return request
 
     def _usage(self, usage: Any) -> Usage:
-        """What the answer took, and cost in dollars; None where nobody knows the price."""
+        """Return the tokens and the cost in dollars; None where no price is known."""
         if usage is None:
             return Usage()
         details = getattr(usage, "prompt_tokens_details", None)

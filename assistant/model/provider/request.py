@@ -1,4 +1,4 @@
-"""Messages, tools and effort as a request holds them: OpenAI's form, which litellm takes. Pure."""
+"""Encode messages, tools and effort for a request, in OpenAI's form, which litellm takes. Pure."""
 
 import base64
 import hashlib
@@ -16,28 +16,28 @@ from assistant.settings.sections import ModelSettings
 Json = dict[str, Any]
 
 MOST_MARKS = 4
-"""Anthropic takes at most four cache marks a request."""
+"""Anthropic accepts at most four cache marks a request."""
 PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
-"""An id of a call that every provider takes: OpenAI's length, Anthropic's characters."""
+"""A call id that every provider accepts: OpenAI's length, Anthropic's characters."""
 UNSEEN = "[Of the pictures named above {} cannot be shown to you: say so if it matters.]"
 UNTHOUGHT = " "
-"""Stands for reasoning that a provider demands and that there is none of."""
+"""Placeholder for reasoning that a provider demands and that is missing."""
 
 BY_SWITCH = ("deepseek", "moonshot", "zai", "volcengine")
-"""Their requests turn thinking on and off by `thinking.type`."""
+"""Providers whose requests turn thinking on and off by `thinking.type`."""
 SERVERS = ("hosted_vllm", "lm_studio", "llamafile")
-"""vLLM, llama.cpp and their like: their chat templates know a switch."""
+"""vLLM, llama.cpp and the like, whose chat templates have a switch."""
 BY_EFFORT = re.compile(r"(?:.*/)?(?:gpt-|o\d)")
-"""OpenAI's models, also behind a proxy: they have an effort and no switch."""
+"""OpenAI's models, also behind a proxy, which have an effort and no switch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a provider wants of messages beside their text.
+    """What a provider expects of messages besides their text.
 
-    `marks`: it takes cache marks. `signs`: it signs what was thought, and wants that back while a
-    turn's calls go on. `thoughts`: it wants `reasoning_content` with all that the assistant said.
-    `own_ids`: its calls' ids say something to it. `sees`: it can be sent pictures.
+    `marks`: it accepts cache marks. `signs`: it signs reasoning, and wants that back during a
+    turn's calls. `thoughts`: it wants `reasoning_content` with every assistant message. `own_ids`:
+    the ids of its calls carry meaning. `sees`: it can be sent pictures.
     """
 
     marks: bool = False
@@ -48,29 +48,29 @@ class Style:
 
 
 def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
-    """The messages of a request; those that say nothing are left out, as providers refuse them."""
+    """Encode the messages of a request, without empty ones, which providers refuse."""
     sent = [message for message in messages if not _says_nothing(message)]
     if not style.marks:
         sent = one_system_message(sent)
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
-    running = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
+    last_user = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
     wire = []
     for number, message in enumerate(sent):
-        made = _message(message, style)
+        wire_message = _message(message, style)
         if style.thoughts and message.role == "assistant":
-            made["reasoning_content"] = message.reasoning or UNTHOUGHT
-        if style.signs and number > running and message.signed:
-            made["thinking_blocks"] = [dict(block) for block in message.signed]
+            wire_message["reasoning_content"] = message.reasoning or UNTHOUGHT
+        if style.signs and number > last_user and message.signed:
+            wire_message["thinking_blocks"] = [dict(block) for block in message.signed]
         if number in marked and style.marks:
-            made |= _mark(message, style)
-        wire.append(made)
+            wire_message |= _mark(message, style)
+        wire.append(wire_message)
     return wire
 
 
 def lacks_signed(messages: Sequence[Message]) -> bool:
-    """The turn's calls were made without a signed record of the thinking before them.
+    """Return whether the turn's calls were made without signed reasoning before them.
 
-    A provider that signs then refuses to go on thinking in this turn.
+    A provider that signs then refuses to continue thinking in this turn.
     """
     last = next(
         (message for message in reversed(messages) if message.role in ("user", "assistant")), None
@@ -79,19 +79,20 @@ def lacks_signed(messages: Sequence[Message]) -> bool:
 
 
 def one_system_message(messages: Sequence[Message]) -> list[Message]:
-    """The messages with those of the system at their head made one.
+    """Merge the system messages at the head into one.
 
-    The chat templates of some open models refuse a second; a prefix cached by its text stays one.
+    The chat templates of some open models refuse a second; a prefix cached by its text stays
+    valid.
     """
     head = list(takewhile(lambda message: message.role == "system", messages))
     if len(head) < 2:
         return list(messages)
-    whole = Message("system", "\n\n".join(message.content for message in head))
-    return [whole, *messages[len(head) :]]
+    merged = Message("system", "\n\n".join(message.content for message in head))
+    return [merged, *messages[len(head) :]]
 
 
 def wire_tool(spec: ToolSpec) -> Json:
-    """A tool, as it is offered."""
+    """Encode a tool."""
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
 
@@ -111,7 +112,7 @@ def _message(message: Message, style: Style) -> Json:
 
 
 def _content(message: Message, style: Style) -> str | list[Json]:
-    """The text, behind the pictures that belong to it; those that cannot be shown are named."""
+    """Return the text, after its pictures; pictures that cannot be shown are only named."""
     visible = [picture for picture in message.pictures if picture.data and style.sees]
     missing = len(message.pictures) - len(visible)
     text = f"{message.content}\n{UNSEEN.format(missing)}" if missing else message.content
@@ -132,13 +133,14 @@ def _call(call: ToolCall, style: Style) -> Json:
 
 
 def _id(identity: str, style: Style) -> str:
-    """The id as this provider takes it: another one may have made it."""
+    """Return an id that this provider accepts: another provider may have made it."""
     if style.own_ids or PLAIN_ID.fullmatch(identity):
         return identity
     return f"call_{hashlib.sha256(identity.encode()).hexdigest()[:24]}"
 
 
 def _mark(message: Message, style: Style) -> Json:
+    """Return the fields that add a cache mark to a message."""
     control = {"cache_control": {"type": "ephemeral"}}
     if message.role == "tool" or not message.content.strip():
         return control
@@ -148,12 +150,14 @@ def _mark(message: Message, style: Style) -> Json:
 
 
 def thinking_parameters(settings: ModelSettings, provider: str) -> Json:
-    """What `model.effort` adds to a request; nothing if it is unset."""
+    """Return what `model.effort` adds to a request; nothing if it is unset."""
     effort = settings.effort
     if effort is None or (provider == "anthropic" and effort == "none"):
         return {}  # Claude thinks only if it is told to
     model = (settings.name or "").partition("/")[2]
-    own = provider == "openai" and settings.api_base is not None and not BY_EFFORT.match(model)
+    is_custom_server = (
+        provider == "openai" and settings.api_base is not None and not BY_EFFORT.match(model)
+    )
     thinks = effort != "none"
     by_effort = thinks
     if provider in BY_SWITCH:
@@ -162,7 +166,7 @@ def thinking_parameters(settings: ModelSettings, provider: str) -> Json:
     elif provider == "openrouter":
         body = {"reasoning": {"effort": effort} if thinks else {"enabled": False}}
         by_effort = False
-    elif own or provider in SERVERS:
+    elif is_custom_server or provider in SERVERS:
         body = {"chat_template_kwargs": {"enable_thinking": thinks}}
     else:  # litellm makes this the provider's own, or drops it where the model has none
         return {"reasoning_effort": effort}

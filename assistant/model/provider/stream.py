@@ -1,8 +1,8 @@
-"""A streamed reply, put together from litellm's chunks: text, reasoning and tool calls.
+"""Assemble a streamed reply from litellm's chunks: text, reasoning and tool calls.
 
-litellm's stream takes an adapter's chunks apart and puts them together again. On that way a finish
-is lost where the adapter says that more may come (Gemini's always does), and one is made up where
-there was none. So what the adapter says is overheard.
+litellm's stream re-assembles an adapter's chunks. In doing so it loses a finish reason where the
+adapter says that more may come (Gemini's always does), and invents one where there was none. So
+the adapter's own chunks are intercepted.
 """
 
 import contextlib
@@ -17,20 +17,21 @@ from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.calls import CallDelta, Calls
 
 MOST_CHARACTERS = 1_000_000
-"""Of one answer, with its reasoning and its calls: twice what the longest models write at once."""
+"""The most characters of one answer with its reasoning and its calls: twice the longest output
+of any model."""
 
-# Why an answer ended, in one vocabulary: providers and servers have some sixty words for it.
+# Finish reasons in one vocabulary: providers and servers use some sixty words.
 
 ENDED = frozenset({"stop", "tool_calls"})
-"""The answer came to its own end."""
+"""The answer is complete."""
 TOO_LONG = "too_long"
-"""The answer was cut here: it had no end."""
+"""The answer was cut off here."""
 MALFORMED = "malformed_call"
-"""The model made a call that its provider could not read, and did not pass on."""
+"""The model made a call that its provider could not parse, and did not pass on."""
 UNKNOWN = "“"
-"""A word that is not known begins with this."""
+"""The prefix of an unknown finish reason."""
 QUOTED_LENGTH = 60
-"""Characters that are quoted of a provider's word."""
+"""The most characters quoted of a provider's word."""
 MEANINGS = {
     MALFORMED: r"malformed|unexpected_tool_call|too_many_tool_calls|missing_thought_signature",
     "tool_calls": r"tool_calls?$|tool_use$|function_call$",
@@ -41,26 +42,27 @@ MEANINGS = {
     "length": r"length|max_|_max$|limit|context|compaction",
     "stop": r"stop|eos|end$|end_turn|done|complete|finish|success",
 }
-"""What the words have in them; the first that fits counts. A provider's new word is mostly made of
-known ones. Any other is passed on if the answer lacks something, else it says that it ended."""
+"""Patterns in the providers' words; the first match counts. A provider's new word mostly
+consists of known ones. An unknown one is passed on if the answer lacks something, else the
+answer counts as complete."""
 _ODD = re.compile(r"[^a-z0-9_.: -]")
 
 Shown = Iterator[TextPiece | ReasoningPiece]
 
 
 def ending(reason: str | None) -> str:
-    """The provider's word as `Reply.finish_reason` has it; one that is not known is quoted. None:
-    the stream broke off."""
+    """Translate the provider's word to `Reply.finish_reason`, quoting an unknown one. None: the
+    stream broke off."""
     if not reason:
         return "incomplete"
     word = reason.lower()
-    known = (meaning for meaning, words in MEANINGS.items() if re.search(words, word))
-    return next(known, f"{UNKNOWN}{_ODD.sub('', word)[:QUOTED_LENGTH]}”")
+    meanings = (meaning for meaning, words in MEANINGS.items() if re.search(words, word))
+    return next(meanings, f"{UNKNOWN}{_ODD.sub('', word)[:QUOTED_LENGTH]}”")
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a chunk adds. `blocks` are pieces of a signed record of the reasoning (Anthropic's)."""
+    """What a chunk adds. `blocks` are pieces of signed reasoning (Anthropic's)."""
 
     text: str = ""
     reasoning: str = ""
@@ -69,29 +71,29 @@ class Delta:
 
     @property
     def size(self) -> int:
-        """Its characters; none in a chunk that only keeps the stream alive."""
+        """The number of characters; 0 in a chunk that only keeps the stream alive."""
         arguments = sum(len(call.arguments) + len(call.name) for call in self.calls)
         return len(self.text) + len(self.reasoning) + arguments
 
 
 @dataclass(slots=True)
 class _GrowingText:
-    """A text that grows; a character cut in two is held back until its other half is there."""
+    """A growing text; half of a surrogate pair is held back until its other half arrives."""
 
     parts: list[str] = field(default_factory=list)
     held: str = ""
 
     def add(self, piece: str, *, last: bool = False) -> str:
-        """Take a piece in; returns what can be shown of it."""
+        """Add a piece and return what can be shown of it."""
         text = self.held + piece
         self.held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" and not last else ""
-        if shown := mend(text[: len(text) - len(self.held)]):
-            self.parts.append(shown)
-        return shown
+        if visible := mend(text[: len(text) - len(self.held)]):
+            self.parts.append(visible)
+        return visible
 
     @property
     def whole(self) -> str:
-        """The text so far; empty for white space alone, which providers refuse in a message."""
+        """The text so far; empty if it is only white space, which providers refuse in a message."""
         text = "".join(self.parts)
         return text if text.strip() else ""
 
@@ -101,13 +103,13 @@ QUOTES = "`\"'“‘"
 
 
 class ThinkingFilter:
-    """Tells reasoning from the reply in a text that grows, wherever a piece may end.
+    """Separates reasoning from the reply in streamed text, wherever pieces are split.
 
     Open models served without a reasoning parser write it into the text, before `</think>`. Some
-    chat templates write `<think>` at the end of the prompt: then the text has the end alone, and
-    `turned` says that what came before it was no reply. A model that does so does it again: with
-    `unopened` its text is reasoning from the first word, and `turned` says at the end that nothing
-    closed it, and it was the reply.
+    chat templates put `<think>` at the end of the prompt: then the text has only the end tag, and
+    `turned` says that the text before it was not the reply. A model that does so does it again:
+    with `unopened` its text counts as reasoning from the first word, and `turned` says at the end
+    that nothing closed it, so that it was the reply.
     """
 
     def __init__(self, *, unopened: bool = False) -> None:
@@ -118,7 +120,7 @@ class ThinkingFilter:
         self._replied: list[str] = []
 
     def feed(self, piece: str) -> tuple[str, str]:
-        """Take a piece in; returns what is reasoning of it and what is reply."""
+        """Add a piece and return its reasoning and its reply."""
         self._pending += piece
         reasoning = ""
         if self._state == "head":
@@ -133,7 +135,7 @@ class ThinkingFilter:
         if self._state in ("thinking", "unsure"):
             end = self._end()
             if end < 0:
-                return self._without_half_a_tag()
+                return self._split_partial_tag()
             reasoning, self._pending = self._pending[:end], self._pending[end + len(CLOSE) :]
             self.turned = self._state == "unsure"
             self.unopened = self.unopened or self.turned
@@ -145,7 +147,7 @@ class ThinkingFilter:
         return reasoning, reply
 
     def finish(self) -> tuple[str, str]:
-        """What was held back."""
+        """Return what was held back."""
         pending, self._pending = self._pending, ""
         if self._state != "thinking":
             return "", pending
@@ -153,22 +155,22 @@ class ThinkingFilter:
         return ("", pending) if self.turned else (pending, "")
 
     def _end(self) -> int:
-        """Where the reasoning ends in the pending text; -1 if it does not.
+        """Return where the reasoning ends in the pending text, or -1.
 
-        One that nothing has opened is no mention of it in a text about tags.
+        An end tag without a start must not be a mention in a text about tags.
         """
-        end = self._pending.find(CLOSE)
-        while end >= 0 and self._state == "unsure":
-            text = "".join(self._replied) + self._pending[:end]
+        position = self._pending.find(CLOSE)
+        while position >= 0 and self._state == "unsure":
+            text = "".join(self._replied) + self._pending[:position]
             line = text.rpartition("\n")[2]
             fenced = text.count("```") % 2 or line.count("`") % 2
             if not (OPEN in text or fenced or (line and line[-1] in QUOTES)):
                 break
-            end = self._pending.find(CLOSE, end + 1)
-        return end
+            position = self._pending.find(CLOSE, position + 1)
+        return position
 
-    def _without_half_a_tag(self) -> tuple[str, str]:
-        """The pending text; what may be the beginning of its end stays."""
+    def _split_partial_tag(self) -> tuple[str, str]:
+        """Return the pending text, keeping back a possible start of the end tag."""
         sizes = range(len(CLOSE) - 1, 0, -1)
         half = next((size for size in sizes if self._pending.endswith(CLOSE[:size])), 0)
         end = len(self._pending) - half
@@ -180,11 +182,10 @@ class ThinkingFilter:
 
 
 class Assembly:
-    """One reply in the making.
+    """Assembles one reply.
 
-    `taken` are the ids that calls may not have. `unopened`, once it is over, says that the
-    reasoning was closed without having been opened; given at the start, that this model is known
-    to do so.
+    `taken` are ids that calls may not use. `unopened`, once it is over, says that the reasoning
+    was closed without having been opened; passed at the start, that this model is known to do so.
     """
 
     def __init__(self, taken: Iterable[str] = (), *, unopened: bool = False) -> None:
@@ -198,11 +199,11 @@ class Assembly:
 
     @property
     def unopened(self) -> bool:
-        """The reasoning was closed without having been opened."""
+        """Whether the reasoning was closed without having been opened."""
         return self._thinking.unopened
 
     def add(self, delta: Delta) -> Shown:
-        """Take a chunk in; yields what can be shown of it."""
+        """Add a chunk and yield what can be shown of it."""
         self._size += delta.size
         for block in delta.blocks:
             self._sign(block)
@@ -213,15 +214,16 @@ class Assembly:
             self._text = _GrowingText()
         if thought := self._reasoning.add(delta.reasoning + inline):
             yield ReasoningPiece(thought)
-        if shown := self._text.add(text):
-            yield TextPiece(shown)
+        if visible := self._text.add(text):
+            yield TextPiece(visible)
         for call in delta.calls:
             self._calls.add(call)
 
     def _sign(self, block: Mapping[str, Any]) -> None:
-        """Take in a piece of the signed record: thoughts, then their signature; sealed ones whole.
+        """Add a piece of signed reasoning: thoughts, then their signature; redacted blocks come
+        whole.
 
-        A thought without its signature is worth nothing.
+        A thought without its signature is useless.
         """
         if block.get("type") == "redacted_thinking":
             self._signed.append({"type": "redacted_thinking", "data": block.get("data", "")})
@@ -233,7 +235,7 @@ class Assembly:
             self._unsigned = ""
 
     def finish(self) -> Shown:
-        """What was still held back: half a tag, or half a character whose other half never came."""
+        """Yield what was still held back: a partial tag, or half of a surrogate pair."""
         inline, text = self._thinking.finish()
         if self._thinking.turned:
             self._reasoning.add("", last=True)
@@ -241,42 +243,42 @@ class Assembly:
             self._reasoning = _GrowingText()
         if thought := self._reasoning.add(inline, last=True):
             yield ReasoningPiece(thought)
-        if shown := self._text.add(text, last=True):
-            yield TextPiece(shown)
+        if visible := self._text.add(text, last=True):
+            yield TextPiece(visible)
 
     @property
     def wordless(self) -> bool:
-        """Nothing came that the owner is told, or that is done: reasoning at most."""
+        """Whether there is no text and no call: reasoning at most."""
         return not (self._text.parts or self._calls)
 
     @property
     def too_long(self) -> bool:
-        """More came than an answer can have; no more should be read."""
+        """Whether the answer exceeds the limit, so that reading should stop."""
         return self._size > MOST_CHARACTERS
 
     def reply(self, finish_reason: str | None, usage: Usage) -> Reply:
-        """The whole reply, by the provider's word for its end; None: it broke off."""
+        """Return the whole reply, by the provider's finish reason; None if the stream broke off."""
         reason = TOO_LONG if self.too_long else ending(finish_reason)
-        text, unknown = self._text.whole, reason.startswith(UNKNOWN)
-        calls = tuple(self._calls.sound(ended=unknown or reason in ENDED))
-        if unknown and any(call.fault for call in calls):
-            said = f"; the provider ended the answer with {reason}"
-            calls = tuple(replace(c, fault=c.fault + said) if c.fault else c for c in calls)
-        elif unknown and (calls or text):
+        text, is_unknown = self._text.whole, reason.startswith(UNKNOWN)
+        calls = tuple(self._calls.sound(ended=is_unknown or reason in ENDED))
+        if is_unknown and any(call.fault for call in calls):
+            note = f"; the provider ended the answer with {reason}"
+            calls = tuple(replace(c, fault=c.fault + note) if c.fault else c for c in calls)
+        elif is_unknown and (calls or text):
             reason = "stop"
         reason = "tool_calls" if calls and reason in ENDED else reason
         return Reply(text, self._reasoning.whole, calls, usage, reason, tuple(self._signed))
 
 
 class Finish:
-    """The reason, in the provider's words, why the answer ended; None as long as it has not."""
+    """The provider's own finish reason; None until the answer ends."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
 
 
 class _Tap:
-    """An adapter's chunks, mended where litellm would drop something, and overheard."""
+    """Intercepts an adapter's chunks, repairing what litellm would drop."""
 
     def __init__(self, chunks: Iterator[Any], finish: Finish) -> None:
         self._chunks = chunks
@@ -292,15 +294,15 @@ class _Tap:
         elif choices := getattr(chunk, "choices", None):
             reason = getattr(choices[0], "finish_reason", None)
             self._finish.reason = reason or self._finish.reason
-            _mend(getattr(choices[0], "delta", None))
+            _flatten_content(getattr(choices[0], "delta", None))
         return chunk
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chunks, name)
 
 
-def _mend(delta: Any) -> None:
-    """Make a text of content that is a list of parts, or a refusal."""
+def _flatten_content(delta: Any) -> None:
+    """Convert content that is a list of parts, or a refusal, to text."""
     content = getattr(delta, "content", None)
     if isinstance(content, list):
         texts = (part.get("text") for part in content if isinstance(part, dict))
@@ -310,25 +312,26 @@ def _mend(delta: Any) -> None:
 
 
 def tapped(response: Any, finish: Finish) -> Any:
-    """The response, its adapter overheard; some adapters are made when the first chunk is."""
+    """Return the response with its adapter intercepted; some adapters are created with the first
+    chunk."""
     chunks: Any = getattr(response, "completion_stream", None)
     make: Any = getattr(response, "make_call", None)
     if hasattr(chunks, "__next__"):
         response.completion_stream = _Tap(chunks, finish)
     elif chunks is None and make is not None:
-        response.make_call = lambda **given: _Tap(iter(make(**given)), finish)
+        response.make_call = lambda **arguments: _Tap(iter(make(**arguments)), finish)
     return response
 
 
 def delta_of(chunk: Any) -> Delta:
-    """What a chunk adds to the answer."""
+    """Return what a chunk adds to the answer."""
     if not chunk.choices:
         return Delta()
     delta = chunk.choices[0].delta
     calls = [_call(call.function, call.index, call.id) for call in delta.tool_calls or ()]
-    old = getattr(delta, "function_call", None)  # before there were several a reply
-    if old is not None:
-        calls.append(_call(old))
+    legacy_call = getattr(delta, "function_call", None)  # the form before parallel calls
+    if legacy_call is not None:
+        calls.append(_call(legacy_call))
     return Delta(
         delta.content or "",
         getattr(delta, "reasoning_content", None) or "",

@@ -1,9 +1,9 @@
-"""What all requests to providers go through: httpx, with each answer watched and made a stream.
+"""The transport of all requests to providers: httpx, with each answer watched and made a stream.
 
 A read timeout would not end a stream of keep-alives, nor one of a byte a second. So a thread that
-looks at the clock alone ends an answer at its limits, and shuts its socket. Some servers answer
-whole where a stream was asked for, and a provider may send an error in the middle of an answer
-whose status was 200.
+only watches the clock ends an answer at its limits by shutting its socket. Some servers send a
+whole answer where a stream was requested, and a provider may send an error in the middle of an
+answer whose status was 200.
 """
 
 import codecs
@@ -26,18 +26,17 @@ from assistant.model.provider.failures import RedirectedError, StreamedError
 Json = dict[str, Any]
 
 MOST_UNREAD = 16_000_000
-"""Bytes that may come without a word of the reply among them: a whole answer that was not
-streamed has less than that."""
+"""The most bytes without any text of the reply: a whole unstreamed answer is smaller."""
 TAIL = 16_384
 """Bytes at the end of an answer that are searched for an error."""
 ERROR_EVENT = re.compile(rb"event:\s*error")
 FINISH = re.compile(rb'(?<!\\)"(?:(block)Reason|finishReason|stop_reason)"\s*:\s*"([A-Za-z_]+)"')
 FINISH_LENGTH = 100
-"""Bytes that a finish reason with its name may take; it may be cut anywhere."""
+"""The most bytes of a finish reason with its name; it may be split anywhere."""
 FINISH_ON_THE_WIRE = (":streamGenerateContent", "/messages", ":streamRawPredict")
-"""Where Gemini and Anthropic, also on Vertex, are asked."""
+"""Endpoints of Gemini and Anthropic, also on Vertex."""
 LINES_OF_JSON = ("ndjson", "jsonl", "stream+json")
-"""In the content type of a stream whose every line is a JSON object."""
+"""Content types of streams whose every line is a JSON object."""
 OLLAMA = ("/api/chat", "/api/generate")
 
 
@@ -45,7 +44,7 @@ OLLAMA = ("/api/chat", "/api/generate")
 class Limits:
     """Seconds: of silence after the first word, until the first word, and of the whole answer.
 
-    `first_word` None: a server on this machine may read a long prompt for as long as it takes.
+    `first_word` None: a local server may take as long as it needs to read a long prompt.
     """
 
     silence: float
@@ -54,12 +53,12 @@ class Limits:
 
 
 class Watch:
-    """Watches one request, as a context manager. `exceeded` names the limit it ran into, if any.
+    """Watches one request, as a context manager. `exceeded` names the limit it exceeded, if any.
 
-    `answered`: its status was no error. `web_page`: it began as one. `finish` is the provider's
-    own word for the end where it is `overheard` on the wire, since litellm's adapter makes one up
-    (Gemini's says of every chunk that it is the last, Anthropic's that a word it does not know is
-    a good end).
+    `answered`: its status was no error. `web_page`: the body starts like HTML. `finish` is the
+    provider's own finish reason where it is `overheard` on the wire, since litellm's adapter makes
+    one up (Gemini's says of every chunk that it is the last, Anthropic's treats unknown words as a
+    normal end).
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -75,23 +74,23 @@ class Watch:
         self._unread = 0
         self._tail = b""
         self._over = threading.Event()
-        self._hang_up: Callable[[], None] | None = None
+        self._abort: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
     def begun(self, hang_up: Callable[[], None]) -> None:
-        """The response has begun; `hang_up` ends it from any thread."""
+        """Record that the response has started; `hang_up` ends it from any thread."""
         with self._lock:
-            self._hang_up = hang_up
+            self._abort = hang_up
             late = bool(self.exceeded)
         if late:
             hang_up()
 
     def word(self) -> None:
-        """A piece of the reply came."""
+        """Record that a piece of the reply arrived."""
         self._has_word, self._unread = True, 0
 
     def watched(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The pieces of the body. Raises httpx.ReadError at a limit."""
+        """Yield the pieces of the body. Raises httpx.ReadError at a limit."""
         self._silent_since = time.monotonic()
         for piece in pieces:
             self._silent_since = math.inf  # until the next piece is waited for
@@ -114,12 +113,12 @@ class Watch:
 
     @contextlib.contextmanager
     def over_requests(self) -> Iterator[None]:
-        """What this thread sends meanwhile belongs to this watch."""
-        before, _current.watch = _current.watch, self
+        """Watch the requests that this thread sends meanwhile."""
+        previous, _current.watch = _current.watch, self
         try:
             yield
         finally:
-            _current.watch = before
+            _current.watch = previous
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._run, name="answer's limits", daemon=True).start()
@@ -132,24 +131,24 @@ class Watch:
         """End the answer at a limit."""
         with self._lock:
             self.exceeded = self.exceeded or limit
-            hang_up = self._hang_up
+            hang_up = self._abort
         if hang_up:
             hang_up()
 
     def _run(self) -> None:
         limits = self.limits
         while True:
-            ends = {"answer": self._started + limits.answer}
+            deadlines = {"answer": self._started + limits.answer}
             if self._has_word:
-                ends["silence"] = self._silent_since + limits.silence
+                deadlines["silence"] = self._silent_since + limits.silence
             elif limits.first_word is not None:
-                ends["first_word"] = self._started + limits.first_word
-            limit = min(ends, key=lambda name: ends[name])
-            left = ends[limit] - time.monotonic()
-            if left <= 0:
+                deadlines["first_word"] = self._started + limits.first_word
+            limit = min(deadlines, key=lambda name: deadlines[name])
+            remaining = deadlines[limit] - time.monotonic()
+            if remaining <= 0:
                 self.exceed(limit)
                 return
-            if self._over.wait(min(left, limits.silence / 4)):  # a word changes what counts
+            if self._over.wait(min(remaining, limits.silence / 4)):  # a word changes what counts
                 return
 
 
@@ -161,7 +160,7 @@ _current = _Current()
 
 
 class WatchedTransport(httpx.BaseTransport):
-    """Sends by an httpx client, which knows the environment's proxies.
+    """Sends through an httpx client, which uses the environment's proxies.
 
     It is shared by all clients that litellm makes, and stays open when one of them is closed.
     Raises RedirectedError.
@@ -171,7 +170,7 @@ class WatchedTransport(httpx.BaseTransport):
         self._client = httpx.Client(verify=verify)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it; the answer to a watched one is cut off at its limits."""
+        """Send the request; a watched answer is cut off at its limits."""
         watch = _current.watch
         if watch is None:
             return self._send(request)
@@ -188,7 +187,7 @@ class WatchedTransport(httpx.BaseTransport):
             watch.exceed("answer" if limits.first_word is None else "first_word")
             raise
         timeouts["read"] = None  # httpcore looks again when it reads the body, which is watched
-        watch.begun(lambda: _hang_up(response))
+        watch.begun(lambda: _abort(response))
         watch.overheard = request.url.path.endswith(FINISH_ON_THE_WIRE)
         watch.answered = response.is_success
         kind = response.headers.get("content-type", "")
@@ -209,7 +208,7 @@ class WatchedTransport(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    """The bytes of an answer. One that came whole, as JSON, is given as the events of a stream."""
+    """The bytes of an answer. A whole JSON answer is converted to the events of a stream."""
 
     def __init__(self, response: httpx.Response, watch: Watch, *, may_be_whole: bool) -> None:
         self._response = response
@@ -233,12 +232,12 @@ class _Body(httpx.SyncByteStream):
         yield from pieces
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self._response.close()
 
 
-def _hang_up(response: httpx.Response) -> None:
-    """End what another thread reads of it: closing the socket would not wake that thread."""
+def _abort(response: httpx.Response) -> None:
+    """Abort a read in another thread: closing the socket would not wake that thread."""
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream is not None else None
     if connection is not None:
@@ -249,16 +248,16 @@ def _hang_up(response: httpx.Response) -> None:
 def error_in(tail: bytes) -> StreamedError | None:
     """Find the error among the last lines of an answer: server-sent events, or lines of JSON."""
     lines = [line.strip() for line in tail.splitlines()]
-    for before, line in reversed(list(zip([b"", *lines], lines, strict=False))):
+    for previous, line in reversed(list(zip([b"", *lines], lines, strict=False))):
         data = line.removeprefix(b"data:").strip()
-        named = ERROR_EVENT.fullmatch(before) is not None
-        if (named or b"error" in data) and (error := _error(data, named=named)):
+        is_error_event = ERROR_EVENT.fullmatch(previous) is not None
+        if (is_error_event or b"error" in data) and (error := _error(data, named=is_error_event)):
             return error
     return None
 
 
 def _error(data: bytes, *, named: bool) -> StreamedError | None:
-    """The error in an event's data. `named`: the event's name says that it is one."""
+    """Return the error in an event's data. `named`: the event's name says that it is one."""
     try:
         event = json.loads(data)
     except ValueError:
@@ -279,7 +278,7 @@ def _error(data: bytes, *, named: bool) -> StreamedError | None:
 
 
 def as_events(body: bytes) -> bytes | None:
-    """Return a whole answer as the server-sent events of a stream; None for an unknown form.
+    """Convert a whole answer to the server-sent events of a stream; None for an unknown form.
 
     OpenAI's and Gemini's forms are known, and an error in either.
     """
@@ -303,7 +302,7 @@ def _event(data: Mapping[str, Any]) -> bytes:
 
 
 def _chunks(answer: Json) -> Iterator[Json]:
-    """OpenAI's whole answer as its chunks."""
+    """Yield the chunks of a whole answer in OpenAI's form."""
     choice = answer["choices"][0]
     delta = dict(choice["message"])
     if isinstance(calls := delta.get("tool_calls"), list):
