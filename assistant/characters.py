@@ -1,7 +1,7 @@
-"""Characters that show nothing. The table decides; `python -m scripts.unseen` writes it anew.
+"""Invisible characters. The table is authoritative; `python -m scripts.unseen` regenerates it.
 
-`IGNORABLE` is Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt), as the
-package `regex` has it: joiners, fillers, direction marks, variation selectors, tags.
+`IGNORABLE` is Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt), from the
+package `regex`: joiners, fillers, direction marks, variation selectors, tags.
 """
 
 import re
@@ -27,10 +27,10 @@ IGNORABLE = (
     (0xE0000, 0xE0FFF),
 )
 BLANK = frozenset("\u2800\U00013441\U00013442\U0001d159")
-"""Letters and symbols whose glyph is empty: braille, Egyptian, the null notehead."""
+"""Letters and symbols with an empty glyph: braille, Egyptian, the null notehead."""
 UNSEEN = BLANK | {chr(point) for first, last in IGNORABLE for point in range(first, last + 1)}
 JOINING = frozenset("\u200c\u200d\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
-"""Those that Persian, Mongolian, Indic scripts and emoji need to look right."""
+"""Those that Persian, Mongolian, Indic scripts and emoji need for correct rendering."""
 
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -44,11 +44,11 @@ def mend(text: str) -> str:
 
 
 STRETCH = 1 << 16
-"""Characters that are gone through at once, or up to twice as many to end with a line."""
+"""The size of a stretch in characters; up to twice that to end at a line."""
 
 
 def stretches(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-    """The stretches of a text; each ends before a line feed, but in a very long line."""
+    """Yield the stretches of a text; each ends before a line feed, except in a very long line."""
     while start < len(text):
         end = text.find("\n", start + STRETCH, start + 2 * STRETCH)
         stop = min(len(text), start + 2 * STRETCH) if end < 0 else end
@@ -56,6 +56,6 @@ def stretches(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def ends_a_line(text: str, at: int) -> bool:
-    """Whether a line ends at a character, or the text."""
-    return at >= len(text) or text[at] in "\r\n"
+def ends_a_line(text: str, index: int) -> bool:
+    """Return whether a line, or the text, ends at this index."""
+    return index >= len(text) or text[index] in "\r\n"

@@ -1,8 +1,8 @@
-"""Where settings come from: flag > environment > file > default, as plain nested values.
+"""Loads settings as plain nested values: flag > environment > file > default.
 
-Nothing is validated here but that the file is TOML: `settings/` does that, with pydantic, which
-costs 0.2 s to import. A command-line client needs no more than this module: which workspace, and
-a digest of what an index depends on.
+Only TOML syntax is checked here: `settings/` validates, with pydantic, which costs 0.2 s to
+import. A command-line client needs only this module: which workspace, and a digest of what an
+index depends on.
 """
 
 import hashlib
@@ -26,34 +26,35 @@ SHORT_NAMES = {
 }
 WORKSPACE = "ASSISTANT_WORKSPACE"
 WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles", "ASSISTANT_SOURCES": "sources"}
-"""Variables that hold a section: a list as JSON, or names with commas between."""
+"""Variables that hold a whole section: a list as JSON, or comma-separated names."""
 MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon", "sources")
 INDEX_SECTIONS = ("embedding", "index", "sources")
-"""What an index is made by: who differs in these needs another."""
+"""Settings that an index depends on: different values need different indexes."""
 EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")
-"""What a workspace's assistant.toml may set: never an endpoint, a key or a model."""
+"""Sections that a workspace's assistant.toml may set: never an endpoint, a key or a model."""
 OWNERS_ALONE = (("skills", "folders"),)
-"""What it may not set of these: it would open folders outside of the workspace."""
+"""Settings of these sections that it may not set, since they open folders outside the workspace."""
 
 
 def config_file() -> Path:
-    """The owner's configuration file, by the XDG base directory specification."""
+    """Return the owner's configuration file, by the XDG base directory specification."""
     return _xdg("XDG_CONFIG_HOME", ".config") / "assistant" / "config.toml"
 
 
 def cache_dir() -> Path:
-    """Where compiled embedding models are kept; may be deleted at any time."""
+    """Return the folder of compiled embedding models; it may be deleted at any time."""
     return _xdg("XDG_CACHE_HOME", ".cache") / "assistant"
 
 
 def state_dir() -> Path:
-    """What must outlive a workspace's own files: trust, logs, prompt history."""
+    """Return the folder of data outside any workspace: trust, logs, prompt history."""
     return _xdg("XDG_STATE_HOME", ".local/state") / "assistant"
 
 
 def changed_at() -> float:
-    """When the owner's configuration file was last changed (time.time); 0 if there is none."""
+    """Return when the owner's configuration file was last changed (time.time); 0 if there is
+    none."""
     try:
         return config_file().stat().st_mtime
     except OSError:
@@ -67,24 +68,25 @@ def _xdg(variable: str, fallback: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Settings of one source; `origin` is a file's path, a variable's name, or the flags."""
+    """Settings from one source; `origin` is a file's path, a variable's name, or the flags."""
 
     origin: str
     values: Raw
 
 
 def load(flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None) -> Raw:
-    """The settings as nested values: the file's, overlaid by the environment's, then by `flags`.
+    """Return the settings as nested values: the file's, overridden by the environment's, then by
+    `flags`.
 
-    `recipe` is a workspace's assistant.toml, laid over the file. Raises ConfigError if a file is
-    not TOML or cannot be read, or a recipe holds more than one may.
+    `recipe` is a workspace's assistant.toml, which overrides the file. Raises ConfigError if a
+    file is not TOML or cannot be read, or a recipe sets more than it may.
     """
     values: Raw = {}
     for layer in layers(flags, recipe):
         for section, entries in layer.values.items():
-            below = values.get(section)
-            if isinstance(entries, dict) and isinstance(below, dict):
-                entries = {**below, **entries}
+            existing = values.get(section)
+            if isinstance(entries, dict) and isinstance(existing, dict):
+                entries = {**existing, **entries}
             values[section] = entries
     return values
 
@@ -92,7 +94,7 @@ def load(flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | No
 def layers(
     flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None
 ) -> list[Layer]:
-    """The sources of `load`, the weakest first. Raises what `load` does."""
+    """Return the sources of `load`, weakest first. Raises what `load` does."""
     sources = [Layer(str(config_file()), read_file(config_file()))]
     if recipe:
         sources.append(Layer(str(recipe), read_recipe(recipe)))
@@ -103,12 +105,12 @@ def layers(
 
 
 def whence(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
-    """Where a setting comes from: `FILE:LINE`, a variable, the flags; empty for a default.
+    """Return where a setting comes from: `FILE:LINE`, a variable, the flags; empty for a default.
 
-    `path` are its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; a list's items
-    count from 0.
+    `path` holds its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; list items count
+    from 0.
     """
-    layer = next((source for source in reversed(sources) if _holds(source.values, path)), None)
+    layer = next((source for source in reversed(sources) if _has_path(source.values, path)), None)
     if layer is None:
         return ""
     file = Path(layer.origin)
@@ -118,8 +120,8 @@ def whence(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
     return f"{file}:{line}" if line else str(file)
 
 
-def _holds(values: Any, path: Sequence[str | int]) -> bool:
-    """Whether values have something at a path; a text that is a section has what it names."""
+def _has_path(values: Any, path: Sequence[str | int]) -> bool:
+    """Return whether values contain a path; a text for a whole section contains the names in it."""
     for key in path:
         if isinstance(values, str):
             return path[-1] == "name" or f'"{path[-1]}"' in values
@@ -131,59 +133,59 @@ def _holds(values: Any, path: Sequence[str | int]) -> bool:
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line of a TOML text on which a setting stands, from 1; 0 if it is not to be seen.
+    """Return the line of a setting in a TOML text, from 1; 0 if it cannot be found.
 
-    Of what stands inside a value, such as one of several in brackets, the value's own line.
+    For a part of a value, such as an item in brackets, return the value's line.
     """
     table: list[str | int] = []
-    seen: dict[str, int] = {}
+    table_counts: dict[str, int] = {}
     last = 0
     for number, line in enumerate(text.split("\n"), start=1):
-        bare = line.split("#")[0].strip()
-        if bare.startswith("["):
-            name = bare.strip("[] ")
+        stripped = line.split("#")[0].strip()
+        if stripped.startswith("["):
+            name = stripped.strip("[] ")
             table = list(name.split("."))
-            if bare.startswith("[["):
-                seen[name] = seen.get(name, -1) + 1
-                table.append(seen[name])
-            here = table
-        elif "=" in bare:
-            key = bare.partition("=")[0].strip()
-            here = [*table, *(part.strip(" \"'") for part in key.split("."))]
+            if stripped.startswith("[["):
+                table_counts[name] = table_counts.get(name, -1) + 1
+                table.append(table_counts[name])
+            location = table
+        elif "=" in stripped:
+            key = stripped.partition("=")[0].strip()
+            location = [*table, *(part.strip(" \"'") for part in key.split("."))]
         else:
             continue
-        if here == list(path[: len(here)]):
+        if location == list(path[: len(location)]):
             last = number
-            if len(here) == len(path):
+            if len(location) == len(path):
                 return number
     return last
 
 
 def read_file(path: Path) -> Raw:
-    """The values of a TOML file; empty if there is none. Raises ConfigError."""
+    """Return the values of a TOML file; empty if there is none. Raises ConfigError."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", "Check it") from error
-    import tomllib  # 4 ms that few need to spend
+    import tomllib  # 4 ms, and rarely needed
 
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path} is not UTF-8 text, in line {line}", EDIT) from error
-    except tomllib.TOMLDecodeError as error:  # it names line and column, but for those of the end
-        last = f"at the end, line {len(data.splitlines())}"
-        why = str(error).replace("at end of document", last)
-        raise ConfigError(f"{path} is not valid TOML: {why}", EDIT) from error
+    except tomllib.TOMLDecodeError as error:  # it gives line and column, except at the end
+        end_position = f"at the end, line {len(data.splitlines())}"
+        reason = str(error).replace("at end of document", end_position)
+        raise ConfigError(f"{path} is not valid TOML: {reason}", EDIT) from error
 
 
 def read_recipe(path: Path) -> Raw:
-    """The values of a workspace's own file, which may come from somebody else.
+    """Return the values of a workspace's own file, which may come from somebody else.
 
-    Raises ConfigError if it sets anything but the recipe of the prompt.
+    Raises ConfigError if it sets anything but the prompt's recipe.
     """
     values = read_file(path)
     for section, entries in values.items():
@@ -199,7 +201,7 @@ def read_recipe(path: Path) -> Raw:
 
 
 def index_digest(raw: Mapping[str, Any]) -> str:
-    """A short hash of the settings that an index depends on."""
+    """Return a short hash of the settings that an index depends on."""
     relevant = {name: raw[name] for name in INDEX_SECTIONS if raw.get(name)}
     return hashlib.sha256(json.dumps(relevant, sort_keys=True, default=str).encode()).hexdigest()[
         :16

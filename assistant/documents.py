@@ -1,7 +1,7 @@
-"""Documents as markdown: pages of the web, PDF, DOCX, ODT, EPUB, feeds and text files.
+"""Converts documents to markdown: web pages, PDF, DOCX, ODT, EPUB, feeds and text files.
 
-A document can be made to take for ever, so it is read in a process of its own, which runs this file
-and ends after some seconds of processor time. The first line it prints is the title.
+A document can be crafted to take forever, so a separate process reads it, which runs this file and
+has a limit on processor time. The first line of its output is the title.
 """
 
 import io
@@ -18,29 +18,29 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 SUFFIXES = (".pdf", ".docx", ".odt", ".epub")
-"""What files of documents that are no text end with."""
+"""Suffixes of binary documents."""
 SECONDS = 5
-"""Of processor time for a page that somebody else made."""
+"""Processor seconds for somebody else's page."""
 OWN_SECONDS = 60
-"""Of processor time for a file of the owner's."""
+"""Processor seconds for a file of the owner's."""
 PATIENCE = 4
-"""How many times as long it may take by the clock, on a machine with much else to do."""
+"""The wall-clock limit as a multiple of processor seconds, for a busy machine."""
 LONGEST = 5_000_000
-"""Characters: a table can be made to need far more than the page has."""
+"""The most characters of a text: a crafted table can expand far beyond the page."""
 MEMORY = 2_000_000_000
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset=["']?([\w-]{1,40})""", re.IGNORECASE)
 HTML = re.compile(rb"<(!doctype html|html|head|body|p|div)\b", re.IGNORECASE)
 UNTOLD = ("", "application/octet-stream")
-"""Kinds that say nothing."""
+"""Content types without information."""
 TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 FEED = re.compile(rb"<(rss|feed|rdf:RDF)\b")
 BEGINNING = 2_000
-"""Bytes in which a page says what it is."""
+"""Bytes in which a page declares its type."""
 AROUND = [
     *("nav", "footer", "aside", "dialog", "[role=navigation]", "[role=contentinfo]"),
     *("[role=complementary]", "[role=banner]", "[role=search]", "[role=dialog]"),
 ]
-"""What stands around the words of a page."""
+"""Selectors of the parts around a page's main text."""
 TOLD = ("link", "pubDate", "published", "updated", "date", "creator")
 WORDS = ("encoded", "description", "content", "summary")
 """Fields of a feed's entry."""
@@ -52,16 +52,16 @@ ODT_TAGS = {
     "table-row": "tr",
     "table-cell": "td",
 }
-"""What elements of OpenDocument are in HTML."""
+"""HTML tags for elements of OpenDocument."""
 
 
 def format_of(data: bytes) -> str:
-    """The suffix of a document that is no text, told by its content; empty for all else."""
+    """Return the suffix of a binary document, judged by its content; empty for anything else."""
     if data.startswith(b"%PDF-"):
         return ".pdf"
     if not data.startswith(b"PK\x03\x04"):
         return ""
-    kind = data[30:100]  # the first member of the archive, stored as it is
+    kind = data[30:100]  # the first member of the archive, stored uncompressed
     if kind.startswith(b"mimetypeapplication/epub+zip"):
         return ".epub"
     if kind.startswith(b"mimetypeapplication/vnd.oasis.opendocument.text"):
@@ -72,16 +72,16 @@ def format_of(data: bytes) -> str:
 def as_markdown(
     data: bytes, kind: str = "", charset: str = "", url: str = "", seconds: int = OWN_SECONDS
 ) -> tuple[str, str]:
-    """The title and the text of a document, in at most so many seconds of processor time.
+    """Return the title and the text of a document, within `seconds` of processor time.
 
-    `kind`, `charset` and `url` are what a server said of it. Raises ValueError that says why it
+    `kind`, `charset` and `url` come from the server. Raises ValueError with the reason if it
     cannot be read.
     """
     from assistant.disk import programs
 
     command = [sys.executable, "-I", __file__, kind, charset, url, str(seconds)]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             input=data,
             capture_output=True,
@@ -91,24 +91,26 @@ def as_markdown(
         )
     except subprocess.TimeoutExpired as error:
         raise ValueError("it takes too long") from error
-    if done.returncode < 0:
+    if result.returncode < 0:
         raise ValueError(f"it takes over {seconds} s of the processor")
-    if done.returncode:
-        raise ValueError(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
-    title, _, text = done.stdout.decode().partition("\n")
+    if result.returncode:
+        raise ValueError(result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
+    title, _, text = result.stdout.decode().partition("\n")
     return title, text.strip()
 
 
 def read(data: bytes, kind: str, charset: str, url: str) -> tuple[str, str]:
-    """The title and the words. Raises what the libraries do for what cannot be read."""
-    beginning = data[:BEGINNING]
+    """Return the title and the text. Raises the libraries' errors for unreadable documents."""
+    head = data[:BEGINNING]
     if suffix := format_of(data):
         return READERS[suffix](data)
-    if "xml" in kind and FEED.search(beginning):
+    if "xml" in kind and FEED.search(head):
         return _feed(data, url)
-    if "html" in kind or (kind in UNTOLD and HTML.search(beginning)):
-        said = CHARSET.search(beginning)
-        return _html(decoded(data, charset or (said[1].decode() if said else "")), url)
+    if "html" in kind or (kind in UNTOLD and HTML.search(head)):
+        charset_match = CHARSET.search(head)
+        return _html(
+            decoded(data, charset or (charset_match[1].decode() if charset_match else "")), url
+        )
     text = decoded(data, charset)
     if "\0" in text[:BEGINNING]:
         raise ValueError(f"it is {kind or 'binary'}, and not a page or text")
@@ -116,7 +118,7 @@ def read(data: bytes, kind: str, charset: str, url: str) -> tuple[str, str]:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """The text: as it says, as UTF-8, or else as Windows writes it, which is what `latin-1` is."""
+    """Decode as declared, as UTF-8, or else as Windows-1252, which `latin-1` means in practice."""
     if charset.lower() in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"):
         charset = "cp1252"
     for encoding in (charset or "utf-8-sig", "utf-8-sig"):
@@ -128,12 +130,12 @@ def decoded(data: bytes, charset: str) -> str:
 
 
 def _html(text: str, url: str) -> tuple[str, str]:
-    """Of its one `<main>`, if there is one with words in it, else of the whole page."""
+    """Convert the only `<main>` if it has text, else the whole page."""
     title = TITLE.search(text)
     start, end = text.find("<main"), text.rfind("</main>")
     main = text[start:end] if 0 <= start < end and text.count("<main") == 1 else ""
-    words = _markdown(main, url) or _markdown(text, url)
-    return unescape(title[1]) if title else "", words
+    body = _markdown(main, url) or _markdown(text, url)
+    return unescape(title[1]) if title else "", body
 
 
 def _markdown(text: str, url: str) -> str:
@@ -176,7 +178,7 @@ def _odt(data: bytes) -> tuple[str, str]:
 
 
 def _html_of(element: ElementTree.Element) -> str:
-    """An element of OpenDocument as HTML, without its looks."""
+    """Convert an element of OpenDocument to HTML, without styles."""
     name, level = _tag(element), "1"
     if name in ("tracked-changes", "annotation", "sequence-decls"):
         return ""
@@ -193,7 +195,7 @@ def _html_of(element: ElementTree.Element) -> str:
 
 
 def _epub(data: bytes) -> tuple[str, str]:
-    """The chapters in the order of the book."""
+    """Return the chapters in the order of the book."""
     with ZipFile(io.BytesIO(data)) as book:
         container = ElementTree.fromstring(book.read("META-INF/container.xml"))
         path = container.find(".//{*}rootfile").get("full-path")  # type: ignore[union-attr]
@@ -211,7 +213,7 @@ def _epub(data: bytes) -> tuple[str, str]:
 
 
 def _feed(data: bytes, url: str) -> tuple[str, str]:
-    """The entries of RSS or Atom, in their order."""
+    """Return the entries of RSS or Atom, in order."""
     root = ElementTree.fromstring(data)
     entries = [element for element in root.iter() if _tag(element) in ("item", "entry")]
     title = next((element.text or "" for element in root.iter() if _tag(element) == "title"), "")
@@ -240,7 +242,7 @@ if __name__ == "__main__":
             resource.setrlimit(kind, (most, most))
     try:
         title, text = read(sys.stdin.buffer.read(), *sys.argv[1:4])
-    except Exception as error:  # of anybody's libraries, about anybody's file
+    except Exception as error:  # any library may raise any error
         sys.exit(str(error) or type(error).__name__)
     cut = "" if len(text) <= LONGEST else f"\n[The rest of {len(text):,} characters is left out.]"
     told = f"{' '.join(title.split())}\n{text[:LONGEST]}{cut}"

@@ -26,11 +26,11 @@ from enum import StrEnum
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 + SIGINT, the shell's convention."""
 WAITING = 3
-"""The exit code of a turn that ended with a question to its owner."""
+"""The exit code of a turn that ended with a question to the owner."""
 
 
 class AssistantError(Exception):
-    """What went wrong, in one line, and the cure: the thing its reader can do about it."""
+    """What went wrong, in one line, and the cure: what the reader can do about it."""
 
     exit_code = 1
 
@@ -54,7 +54,7 @@ class ConfigError(AssistantError):
 
 
 class WorkspaceError(AssistantError):
-    """There is no workspace here, or not one that can be used."""
+    """There is no workspace here, or not a usable one."""
 
 
 class StorageError(AssistantError):
@@ -78,10 +78,10 @@ class DaemonError(MemoryFailure):
 
 
 class ModelFailure(StrEnum):
-    """How a language model failed; what may be done about it depends on this alone."""
+    """How a language model failed; the handling depends only on this."""
 
     AUTH = "auth"  # 401, 403: the key is missing, wrong, or not allowed this model
-    BILLING = "billing"  # 402, or a quota that is used up
+    BILLING = "billing"  # 402, or an exhausted quota
     RATE_LIMIT = "rate_limit"  # 429
     OVERFLOW = "overflow"  # 413, or the provider's own words for "too many tokens"
     NOT_FOUND = "not_found"  # no such model or endpoint
@@ -95,8 +95,8 @@ class ModelFailure(StrEnum):
 class ModelError(AssistantError):
     """The language model failed.
 
-    `retry_after` is the provider's own wish in seconds, if it named one. `unserved`: it was to be
-    on this machine, and nothing listens there.
+    `retry_after` is the provider's requested delay in seconds, if any. `unserved`: it should be on
+    this machine, and nothing listens there.
     """
 
     def __init__(
@@ -115,11 +115,11 @@ class ModelError(AssistantError):
 
 
 class TurnError(AssistantError):
-    """The model did not fail, and yet the turn came to no answer."""
+    """The model did not fail, but the turn produced no answer."""
 
 
 class ImportFailure(AssistantError):
-    """What is to be imported cannot be read, or is not to be trusted."""
+    """Data to be imported cannot be read, or is not to be trusted."""
 
 
 class SessionError(AssistantError):
@@ -127,4 +127,4 @@ class SessionError(AssistantError):
 
 
 class ToolError(AssistantError):
-    """A tool refused or failed; its message is what the model sees."""
+    """A tool refused or failed; the model sees its message."""

@@ -1,7 +1,7 @@
-"""The closed set of events a turn yields. The terminal, `--json` and the tests consume them.
+"""The closed set of events that a turn yields, for the terminal, `--json` and the tests.
 
 A turn is `turn_started`, then any of the others, then exactly one of `turn_finished` or
-`turn_failed`. Anything an event shows is already in the transcript when it is yielded.
+`turn_failed`. Everything an event shows is already in the transcript when it is yielded.
 """
 
 import json
@@ -14,12 +14,12 @@ from assistant.messages import Usage
 
 
 class State(StrEnum):
-    """Where a turn stands."""
+    """The state of a turn."""
 
-    INITIALIZING = "initializing"  # recall and the prompt are being made
+    INITIALIZING = "initializing"  # recall runs, and the prompt is built
     THINKING = "thinking"  # the model is answering
     EXECUTING_TOOL = "executing_tool"
-    FINALIZING = "finalizing"  # the reply is whole; usage, compaction
+    FINALIZING = "finalizing"  # the reply is complete; usage, compaction
     DONE = "done"
     FAILED = "failed"
 
@@ -43,7 +43,7 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The passages that went into this turn's prompt; `citations` are `file:line`, best first.
+    """The passages in this turn's prompt; `citations` are `file:line`, best first.
 
     `weak`: they are only the nearest. `texts` are the first words of each.
     """
@@ -57,7 +57,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class SkillLoaded:
-    """A skill is in this turn's prompt, since the message holds its `trigger`."""
+    """A skill is in this turn's prompt, since the message contains its `trigger`."""
 
     name: ClassVar[str] = "skill_loaded"
     skill: str
@@ -67,7 +67,8 @@ class SkillLoaded:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What came with the owner's message: its title, and so many lines, or what `picture` it is."""
+    """An attachment of the owner's message: its title, and its number of lines, or its
+    `picture`."""
 
     name: ClassVar[str] = "attached"
     title: str
@@ -104,7 +105,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolPrinted:
-    """The newest lines that a running command has printed."""
+    """The latest lines that a running command has printed."""
 
     name: ClassVar[str] = "tool_printed"
     call_id: str
@@ -113,9 +114,9 @@ class ToolPrinted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call has its result, also if it was refused or never ran (`error`).
+    """A tool call has its result, even if it was refused or never ran (`error`).
 
-    `diff` is what it has changed in files, as a unified diff.
+    `diff` is its changes to files, as a unified diff.
     """
 
     name: ClassVar[str] = "tool_finished"
@@ -131,7 +132,7 @@ class ToolFinished:
 class ApprovalRequested:
     """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write.
 
-    `who` is the subtask whose call it is; empty for the conversation's own.
+    `who` is the subtask that made the call; empty for the conversation itself.
     """
 
     name: ClassVar[str] = "approval_requested"
@@ -156,7 +157,7 @@ class ApprovalDecided:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """The model asks the owner; of `several` options more than one may be meant."""
+    """The model asks the owner; with `several`, more than one option may be chosen."""
 
     name: ClassVar[str] = "question_asked"
     call_id: str
@@ -167,9 +168,10 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskMoved:
-    """A subtask of a call has begun, does something, or has come to its end.
+    """A subtask of a call has started, does something, or has ended.
 
-    `state` is `running`, `done`, `failed` or `stopped`; `doing` is what it does, or why it ended.
+    `state` is `running`, `done`, `failed` or `stopped`; `doing` is its current activity, or why it
+    ended.
     """
 
     name: ClassVar[str] = "subtask_moved"
@@ -184,9 +186,9 @@ class SubtaskMoved:
 
 @dataclass(frozen=True, slots=True)
 class MessageJoined:
-    """What the owner said while the turn ran is part of it from here on.
+    """A message from the owner joined the running turn.
 
-    `interrupting`: the call or tool that ran was stopped for it.
+    `interrupting`: the running model call or tool was stopped for it.
     """
 
     name: ClassVar[str] = "message_joined"
@@ -196,7 +198,7 @@ class MessageJoined:
 
 @dataclass(frozen=True, slots=True)
 class Reminded:
-    """The model was told something by the program, such as that the turn must end."""
+    """The program told the model something, such as that the turn must end."""
 
     name: ClassVar[str] = "reminded"
     text: str
@@ -212,25 +214,25 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """The model call failed and is tried again, after `delay` seconds, on `model`."""
+    """The model call failed and is retried, after `delay` seconds, on `model`."""
 
     name: ClassVar[str] = "retrying"
     model: str
     reason: str
     delay: float
     attempt: int
-    """How many calls of this request have failed; none where one of an earlier request has."""
+    """How many calls of this request have failed; 0 if a call of an earlier request failed."""
 
     @property
     def said(self) -> str:
-        """What is told of it."""
+        """The message for the owner."""
         wait = f" in {self.delay:.0f} s" if self.delay else ""
         return f"{self.reason}; trying {self.model}{wait}"
 
 
 @dataclass(frozen=True, slots=True)
 class Compacting:
-    """How far a compaction is: `done` of `total` turns read for facts, then summarised."""
+    """The progress of a compaction: `done` of `total` turns read for facts, then summarised."""
 
     name: ClassVar[str] = "compacting"
     step: Literal["facts", "summary"]
@@ -240,7 +242,7 @@ class Compacting:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """`turns` older turns now stand as a summary; token counts of the history sent."""
+    """`turns` older turns were replaced by a summary; token counts of the history sent."""
 
     name: ClassVar[str] = "compacted"
     turns: int
@@ -261,7 +263,7 @@ class FactsCaptured:
 class TurnFinished:
     """The turn is over and its reply is in the transcript.
 
-    `waiting`: nobody was there to answer the question that `reply` is; the next message does.
+    `waiting`: nobody was there to answer the question in `reply`; the next message answers it.
     """
 
     name: ClassVar[str] = "turn_finished"
@@ -273,7 +275,7 @@ class TurnFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """The turn could not be finished; the transcript is valid and a next turn may follow."""
+    """The turn could not be finished; the transcript is valid and another turn may follow."""
 
     name: ClassVar[str] = "turn_failed"
     message: str
@@ -308,5 +310,5 @@ Event = (
 
 
 def to_json(event: Event) -> str:
-    """The event as one line of JSON, its name under `event`."""
+    """Return the event as one line of JSON, with its name under `event`."""
     return json.dumps({"event": event.name, **asdict(event)}, ensure_ascii=False)

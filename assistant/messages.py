@@ -1,4 +1,4 @@
-"""What passes between the conversation and a language model: messages, tool calls, usage."""
+"""The data between the conversation and a language model: messages, tool calls, usage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,19 +6,19 @@ from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
 UNKNOWN_PICTURE = 1_600
-"""Tokens of a picture of unknown size, and the most that one takes."""
+"""Tokens of a picture of unknown size, and the most that a picture costs."""
 PIXELS_A_TOKEN = 750
 """Anthropic's rule of thumb."""
 Signed = tuple[Mapping[str, Any], ...]
-"""A provider's own record of what was thought, signed by it; good only as it stands."""
+"""A provider's signed record of the reasoning; valid only unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model asks for a tool.
+    """The model's request to call a tool.
 
-    `arguments` is the decoded JSON object. A call whose arguments did not decode has `fault`,
-    one line the model can act on, and is never run.
+    `arguments` is the decoded JSON object. A call whose arguments did not decode has `fault`, one
+    line the model can act on, and is never run.
     """
 
     id: str
@@ -29,8 +29,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, by the name of its copy, a digest and the format's suffix. Its `data` is there
-    where it is given and where it is sent; of one that is unreadable the size is 0."""
+    """A picture, named by its digest and the suffix of its format. `data` is present only when
+    it is attached and when it is sent; an unreadable picture has size 0."""
 
     name: str
     width: int = 0
@@ -45,7 +45,7 @@ class Picture:
 
     @property
     def tokens(self) -> int:
-        """What it costs, estimated."""
+        """Its estimated cost in tokens."""
         return min(self.width * self.height // PIXELS_A_TOKEN or UNKNOWN_PICTURE, UNKNOWN_PICTURE)
 
     def __str__(self) -> str:
@@ -54,16 +54,16 @@ class Picture:
 
 
 Given = Mapping[str, str | Picture]
-"""What goes with a message, by its title: data, and not the owner's word."""
+"""Attachments of a message, by title: data, and not the owner's word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a request.
 
-    A `tool` message answers the call `tool_call_id`. `cache` marks the end of a stable prefix,
-    for providers that take such marks. `reasoning` and `signed` are what the assistant thought
-    before it said this, for providers that want it back.
+    `tool_call_id` is the call that a `tool` message answers. `cache` marks the end of a stable
+    prefix, for providers that accept such marks. `reasoning` and `signed` are the assistant's
+    reasoning before this message, for providers that want it back.
     """
 
     role: Role
@@ -78,11 +78,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one or more model calls cost.
+    """The cost of one or more model calls.
 
-    `input_tokens` counts the whole prompt, cached part included. `cached_tokens` is the part the
-    provider served from its cache in the *latest* call: the same prefix is reported anew by each
-    call, so sums of it mean nothing. `cost` is US dollars, None where no price is known.
+    `input_tokens` counts the whole prompt, including the cached part. `cached_tokens` is the part
+    served from the provider's cache in the *latest* call: each call reports the same prefix again,
+    so sums are meaningless. `cost` is US dollars, None where no price is known.
     """
 
     input_tokens: int = 0
@@ -102,12 +102,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's whole answer to one request. `reasoning` is kept apart from `text`.
+    """A model's whole answer to one request. `reasoning` is kept separate from `text`.
 
     `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, `malformed_call` where the
-    provider could not read a call, `incomplete` where it named none, or one that means a fault of
-    its own, and `too_long` if the answer was cut here. Of an answer that lacks something it is the
-    provider's own word, quoted, where that is not known.
+    provider could not parse a call, `incomplete` where it gave no reason or one that means a fault
+    of its own, and `too_long` if the answer was cut off here. For an incomplete answer with an
+    unknown reason it is the provider's own word, quoted.
     """
 
     text: str = ""
@@ -119,5 +119,5 @@ class Reply:
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens in `text`, estimated as ceil(characters / 4), OpenAI's rule of thumb for English."""
+    """Estimate tokens as ceil(characters / 4), OpenAI's rule of thumb for English."""
     return -(-len(text) // 4)

@@ -1,7 +1,7 @@
-"""System calls that Python does not offer: swap two files, and keep a file's writers out.
+"""System calls that Python lacks: swap two files, and lock out a file's writers.
 
-With them no program that has a file open, or saves it in the instant before we replace it, loses
-its bytes.
+They ensure that no program loses its bytes while it has a file open, or saves it just as we
+replace it.
 """
 
 import errno
@@ -20,18 +20,20 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 @functools.cache
 def _swap_call() -> Callable[[bytes, bytes], int] | None:
-    import ctypes  # not for clients, who write nothing
+    import ctypes  # not needed by clients, which write nothing
 
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin" and hasattr(library, "renamex_np"):
-        return lambda one, other: int(library.renamex_np(one, other, _SWAP))
+        return lambda first, second: int(library.renamex_np(first, second, _SWAP))
     if hasattr(library, "renameat2"):
-        return lambda one, other: int(library.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _SWAP))
+        return lambda first, second: int(
+            library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _SWAP)
+        )
     return None
 
 
 def swap(one: Path, other: Path) -> bool:
-    """Let two files trade places at once; False if the system or the disk cannot do that."""
+    """Swap two files atomically; return False if the system or the file system cannot do that."""
     call = _swap_call()
     if call is None:
         return False
@@ -46,21 +48,22 @@ def swap(one: Path, other: Path) -> bool:
 
 
 class Guard:
-    """Watches that no program has a file open for writing.
+    """Detects programs that have a file open for writing.
 
-    Linux grants a lease on a file that nobody has open for writing, and then keeps whoever wants to
-    write to it waiting in `open`. Where none can be had (another system or disk, another's file),
-    what `/proc` shows of open files must do.
+    Linux grants a lease on a file that nobody has open for writing, and then blocks whoever opens
+    it for writing. Where no lease is available (another system or file system, another user's
+    file), the open files in `/proc` are checked instead.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError if the file cannot be read."""
+        """Open the file. Raises OSError if it cannot be read."""
         self._path = path
         self._leased = False
         self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def take(self) -> bool:
-        """Whether nobody has the file open for writing; if so, nobody gets to until `release`."""
+        """Return whether nobody has the file open for writing; if so, block writers until
+        `release`."""
         if sys.platform == "linux":
             try:
                 fcntl.fcntl(self.descriptor, fcntl.F_SETSIG, signal.SIGURG)  # SIGIO would kill us
@@ -73,7 +76,7 @@ class Guard:
         return True
 
     def undisturbed(self) -> bool:
-        """Whether nobody has asked to write since."""
+        """Return whether nobody has tried to write since."""
         if self._leased and sys.platform == "linux":
             return fcntl.fcntl(self.descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
         return not writers(self._path)
@@ -85,21 +88,21 @@ class Guard:
             self._leased = False
 
     def close(self) -> None:
-        """Let others write, and the file go."""
+        """Release the lease and close the file."""
         self.release()
         os.close(self.descriptor)
 
 
 def writers(path: Path) -> list[str]:
-    """The programs that have a file open for writing, with their process ids.
+    """Return the programs that have a file open for writing, with their process ids.
 
-    Only those that `/proc` shows to this user: none where there is no such thing.
+    Only those that `/proc` shows to this user; none where it is missing.
     """
-    wanted = path.stat()
+    target = path.stat()
     return [
         f"{_program(process)} (process {process.name})"
         for process in Path("/proc").glob("[0-9]*")
-        if any(_writes(descriptor, wanted) for descriptor in _entries(process / "fd"))
+        if any(_writes(descriptor, target) for descriptor in _entries(process / "fd"))
     ]
 
 
@@ -107,17 +110,17 @@ def _entries(directory: Path) -> list[Path]:
     try:
         return list(directory.iterdir())
     except OSError:
-        return []  # it has ended, or is another user's
+        return []  # ended, or another user's
 
 
-def _writes(descriptor: Path, wanted: os.stat_result) -> bool:
+def _writes(descriptor: Path, target: os.stat_result) -> bool:
     try:
-        if not os.path.samestat(descriptor.stat(), wanted):
+        if not os.path.samestat(descriptor.stat(), target):
             return False
-        said = (descriptor.parent.parent / "fdinfo" / descriptor.name).read_text("ascii")
+        info = (descriptor.parent.parent / "fdinfo" / descriptor.name).read_text("ascii")
     except OSError:
         return False
-    flags = next(line.split()[1] for line in said.splitlines() if line.startswith("flags:"))
+    flags = next(line.split()[1] for line in info.splitlines() if line.startswith("flags:"))
     return int(flags, 8) & os.O_ACCMODE != os.O_RDONLY
 
 

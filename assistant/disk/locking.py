@@ -1,7 +1,7 @@
-"""The one way to lock: a kernel lock on a file of its own, which is dropped when its holder dies.
+"""Kernel locks on dedicated files, released automatically when their holder dies.
 
-It keeps other processes and other threads of this program out, never an editor. The file says who
-holds it, so that whoever cannot have it can say so.
+A lock excludes other processes and other threads of this program, never an editor. The file names
+its holder, so that whoever cannot get the lock can report it.
 """
 
 import contextlib
@@ -15,19 +15,19 @@ from assistant.disk.storage import PRIVATE_FILE, reported
 from assistant.errors import StorageError
 
 PATIENCE = 30.0
-"""Seconds that a lock is waited for: far longer than any write takes."""
+"""Seconds to wait for a lock: far longer than any write takes."""
 TURNS = 4
-"""So many times as long it is waited for while others take turns at it."""
+"""The factor by which the wait is longer while others take turns with the lock."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.03
-"""Between two attempts; the kernel's own queue has no end to its waiting."""
+"""Seconds between attempts; waiting in the kernel has no timeout."""
 
 
 class LockHeld(StorageError):
-    """A lock was not let go for as long as it was waited for."""
+    """A lock was not released in time."""
 
 
 class Lock:
-    """A lock that is held, until `release` or the end of a `with`."""
+    """An acquired lock, until `release` or the end of a `with`."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -35,14 +35,14 @@ class Lock:
         self._inode = os.fstat(descriptor).st_ino
 
     def stands(self) -> bool:
-        """False once the file was removed or replaced: another may hold its successor."""
+        """Return False once the file was removed or replaced: another may hold its successor."""
         try:
             return self.path.stat().st_ino == self._inode
         except OSError:
             return False
 
     def release(self) -> None:
-        """Let it go; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -55,47 +55,48 @@ class Lock:
 
 
 def lock(path: Path, seconds: float = PATIENCE) -> Lock:
-    """The lock, waited for. Raises LockHeld if one holder keeps it for so many seconds, or if
-    others take turns at it for `TURNS` times as long; StorageError."""
-    began, pause, keeper = time.monotonic(), FIRST_PAUSE, holder(path)
-    since = began
-    while (held := try_lock(path)) is None:
+    """Wait for the lock. Raises LockHeld if one holder keeps it for `seconds`, or if others take
+    turns with it for `TURNS` times as long; StorageError."""
+    start, pause, owner = time.monotonic(), FIRST_PAUSE, holder(path)
+    since = start
+    while (acquired := try_lock(path)) is None:
         now = time.monotonic()
-        if (latest := holder(path)) != keeper:
-            keeper, since = latest, now
-        if now >= since + seconds or now >= began + TURNS * seconds:
+        if (latest := holder(path)) != owner:
+            owner, since = latest, now
+        if now >= since + seconds or now >= start + TURNS * seconds:
             raise LockHeld(
-                f"{_named(keeper)} has held {path} for {now - since:.0f} s",
+                f"{_describe_process(owner)} has held {path} for {now - since:.0f} s",
                 "Try again when it has finished, or end it if it hangs",
             )
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
-    return held
+    return acquired
 
 
 def try_lock(path: Path) -> Lock | None:
-    """The lock, or None if another holds it. Raises StorageError if the file cannot be made."""
+    """Return the lock, or None if another holds it. Raises StorageError if the file cannot be
+    created."""
     with reported("locked", path):
-        descriptor = _opened(path)
-        held = Lock(path, descriptor)
+        descriptor = _open_lock_file(path)
+        acquired = Lock(path, descriptor)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            held.release()
+            acquired.release()
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return None
             raise
-    if not held.stands():  # removed between the two calls: this lock keeps nobody out
-        held.release()
+    if not acquired.stands():  # removed between the two calls: this lock excludes nobody
+        acquired.release()
         return try_lock(path)
-    with contextlib.suppress(OSError):  # on a full disk nobody learns who holds it
+    with contextlib.suppress(OSError):  # on a full disk the holder stays unknown
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}".encode(), 0)
-    return held
+    return acquired
 
 
-def _opened(path: Path) -> int:
-    """The file of a lock; on a read-only disk it may be there already, which is enough."""
+def _open_lock_file(path: Path) -> int:
+    """Open a lock's file; on a read-only disk an existing one will do."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE_FILE)
     except OSError as error:
@@ -105,13 +106,13 @@ def _opened(path: Path) -> int:
 
 
 def holder(path: Path) -> int | None:
-    """The process that said last that it holds the lock: for one who cannot have it."""
+    """Return the process that last recorded that it holds the lock."""
     try:
-        said = path.read_bytes()
+        content = path.read_bytes()
     except OSError:
         return None
-    return int(said) if said.isdigit() else None
+    return int(content) if content.isdigit() else None
 
 
-def _named(process: int | None) -> str:
+def _describe_process(process: int | None) -> str:
     return f"process {process}" if process else "another process"

@@ -1,7 +1,7 @@
-"""Files that survive a crash: atomic replace and append.
+"""Crash-safe files: atomic replace and append.
 
-Every durable write of the program goes through here, and every system call that can fail goes
-through `DISK`, which the tests replace by one that fails on purpose.
+Every durable write of the program uses this module, and every system call that can fail goes
+through `DISK`, which tests replace by one that fails on purpose.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ PRIVATE_FILE = 0o600
 PRIVATE = ".assistant"
 """The program's own folder in a workspace."""
 LARGEST = 256 << 20
-"""Bytes of the largest memory file that is read."""
+"""The most bytes of a memory file that is read."""
 TEMPORARY = ".assistant-tmp"
-"""How the names of temporary files end."""
+"""The suffix of temporary files."""
 
 
 class Disk:
@@ -38,15 +38,15 @@ class Disk:
             view = view[os.write(descriptor, view) :]
 
     def sync(self, descriptor: int) -> None:
-        """Return when what was written is on the device."""
+        """Flush written data to the device."""
         os.fsync(descriptor)
 
     def rename(self, source: Path, target: Path) -> None:
-        """Put `source` in the place of `target` at once."""
+        """Replace `target` by `source` atomically."""
         source.replace(target)
 
     def exchange(self, source: Path, target: Path) -> bool:
-        """Let the two trade places at once; False where that cannot be done."""
+        """Swap the two atomically; return False where that is not possible."""
         return swap(source, target)
 
 
@@ -56,13 +56,13 @@ _AnyDisk = TypeVar("_AnyDisk", bound=Disk)
 
 @contextlib.contextmanager
 def using(disk: _AnyDisk) -> Iterator[_AnyDisk]:
-    """Go through another disk for a while: how the tests make writes fail."""
+    """Use another disk for a while, so that tests can make writes fail."""
     global DISK
-    usual, DISK = DISK, disk
+    previous, DISK = DISK, disk
     try:
         yield disk
     finally:
-        DISK = usual
+        DISK = previous
 
 
 @contextlib.contextmanager
@@ -91,7 +91,7 @@ def _cure(error: OSError) -> str:
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file. Raises StorageError; a missing file is FileNotFoundError."""
+    """Return the bytes of a file. Raises StorageError; a missing file is FileNotFoundError."""
     try:
         with open_file(path) as file:
             return file.read()
@@ -102,21 +102,21 @@ def read(path: Path) -> bytes:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, opened for reading: never a pipe, which would wait for ever, nor a device,
-    which may have no end. Raises OSError."""
+    """Open a regular file for reading: never a pipe, which would block, nor a device, which may
+    be endless. Raises OSError."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "it is no file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # something else has taken its place
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # replaced meanwhile
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no file")
     return os.fdopen(descriptor, "rb")
 
 
 def private_directory(path: Path) -> Path:
-    """Make `path` with mode 0700 if it is missing; its parents as usual, but for a workspace.
+    """Create `path` with mode 0700 if it is missing, and its parents, except a workspace.
 
-    One that was moved away or deleted is not made again. Raises StorageError.
+    A workspace that was moved away or deleted is not created again. Raises StorageError.
     """
     with reported("made", path):
         for folder in (path, *path.parents):
@@ -128,31 +128,31 @@ def private_directory(path: Path) -> Path:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Put `data` in the place of the file at once; a symbolic link stays one.
+    """Replace the file's content by `data` atomically; a symbolic link stays one.
 
-    Mode, owner, group and extended attributes stay. After a crash the file holds the old bytes or
-    the new, and no temporary file is left by an error. Raises StorageError.
+    Mode, owner, group and extended attributes are kept. After a crash the file has either the old
+    or the new bytes, and errors leave no temporary file. Raises StorageError.
     """
     target = path.resolve()
     with reported("written", path):
-        fresh, _ = beside(target, data)
+        temporary, _ = beside(target, data)
         try:
-            DISK.rename(fresh, target)
+            DISK.rename(temporary, target)
         finally:
-            fresh.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         sync_directory(target.parent)
 
 
 def beside(target: Path, data: bytes) -> tuple[Path, bool]:
-    """A temporary file in the same folder, its bytes on the device; and whether it is like the
-    target in mode, owner, group and extended attributes."""
-    import tempfile  # and five libraries with it: not for who only reads
+    """Write a temporary file in the same folder, flushed to the device; return it, and whether
+    it matches the target in mode, owner, group and extended attributes."""
+    import tempfile  # imports five more modules, which readers do not need
 
     descriptor, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
     )
     try:
-        alike = _made_like(descriptor, target)
+        is_alike = _copy_metadata(descriptor, target)
         DISK.write(descriptor, data)
         DISK.sync(descriptor)
     except BaseException:
@@ -160,59 +160,61 @@ def beside(target: Path, data: bytes) -> tuple[Path, bool]:
         raise
     finally:
         os.close(descriptor)
-    return Path(name), alike
+    return Path(name), is_alike
 
 
-def _made_like(descriptor: int, target: Path) -> bool:
-    """Give a new file what the target has; one that is missing gets the owner of its folder."""
-    there = target.exists()
-    like = (target if there else target.parent).stat()
-    alike = _owned_by(descriptor, like) and (not there or _with_attributes_of(descriptor, target))
-    os.fchmod(descriptor, stat.S_IMODE(like.st_mode) if there else PRIVATE_FILE)
-    return alike
+def _copy_metadata(descriptor: int, target: Path) -> bool:
+    """Copy the target's metadata to a new file; without a target, its folder's owner."""
+    exists = target.exists()
+    reference = (target if exists else target.parent).stat()
+    is_alike = _copy_owner(descriptor, reference) and (
+        not exists or _copy_attributes(descriptor, target)
+    )
+    os.fchmod(descriptor, stat.S_IMODE(reference.st_mode) if exists else PRIVATE_FILE)
+    return is_alike
 
 
-def _owned_by(descriptor: int, like: os.stat_result) -> bool:
-    mine = os.fstat(descriptor)
-    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+def _copy_owner(descriptor: int, reference: os.stat_result) -> bool:
+    status = os.fstat(descriptor)
+    if (status.st_uid, status.st_gid) != (reference.st_uid, reference.st_gid):
         try:
-            os.fchown(descriptor, like.st_uid, like.st_gid)
+            os.fchown(descriptor, reference.st_uid, reference.st_gid)
         except PermissionError:
             return False
     return True
 
 
-def _with_attributes_of(descriptor: int, target: Path) -> bool:
-    """Copy extended attributes, access control lists among them; false if one refuses."""
+def _copy_attributes(descriptor: int, target: Path) -> bool:
+    """Copy extended attributes, including access control lists; return False if one is refused."""
     if sys.platform != "linux":
         return True
     try:
-        wanted = {name: os.getxattr(target, name) for name in os.listxattr(target)}
-        for name in set(os.listxattr(descriptor)) - wanted.keys():
+        attributes = {name: os.getxattr(target, name) for name in os.listxattr(target)}
+        for name in set(os.listxattr(descriptor)) - attributes.keys():
             os.removexattr(descriptor, name)
-        for name, value in wanted.items():
+        for name, value in attributes.items():
             if name not in os.listxattr(descriptor) or os.getxattr(descriptor, name) != value:
                 os.setxattr(descriptor, name, value)
     except OSError as error:
-        return error.errno == errno.ENOTSUP  # a disk that has none
+        return error.errno == errno.ENOTSUP  # the file system has none
     return True
 
 
 def leftovers(path: Path) -> list[Path]:
-    """The temporary files that a killed `replace` of this file left beside it."""
+    """Return the temporary files that a killed `replace` of this file left."""
     target = path.resolve()
     return list(target.parent.glob(f".{glob.escape(target.name)}.*{TEMPORARY}"))
 
 
 def sweep(path: Path) -> None:
-    """Delete the temporary files that a killed `replace` of this file left beside it."""
+    """Delete the temporary files that a killed `replace` of this file left."""
     with reported("swept", path):
-        for left in leftovers(path):
-            left.unlink(missing_ok=True)
+        for leftover in leftovers(path):
+            leftover.unlink(missing_ok=True)
 
 
 def held(path: Path) -> bytes:
-    """The bytes of a file, none for a missing one. Raises StorageError."""
+    """Return the bytes of a file, empty for a missing one. Raises StorageError."""
     try:
         return read(path)
     except FileNotFoundError:
@@ -220,7 +222,7 @@ def held(path: Path) -> bytes:
 
 
 def truncate(path: Path, size: int) -> None:
-    """Cut a file to its first `size` bytes, and flush it. Raises StorageError."""
+    """Truncate a file to `size` bytes, and flush it. Raises StorageError."""
     with reported("written", path):
         descriptor = os.open(path, os.O_WRONLY)
         try:
@@ -231,10 +233,10 @@ def truncate(path: Path, size: int) -> None:
 
 
 def overwrite(path: Path, data: bytes, old: bytes) -> None:
-    """Write `data` into the file itself, which holds `old`: for one that has other names.
+    """Overwrite the file in place, which contains `old`: for files with hard links.
 
-    Not at once: after a crash it may hold the head of the one and the tail of the other. Raises
-    OSError, then with the old bytes in it again if the disk lets.
+    Not atomic: after a crash it may contain the start of one and the end of the other. Raises
+    OSError, after restoring the old bytes if the disk allows.
     """
     descriptor = os.open(path, os.O_WRONLY)
     try:
@@ -255,29 +257,29 @@ def _fill(descriptor: int, data: bytes) -> None:
 
 
 def append(path: Path, data: bytes) -> None:
-    """Add `data` to the end of a file, made with mode 0600 if it is missing, and flush it.
+    """Append `data` to a file, created with mode 0600 if it is missing, and flush it.
 
-    On an error the file is cut back to what it held. Raises StorageError.
+    On an error the file is truncated to its former size. Raises StorageError.
     """
     with reported("written", path):
-        made = not path.exists()
+        is_new = not path.exists()
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
         try:
-            before = os.fstat(descriptor).st_size
+            old_size = os.fstat(descriptor).st_size
             try:
                 DISK.write(descriptor, data)
                 DISK.sync(descriptor)
             except OSError:
-                os.ftruncate(descriptor, before)
+                os.ftruncate(descriptor, old_size)
                 raise
         finally:
             os.close(descriptor)
-        if made:
+        if is_new:
             sync_directory(path.parent)
 
 
 def sync_directory(path: Path) -> None:
-    """Flush a directory's entries, so that a rename in it survives a power cut."""
+    """Flush a directory's entries, so that a rename in it survives a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         DISK.sync(descriptor)
@@ -286,7 +288,7 @@ def sync_directory(path: Path) -> None:
 
 
 def checksum(path: Path) -> tuple[int, int]:
-    """Size and CRC-32 of a file; 20 ms for 23 MB."""
+    """Return the size and CRC-32 of a file; 20 ms for 23 MB."""
     crc = size = 0
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -296,9 +298,9 @@ def checksum(path: Path) -> tuple[int, int]:
 
 
 def give_to_owner(directory: Path) -> None:
-    """Give what root made below a directory to whom the folder around it belongs: after `sudo`.
+    """Give files that root created below a directory to the owner of its parent: after `sudo`.
 
-    Files with other names, and what links lead to, are left alone. Raises OSError.
+    Hard-linked files and the targets of links are left alone. Raises OSError.
     """
     if os.geteuid() != 0 or not directory.is_dir():
         return
@@ -306,19 +308,21 @@ def give_to_owner(directory: Path) -> None:
     if owner.st_uid == 0:
         return
     for _, _, names, folder in os.fwalk(directory):
-        _give(folder, owner)
+        _change_owner(folder, owner)
         for name in names:
             with contextlib.suppress(OSError):  # a link, a pipe, or gone
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
                 descriptor = os.open(name, flags, dir_fd=folder)
                 try:
-                    _give(descriptor, owner)
+                    _change_owner(descriptor, owner)
                 finally:
                     os.close(descriptor)
 
 
-def _give(descriptor: int, owner: os.stat_result) -> None:
+def _change_owner(descriptor: int, owner: os.stat_result) -> None:
     status = os.fstat(descriptor)
-    alone = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1)
-    if status.st_uid == 0 and alone:
+    is_safe = stat.S_ISDIR(status.st_mode) or (
+        stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+    )
+    if status.st_uid == 0 and is_safe:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)

@@ -1,11 +1,11 @@
-"""Values that stand behind a name: `DB_PASS=…`, `"apiKey": "…"`, `the password is …`. Pure.
+"""Finds values assigned to a name: `DB_PASS=…`, `"apiKey": "…"`, `the password is …`. Pure.
 
-A name is taken apart into words, as identifiers are built. The last noun decides, as in English
-and German compounds: a `password_hint` is a hint, an `api_key` is a key. What stands before it may
-vouch for it (`api`, `signing`) or disown it (`cache`, `public`). The words are in `words.txt`.
+A name is split into words, as identifiers are built. The last noun decides, as in English and
+German compounds: a `password_hint` is a hint, an `api_key` is a key. Words before it may confirm
+it (`api`, `signing`) or rule it out (`cache`, `public`). The words are in `words.txt`.
 
-Every pattern is bounded and begins where a name was found, so that a text costs what its length
-and its names cost, whatever it says.
+Every pattern is bounded and starts where a name was found, so that the cost depends only on the
+length of the text and the number of names.
 """
 
 import re
@@ -28,19 +28,19 @@ def _lists() -> dict[str, tuple[str, ...]]:
 
 
 WORDS = _lists()
-"""Each list by its title, in lower case."""
+"""Each word list by its title, in lower case."""
 
 
 class Claim(IntEnum):
-    """How strongly a name says that its value is a secret."""
+    """How strongly a name suggests that its value is a secret."""
 
     NONE = 0
     WEAK = 1
-    """A key of any kind: only what cannot be anything else is taken for a secret."""
+    """A key of any kind: only an unmistakable value counts as a secret."""
     KEY = 2
     """A token, or the key to something."""
     PASSWORD = 3
-    """Whatever the value looks like."""
+    """A password, whatever the value looks like."""
 
 
 _NOUNS = {
@@ -53,12 +53,12 @@ _ENDINGS = {
     **dict.fromkeys(("pwd", "pw"), Claim.PASSWORD),
     **dict.fromkeys(("secret", "token", "apikey", "accesskey", "secretkey"), Claim.KEY),
 }
-"""Ends of words that were written together: `rootpassword`, `authtoken`."""
+"""Endings of closed compounds: `rootpassword`, `authtoken`."""
 _JOINED = re.compile(
     r"(?!(?:.*by|buy|.*com|sur|tres|over|under|(?:low|high|band|all)|(?:one|two|multi|single|first)|"
     r"keep|last|boarding|day|season|game|fast|ski|bus|rail|free|back)pass$)[a-z]{2,20}pass$"
 )
-"""`dbpass`, `remotepass`; a bypass, a compass and a ski pass hold no secret."""
+"""`dbpass`, `remotepass`; but not bypass, compass or ski pass."""
 _VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])
 _DISOWNING = frozenset(WORDS["disowning"])
 _TAILS = frozenset(WORDS["tails"])
@@ -68,12 +68,12 @@ PHRASES = {
     **dict.fromkeys(WORDS["password phrases"], Claim.PASSWORD),
     **dict.fromkeys(WORDS["key phrases"], Claim.KEY),
 }
-"""Nouns that are never a part of a name, in languages without capitals or spaces."""
+"""Nouns that are never part of a name, in languages without capitals or spaces."""
 
 
 @lru_cache(4096)
 def claim(name: str) -> Claim:
-    """What the name says of its value."""
+    """Return what the name suggests about its value."""
     parts = (part.lower().rstrip("0123456789") for part in _PARTS.findall(_HUMPS.sub(" ", name)))
     words = [part for part in parts if part]
     while words and words[-1] in _TAILS and not _noun(words[-1]):
@@ -89,36 +89,38 @@ def claim(name: str) -> Claim:
 
 
 def _noun(word: str) -> Claim:
-    """What one word says, as a noun at the end of a name."""
-    if found := _NOUNS.get(word):
-        return found
+    """Return what one word suggests, as the noun at the end of a name."""
+    if noun := _NOUNS.get(word):
+        return noun
     if _JOINED.match(word):
         return Claim.PASSWORD
-    return next((said for end, said in _ENDINGS.items() if word.endswith(end)), Claim.NONE)
+    return next(
+        (noun_claim for end, noun_claim in _ENDINGS.items() if word.endswith(end)), Claim.NONE
+    )
 
 
 def _is_disowned(noun: Claim, word: str, before: Sequence[str]) -> bool:
-    """Whether the word before says that it opens nothing; of passwords that is true of passes."""
+    """Return whether the preceding word rules out a secret; of passwords, only for passes."""
     passes = (noun is not Claim.PASSWORD and word != "salt") or word in ("pass", "passe")
     return passes and bool(before) and before[-1] in _DISOWNING
 
 
 def _stems() -> dict[str, bool]:
-    """What the nouns contain, none within another; whether it must be a word by itself."""
+    """Return the nouns' stems, none inside another, and whether each must be a whole word."""
     whole = frozenset(WORDS["whole"])
     stems: dict[str, bool] = {}
     for word in sorted({*_NOUNS, *_ENDINGS, "pass"}, key=len):
-        if not any(stem in word for stem, alone in stems.items() if not alone):
+        if not any(stem in word for stem, is_whole in stems.items() if not is_whole):
             stems[word] = word in whole
     return stems
 
 
 STEMS = _stems()
-"""What is looked for in a text, in lower case, and whether it must be a word by itself."""
+"""Stems to search for, in lower case, and whether each must be a whole word."""
 
 
 LONGEST = 2_048
-"""Characters of a value that are taken."""
+"""The most characters of a value."""
 _OPENING = re.compile(r"[bBrRuUfFL@$&]{0,2}(\\{0,3}[\"'`]|\*\*|[“„«‘「『])")
 _CLOSING_QUOTES = {"“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
 _BARE = re.compile(rf"[^\s\"'`<>“”„«»「」，。；、）】=]{{1,{LONGEST}}}=*")
@@ -128,7 +130,7 @@ _GROUPED = re.compile(
     r"|(?:[a-z2-7]{4} ){3,15}[a-z2-7]{2,4}(?!\w)"
 )
 _NEXT = re.compile(r"[;&,|](?=[\w .%-]{1,40}[=:])|\\[nr]")
-"""Where the next pair of a list begins, or the next line of a string in code."""
+"""The start of the next pair in a list, or of the next line of a string in code."""
 _VALUE_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--|-[A-Za-z])")
 _TRAILING_ESCAPES = re.compile(r"(?:\\{1,2}[nrt])+$")
 _CLOSED = re.compile(r"[)\]}](?=[)\]};,.=&|?:]|$)")
@@ -138,13 +140,13 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 class Value(NamedTuple):
-    """A value, where it stands, and how."""
+    """A value, its position, and its form."""
 
     start: int
     text: str
     quoted: bool
     alone: bool
-    """Nothing follows it on its line but what closes or comments."""
+    """Nothing follows it on its line but closing characters or a comment."""
 
     @property
     def end(self) -> int:
@@ -152,43 +154,48 @@ class Value(NamedTuple):
         return self.start + len(self.text)
 
 
-def read(text: str, at: int, *, ascii_only: bool = False) -> Value | None:
-    """The value that begins here, or as much of it as it is judged by; None if none does.
+def read(text: str, position: int, *, ascii_only: bool = False) -> Value | None:
+    """Return the value that starts here, or as much as is needed to judge it; None if there is
+    none.
 
-    `ascii_only` is for scripts without spaces, where the sentence goes on behind the value.
+    `ascii_only` is for scripts without spaces, where the sentence continues right after the value.
     """
-    opened = _OPENING.match(text, at)
-    if opened and (value := _quoted(text, opened)):
+    opening = _OPENING.match(text, position)
+    if opening and (value := _quoted(text, opening)):
         return value
-    at = opened.end() if opened else at
-    if grouped := _GROUPED.match(text, at):
-        bare = grouped[0]
+    position = opening.end() if opening else position
+    if grouped := _GROUPED.match(text, position):
+        bare_value = grouped[0]
     else:
-        found = (_ASCII if ascii_only else _BARE).match(text, at)
-        bare = _trimmed(found[0]) if found else ""
-    return Value(at, bare, False, bool(_VALUE_END.match(text, at + len(bare)))) if bare else None
+        bare_match = (_ASCII if ascii_only else _BARE).match(text, position)
+        bare_value = _trimmed(bare_match[0]) if bare_match else ""
+    return (
+        Value(position, bare_value, False, bool(_VALUE_END.match(text, position + len(bare_value))))
+        if bare_value
+        else None
+    )
 
 
-def _quoted(text: str, opened: re.Match[str]) -> Value | None:
-    mark = opened[1]
-    closing, start = _CLOSING_QUOTES.get(mark, mark), opened.end()
+def _quoted(text: str, opening: re.Match[str]) -> Value | None:
+    mark = opening[1]
+    closing, start = _CLOSING_QUOTES.get(mark, mark), opening.end()
     end = text.find(closing, start, start + LONGEST)
     while end > start and len(mark) == 1 and text[end - 1] == "\\":  # an escaped quotation mark
         end = text.find(closing, end + 1, start + LONGEST)
-    said = text[start:end] if end > start else ""
-    if not said.strip() or "\n" in said or (mark == "`" and " " in said):
+    content = text[start:end] if end > start else ""
+    if not content.strip() or "\n" in content or (mark == "`" and " " in content):
         return None  # nothing, several lines, or a command to be run
-    said = _TRAILING_ESCAPES.sub("", said)
-    return Value(start, said, mark != "`", True) if said else None
+    content = _TRAILING_ESCAPES.sub("", content)
+    return Value(start, content, mark != "`", True) if content else None
 
 
 def _trimmed(value: str) -> str:
-    """Without the next pair of a list, and without what closes the sentence or the brackets."""
-    if cut := _NEXT.search(value):
-        value = value[: cut.start()]
-    for closed in _CLOSED.finditer(value):
-        if _is_unopened(value[: closed.end()]):
-            value = value[: closed.start()]
+    """Strip the next pair of a list, and trailing punctuation and brackets."""
+    if separator := _NEXT.search(value):
+        value = value[: separator.start()]
+    for bracket in _CLOSED.finditer(value):
+        if _is_unopened(value[: bracket.end()]):
+            value = value[: bracket.start()]
             break
     while value.endswith((*_TRAILING, *_MARKUP)) or (value and _is_unopened(value)):
         value = value[: -2 if value.endswith(_MARKUP) else -1]
@@ -196,7 +203,7 @@ def _trimmed(value: str) -> str:
 
 
 def _is_unopened(value: str) -> bool:
-    """Whether it ends in a bracket that nothing in it opens."""
+    """Return whether the value ends in a bracket that it does not open."""
     opening = _BRACKETS.get(value[-1])
     return opening is not None and value.count(opening) < value.count(value[-1])
 
@@ -260,17 +267,17 @@ _OF = re.compile(
     r"(?:wi-?fi|wlan|router|api|acceso|accès|acces|acesso|accesso|доступа|πρόσβασης|ordine|seguridad)\b",
     re.IGNORECASE,
 )
-"""What follows the noun where the language puts it there: `clave de acceso`."""
+"""Qualifiers that follow the noun in some languages: `clave de acceso`."""
 _BEFORE = re.compile(r"[\w.-]*(?:[ \t/][\w.'’-]+){0,2}")
 _FLAG = re.compile(r"(?:^|[ \t])--?(?=[a-z])")
-"""Where a flag of a command begins, with which no word before it has to do."""
+"""The start of a command's flag; words before it are unrelated."""
 _NAMED = re.compile(r"<[\w:]{1,20}\s(?:name|key|id)=[\"'][\w.-]*\Z")
-"""The name of an XML element that is an attribute of it: `<property name="db.password">`."""
+"""An XML element named by its attribute: `<property name="db.password">`."""
 _WITHIN = re.compile(r"([\w-]{2,40})[\"']?\s{0,3}(?:=>|[:=])\s{0,8}[\[{(\n]\s{0,20}[\"']?\Z")
-"""The name of what a name stands in."""
+"""The name of the container of a name."""
 _REFERENCE = re.compile(r"\$\{?\w*\Z")
 _IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
-"""What shows that a quoted string is a name itself, with its own value."""
+"""A quoted string that is itself a name with a value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|SSWS|OAuth) \S+$", re.IGNORECASE)
 _WORDS_AND_NUMBER = re.compile(
@@ -280,25 +287,27 @@ _PASSPHRASE = re.compile(r"[^\W\d_]{2,}(?:[- ][^\W\d_]{2,}){3,}$")
 
 
 def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The secret that belongs to the noun in `text[start:end]`; None if there is none."""
+    """Return the span of the secret that belongs to the noun in `text[start:end]`, or None."""
     tail = _TAIL.match(text, end)
     end = tail.end() if tail else end
-    of = _OF.match(text, end) if text[end : end + 1] == " " else None
-    after = _AFTER.match(text, of.end() if of else end)
-    if not after:
+    qualifier = _OF.match(text, end) if text[end : end + 1] == " " else None
+    binding_match = _AFTER.match(text, qualifier.end() if qualifier else end)
+    if not binding_match:
         return None
     name = _name(text, start, end)
     noun = claim(name)
-    if noun is Claim.WEAK and (of or _is_vouched_for(text, start, name)):
+    if noun is Claim.WEAK and (qualifier or _is_vouched_for(text, start, name)):
         noun = Claim.KEY
-    if noun is Claim.NONE or (after.lastgroup == "element" and not _is_element(text, start)):
+    if noun is Claim.NONE or (
+        binding_match.lastgroup == "element" and not _is_element(text, start)
+    ):
         return None
-    if after["cell"] and (not _is_row(text, start) or _is_reference(text, start)):
+    if binding_match["cell"] and (not _is_row(text, start) or _is_reference(text, start)):
         return None
-    value = read(text, after.end())
+    value = read(text, binding_match.end())
     if not value or (value.quoted and _IS_NAME.match(text, value.end)):
         return None
-    binding = _BINDINGS.get(after.lastgroup or "", Binding.ASSIGNED)
+    binding = _BINDINGS.get(binding_match.lastgroup or "", Binding.ASSIGNED)
     if binding is Binding.SPACED:
         binding = _spaced(text, start, name, value)
     upper = binding is Binding.ASSIGNED and _UPPER.match(name.split()[-1]) is not None
@@ -307,9 +316,10 @@ def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def phrased(text: str, end: int, noun: Claim) -> tuple[int, int] | None:
-    """The secret behind a noun that ends here and is a word by itself, as in Chinese or Arabic."""
-    after = _AFTER_PHRASE.match(text, end)
-    value = read(text, after.end(), ascii_only=True) if after else None
+    """Return the span of the secret after a noun that ends here and is a whole word, as in
+    Chinese or Arabic."""
+    binding_match = _AFTER_PHRASE.match(text, end)
+    value = read(text, binding_match.end(), ascii_only=True) if binding_match else None
     accepted = value and _accepts(noun, Binding.PROSE, value)
     return (value.start, value.end) if value and accepted else None
 
@@ -318,20 +328,21 @@ _BINDINGS = {"spaced": Binding.SPACED, "prose": Binding.PROSE}
 
 
 def _name(text: str, start: int, end: int) -> str:
-    """The whole name that the noun ends, with up to two words before it."""
+    """Return the whole name that the noun ends, with up to two words before it."""
     before = _BEFORE.match(text[max(0, start - REACH) : start][::-1])
     name = (before[0][::-1] if before else "") + text[start:end]
     return _FLAG.split(name)[-1]
 
 
 def _is_vouched_for(text: str, start: int, name: str) -> bool:
-    """Whether what a bare noun stands in says that it opens something: `encryption: {key: …}`."""
-    within = _WITHIN.search(text[max(0, start - REACH) : start]) if name.isalpha() else None
-    return within is not None and claim(f"{within[1]}_key") is Claim.KEY
+    """Return whether a bare noun's container confirms it: `encryption: {key: …}`."""
+    container = _WITHIN.search(text[max(0, start - REACH) : start]) if name.isalpha() else None
+    return container is not None and claim(f"{container[1]}_key") is Claim.KEY
 
 
 def _spaced(text: str, start: int, name: str, value: Value) -> Binding:
-    """What a space binds: a flag and a quoted value as a sign does, an identifier nearly so."""
+    """Return the binding of a space: a flag or a quoted value counts as assigned, an identifier
+    as prose."""
     before = text[max(0, start - REACH) : start].split("\n")[-1]
     if value.quoted or re.search(r"(?:^|[\s\"'])--?[\w-]*$", before):
         return Binding.ASSIGNED
@@ -340,26 +351,27 @@ def _spaced(text: str, start: int, name: str, value: Value) -> Binding:
 
 
 def _is_row(text: str, start: int) -> bool:
-    """Whether a noun stands in a row of a table."""
+    """Return whether a noun is in a row of a table."""
     first = text.rfind("\n", max(0, start - 4 * REACH), start) + 1
     return text[first:start].lstrip()[:1] == "|"
 
 
 def _is_reference(text: str, start: int) -> bool:
-    """Whether the name is a shell variable's value: `"$PASSWORD" | sha256sum`."""
+    """Return whether the name is a shell variable's value: `"$PASSWORD" | sha256sum`."""
     return _REFERENCE.search(text[max(0, start - REACH) : start]) is not None
 
 
 def _is_element(text: str, start: int) -> bool:
-    """Whether the noun ends the name of an XML element, not of an attribute or a comparison."""
-    opened = text.rfind("<", max(0, start - REACH), start)
-    named = opened >= 0 and not any(char.isspace() for char in text[opened:start])
-    return named or _NAMED.match(text, opened, start) is not None
+    """Return whether the noun ends the name of an XML element, not of an attribute or a
+    comparison."""
+    tag_start = text.rfind("<", max(0, start - REACH), start)
+    is_tag_name = tag_start >= 0 and not any(char.isspace() for char in text[tag_start:start])
+    return is_tag_name or _NAMED.match(text, tag_start, start) is not None
 
 
 def _accepts(noun: Claim, binding: Binding, value: Value, *, upper: bool = False) -> bool:
-    """Whether the value looks enough like a secret for what its name and its place say."""
-    found = grade(value.text, quoted=value.quoted)
+    """Return whether the value looks enough like a secret, given its name and binding."""
+    value_grade = grade(value.text, quoted=value.quoted)
     assigned = binding is Binding.ASSIGNED
     if " " in value.text and not value.quoted:
         return value.alone and noun is not Claim.WEAK and binding is not Binding.SPACED
@@ -367,25 +379,27 @@ def _accepts(noun: Claim, binding: Binding, value: Value, *, upper: bool = False
         signs = {char for char in value.text if not char.isalnum()}
         return len(signs) >= 9 and len(value.text) >= 32 and value.text.isascii()
     if noun is Claim.PASSWORD and assigned:
-        return _is_password(value, found, upper=upper)
-    if noun is Claim.PASSWORD and found is Grade.COMPOUND and binding is Binding.PROSE:
+        return _is_password(value, value_grade, upper=upper)
+    if noun is Claim.PASSWORD and value_grade is Grade.COMPOUND and binding is Binding.PROSE:
         return value.alone and _WORDS_AND_NUMBER.match(value.text) is not None
     if noun is Claim.PASSWORD:
         is_sure = value.alone or binding is Binding.PROSE
-        return found >= (Grade.TAGGED if is_sure else Grade.MIXED)
+        return value_grade >= (Grade.TAGGED if is_sure else Grade.MIXED)
     if noun is Claim.WEAK:
-        return found is Grade.RANDOM and (
+        return value_grade is Grade.RANDOM and (
             binding is not Binding.SPACED and not is_digest(value.text)
         )
-    if assigned and upper and value.alone and found <= Grade.TAGGED:
-        is_long = found is Grade.TAGGED and len(value.text) >= 8
-        return is_long or (found is Grade.WORD and bool(_PASSPHRASE.match(value.text)))
-    return found is Grade.RANDOM or (found is Grade.MIXED and len(value.text) >= _LEAST[binding])
+    if assigned and upper and value.alone and value_grade <= Grade.TAGGED:
+        is_long = value_grade is Grade.TAGGED and len(value.text) >= 8
+        return is_long or (value_grade is Grade.WORD and bool(_PASSPHRASE.match(value.text)))
+    return value_grade is Grade.RANDOM or (
+        value_grade is Grade.MIXED and len(value.text) >= _LEAST[binding]
+    )
 
 
-def _is_password(value: Value, found: Grade, *, upper: bool) -> bool:
+def _is_password(value: Value, value_grade: Grade, *, upper: bool) -> bool:
     size = len(value.text)
-    match found:
+    match value_grade:
         case Grade.TAGGED:
             return value.alone or size >= 6
         case Grade.NUMBER:
@@ -396,8 +410,8 @@ def _is_password(value: Value, found: Grade, *, upper: bool) -> bool:
             return " " not in value.text or value.text.islower()
         case Grade.WORD:
             return upper and value.alone and size >= 5
-    return found >= Grade.MIXED
+    return value_grade >= Grade.MIXED
 
 
 _LEAST = {Binding.ASSIGNED: 8, Binding.PROSE: 12, Binding.SPACED: 20}
-"""Characters of a mixed value that is taken for a key."""
+"""The fewest characters of a mixed value that counts as a key."""

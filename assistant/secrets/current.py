@@ -1,4 +1,4 @@
-"""The redactor of a process: what is registered and what the environment holds."""
+"""The redactor of a process: registered secrets and those of the environment."""
 
 import os
 import re
@@ -12,11 +12,11 @@ KEY_NAME = re.compile(
     r"S?(?:_|$)",
     re.IGNORECASE,
 )
-"""An environment variable of such a name holds a key."""
+"""Names of environment variables that hold keys."""
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The values of the variables whose names say that they are keys, paths left out."""
+    """Return the variables whose names mark them as keys, without paths."""
     return {
         name: value
         for name, value in environ.items()
@@ -25,23 +25,23 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
-    """A redactor of the registered secrets and the environment's. Raises ConfigError."""
+    """Return a redactor of the registered secrets and the environment's. Raises ConfigError."""
     return Redactor(from_environment(environ) | registered.values())
 
 
 class CurrentRedactor:
-    """The redactor of a process that stays: made again once a secret is registered or removed."""
+    """The redactor of a long-running process, rebuilt when the registered secrets change."""
 
     def __init__(self) -> None:
-        self._made: tuple[tuple[int, int] | None, Redactor] | None = None
+        self._cached: tuple[tuple[int, int] | None, Redactor] | None = None
 
     def __call__(self) -> Redactor:
-        """The redactor as of now. Raises ConfigError."""
+        """Return the current redactor. Raises ConfigError."""
         try:
-            found = registered.store().stat()
-            seen = (found.st_ino, found.st_mtime_ns)
+            status = registered.store().stat()
+            version = (status.st_ino, status.st_mtime_ns)
         except FileNotFoundError:
-            seen = None
-        if self._made is None or self._made[0] != seen:
-            self._made = (seen, redactor())
-        return self._made[1]
+            version = None
+        if self._cached is None or self._cached[0] != version:
+            self._cached = (version, redactor())
+        return self._cached[1]

@@ -1,11 +1,12 @@
-"""Finds what looks like a secret in a text. Read this first of the folder.
+"""Finds text that looks like a secret. Read this module of the package first.
 
-One pass of an Aho-Corasick automaton finds every mark and noun that a rule begins with; the rule
-then looks at a bounded stretch around it, so a text costs what its length costs. The rules are
-tokens known by their own form (`tokens.txt`), forms known by where they stand (`forms.toml`), a
-few structures that take more than a pattern, and values behind a name (`assignments.py`).
+One pass of an Aho-Corasick automaton finds every mark and noun that starts a rule; the rule then
+looks at a bounded stretch around it, so the cost is linear in the length of the text. The rules
+are tokens with a distinctive form (`tokens.txt`), forms recognised by their context
+(`forms.toml`), a few structures that take more than a pattern, and values with a name
+(`assignments.py`).
 
-The tables are ours because detect-secrets, the library for it, scans files for a report and does
+The tables are ours because detect-secrets, the library for this, scans files for a report and does
 not rewrite text.
 """
 
@@ -25,12 +26,12 @@ from assistant.secrets.grades import Grade, grade, is_digest
 from assistant.secrets.stand_ins import STAND_IN
 
 Span = tuple[int, int, str]
-"""A secret's first character, its end, and its kind."""
+"""A secret's start, end and kind."""
 Rule = Callable[[str, int, int], Iterator[Span]]
-"""Yields the secrets at a mark, given the text and the mark's first character and end."""
+"""Yields the secrets at a mark, given the text and the mark's start and end."""
 
 LINE = 200
-"""Characters before a mark in which its command is looked for."""
+"""Characters before a mark that are searched for its command."""
 _PARTS = {
     "<alnum>": "[A-Za-z0-9]",
     "<word>": r"[\w-]",
@@ -45,16 +46,16 @@ _PARTS = {
     ),
 }
 _MADE_UP = re.compile(r"(\w)\1{7}|EXAMPLE")
-_compiled = lru_cache(None)(re.compile)  # the first time it is needed: most never are
+_compiled = lru_cache(None)(re.compile)  # compiled lazily: most patterns are never used
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form. The groups of `pattern`, if there are any, are the secrets.
+    """A form of secrets. The groups of `pattern`, if there are any, are the secrets.
 
-    `marks`, in lower case, are what the form is looked for by; `pattern` is matched `back`
-    characters before one. What a group holds must be graded `bar` or better, and `after` must
-    stand before the mark on the same line.
+    `marks`, in lower case, trigger the form; `pattern` is matched `back` characters before the
+    mark. The value must be graded `bar` or better, and `after` must match before the mark on the
+    same line.
     """
 
     kind: str
@@ -64,10 +65,10 @@ class Form:
     bar: Grade = Grade.NOTHING
     after: str = ""
     is_token: bool = False
-    """Letters count as they are, and `ghp_xxxxxxxx` is an example."""
+    """Case matters, and `ghp_xxxxxxxx` is an example."""
 
     def spans(self, text: str, start: int, end: int) -> Iterator[Span]:
-        """The secrets of this form at a mark."""
+        """Yield the secrets of this form at a mark."""
         pattern = _compiled(self.pattern, 0 if self.is_token else re.IGNORECASE)
         match = pattern.match(text, start - self.back) if start >= self.back else None
         if not match or not self._follows(text, start):
@@ -80,30 +81,30 @@ class Form:
                 yield *match.span(group), self.kind
 
     def _follows(self, text: str, start: int) -> bool:
-        """Whether what must stand before the mark on its line does."""
+        """Return whether the line before the mark matches `after`."""
         if not self.after:
             return True
         first = max(text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE, 0)
         return bool(_compiled(self.after, re.IGNORECASE).search(text[first : start + 1]))
 
 
-def _tokens() -> Iterator[Form]:
+def _token_forms() -> Iterator[Form]:
     for line in _data("tokens.txt").splitlines():
         if line and not line.startswith("#"):
-            kind, marks, before, rest = (part.strip() for part in line.split(" | ", 3))
+            kind, marks, before, suffix = (part.strip() for part in line.split(" | ", 3))
             starts = marks.split(" ")
             before = r"\w" if before == "-" else before
-            pattern = _filled(f"(?<!{before})(?:{'|'.join(map(re.escape, starts))}){rest}")
+            pattern = _expand_parts(f"(?<!{before})(?:{'|'.join(map(re.escape, starts))}){suffix}")
             yield Form(kind, tuple(map(str.lower, starts)), pattern, is_token=True)
 
 
-def _places() -> Iterator[Form]:
+def _contextual_forms() -> Iterator[Form]:
     for form in tomllib.loads(_data("forms.toml"))["form"]:
         bar, marks = Grade[form.pop("bar", "NOTHING")], tuple(form.pop("marks"))
-        yield Form(marks=marks, bar=bar, **form | {"pattern": _filled(form["pattern"])})
+        yield Form(marks=marks, bar=bar, **form | {"pattern": _expand_parts(form["pattern"])})
 
 
-def _filled(pattern: str) -> str:
+def _expand_parts(pattern: str) -> str:
     for name, part in _PARTS.items():
         pattern = pattern.replace(name, part)
     return pattern
@@ -113,10 +114,10 @@ def _data(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-FORMS = (*_tokens(), *_places())
+FORMS = (*_token_forms(), *_contextual_forms())
 
 KEY_BLOCK = 20_000
-"""Characters of a private key."""
+"""The most characters of a private key."""
 _BEGIN = re.compile(
     r"-----BEGIN [A-Za-z0-9 ]{0,40}(?:PRIVATE KEY|STATIC KEY)[A-Za-z0-9 ]{0,12}-----", re.I
 )
@@ -132,7 +133,7 @@ _PAIR = re.compile(
     r"[ \t]{0,4}"
 )
 MOST_COOKIES = 64
-"""Cookies of a header that are looked at."""
+"""The most cookies of a header that are examined."""
 _ATTRIBUTES = frozenset(
     ["expires", "max-age", "path", "domain", "samesite", "secure", "httponly", "priority"]
 )
@@ -148,7 +149,7 @@ _LINES = re.compile(
 )
 _PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
 _PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
-"""What most makers of keys begin them with: `hf_`, `sk_live_`."""
+"""Prefixes that most vendors give their keys: `hf_`, `sk_live_`."""
 _LOOSE = re.compile(
     r"(?<![\w.-])(?:[MNO][\w-]{23,28}+\.[\w-]{6}\.(?P<discord>[\w-]{27,40})"
     r"|[5KL](?P<wallet>[1-9A-HJ-NP-Za-km-z]{50,51})"
@@ -157,7 +158,7 @@ _LOOSE = re.compile(
 
 
 def private_key(text: str, start: int, end: int) -> Iterator[Span]:
-    """The body of a PEM block, or of one that was cut off."""
+    """Yield the body of a PEM block, complete or truncated."""
     begin = _BEGIN.match(text, start)
     if not begin:
         return
@@ -168,45 +169,45 @@ def private_key(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def cookies(text: str, start: int, end: int) -> Iterator[Span]:
-    """The values of a cookie header that are no settings."""
+    """Yield the values of a cookie header that are not attributes."""
     header = _COOKIE.match(text, start)
-    at = header.end() if header else 0
+    position = header.end() if header else 0
     for _ in range(MOST_COOKIES if header else 0):
-        pair = _PAIR.match(text, at)
+        pair = _PAIR.match(text, position)
         if not pair:
             return
         name, value = pair.groups(default="")
         if name.lower() not in _ATTRIBUTES and len(value) >= 16 and grade(value) >= Grade.MIXED:
             yield *pair.span(2), "cookie"
-        at = pair.end()
+        position = pair.end()
 
 
 def column(text: str, start: int, end: int) -> Iterator[Span]:
-    """The column of a table of accounts that the mark is the heading of, comma-separated or in
-    markdown."""
+    """Yield the values in the column that the mark heads, in a table of accounts,
+    comma-separated or in markdown."""
     header = _HEADER.match(text, text.rfind("\n", 0, start) + 1)
     if not header or not _COLUMN.match(text, end):
         return
     cells = [cell.strip(" \t\r\"'").lower() for cell in _CELL.split(header[0])]
     name = text[start:end].lower()
-    at = next((n for n, cell in enumerate(cells) if name in cell), -1)
-    if at < 0 or _ACCOUNT.isdisjoint(cells):
+    index = next((n for n, cell in enumerate(cells) if name in cell), -1)
+    if index < 0 or _ACCOUNT.isdisjoint(cells):
         return
     for row in _ROW.finditer(text, header.end()):
         values = _CELL.split(row[1])
         if len(values) != len(cells) or name in row[1].lower():
             return
-        value = values[at].strip(" \t\r\"'`")
+        value = values[index].strip(" \t\r\"'`")
         if value and grade(value, quoted=True) >= Grade.COMPOUND:
-            first = text.index(value, row.start(1) + sum(map(len, values[:at])))
-            yield first, first + len(value), "password"
+            value_start = text.index(value, row.start(1) + sum(map(len, values[:index])))
+            yield value_start, value_start + len(value), "password"
 
 
 _ACCOUNT = frozenset(WORDS["account columns"])
 
 
 def _by_form(text: str, start: int, end: int) -> Iterator[Span]:
-    """What is told by a line as a whole, or by its form alone, between these characters."""
+    """Yield secrets recognised by their whole line, or by their form alone, in this range."""
     for line in _LINES.finditer(text, start, end):
         kind, bar = _BARS[line.lastgroup or ""]
         value = line[line.lastgroup or ""]
@@ -228,21 +229,21 @@ _BARS = {
 
 
 def _is_seed(line: str) -> bool:
-    """Whether a line is nothing but words that wallets' keys are written in."""
-    from mnemonic import Mnemonic  # reads its lists: only for a text that may hold them
+    """Return whether a line consists of words of a wallet's seed phrase."""
+    from mnemonic import Mnemonic  # loads word lists, so only for candidates
 
     words = line.split(" ")
     return len(words) % 3 == 0 and set(Mnemonic("english").wordlist).issuperset(words)
 
 
 BLOCK = 16_384
-"""Characters of a text that are looked at, and remembered, together."""
+"""Characters of a text that are searched, and cached, together."""
 BEFORE, AFTER = 512, 24_576
-"""Characters around a block that may bear on what is found in it."""
+"""Characters of context around a block."""
 REMEMBERED = 256
-"""Blocks whose findings are cached, of 10 MB at most; a file of 10,000 facts has some fifty."""
+"""The number of blocks whose findings are cached, of 10 MB at most; 10,000 facts have some fifty."""
 LONGEST_MARK, LONGEST_LINE = 64, 4_400
-"""Characters of a mark, and of a line or a form that is told as a whole, at the most."""
+"""The most characters of a mark, and of a line or a form that is matched as a whole."""
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u[0-9a-fA-F]{4})')
 _LETTERS = re.compile(r"(?<!\\)\\(u[0-9a-fA-F]{4})")
@@ -253,85 +254,94 @@ _WRAPPED = re.compile(
 
 
 class Detector:
-    """Finds secrets by their forms and names, and the known values exactly.
+    """Finds secrets by form and name, and known values exactly.
 
-    What was found in a block of text is remembered, so that a text which comes again, or grows,
-    costs little.
+    Findings are cached per block, so that a text that comes again, or grows, costs little.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:
-        """`known` maps values to what stands for them."""
+        """`known` maps values to their stand-ins."""
         self._known = known or {}
         self._values = _automaton((value, value) for value in self._known)
-        self._looks = lru_cache(REMEMBERED)(_looks)
-        self._exact = lru_cache(REMEMBERED)(self._exactly)
+        self._find_by_looks = lru_cache(REMEMBERED)(_find_by_looks)
+        self._exact = lru_cache(REMEMBERED)(self._find_exact)
 
     def find(self, text: str) -> list[Span]:
-        """The secrets in a text, in order and without overlaps."""
-        found = list(_blockwise(self._exact, text)) if self._known else []
-        plain, places = _unescaped(text)
-        for start, end, kind in _blockwise(self._looks, plain):
-            found.append((places[start], places[end], kind) if places else (start, end, kind))
-        taken = STAND_IN.finditer(text) if "[[secret:" in text else ()
-        return _merged(found, [stand_in.span() for stand_in in taken])
+        """Return the secrets in a text, in order and without overlaps."""
+        spans = list(_blockwise(self._exact, text)) if self._known else []
+        plain, positions = _unescaped(text)
+        for start, end, kind in _blockwise(self._find_by_looks, plain):
+            spans.append(
+                (positions[start], positions[end], kind) if positions else (start, end, kind)
+            )
+        existing = STAND_IN.finditer(text) if "[[secret:" in text else ()
+        return _merged(spans, [stand_in.span() for stand_in in existing])
 
-    def _exactly(self, text: str, first: int, stop: int) -> list[Span]:
-        """Where the known values stand, in wrapped base64 also across the ends of lines."""
-        found = []
+    def _find_exact(self, text: str, first: int, stop: int) -> list[Span]:
+        """Find the known values, also across line ends in wrapped base64."""
+        spans = []
         for last, (value,) in self._values.iter(text):
-            found.append((last + 1 - len(value), last + 1, self._known[value]))
+            spans.append((last + 1 - len(value), last + 1, self._known[value]))
         for block in _WRAPPED.finditer(text):
-            at = [place for place in range(*block.span()) if text[place] not in "\r\n"]
-            for last, (value,) in self._values.iter("".join(text[place] for place in at)):
-                found.append((at[last + 1 - len(value)], at[last] + 1, self._known[value]))
-        return found
+            positions = [
+                position for position in range(*block.span()) if text[position] not in "\r\n"
+            ]
+            for last, (value,) in self._values.iter(
+                "".join(text[position] for position in positions)
+            ):
+                spans.append(
+                    (positions[last + 1 - len(value)], positions[last] + 1, self._known[value])
+                )
+        return spans
 
 
 def _blockwise(look: Callable[[str, int, int], list[Span]], text: str) -> Iterator[Span]:
-    """What a look at each block of the text finds, given what surrounds the block."""
+    """Yield the findings of each block of the text, given its context."""
     for first in range(0, len(text), BLOCK):
-        begin, stop = max(0, first - BEFORE), first + BLOCK
-        around = text[begin : stop + AFTER]
-        for start, end, kind in look(around, first - begin, min(stop - begin, len(around))):
-            yield start + begin, end + begin, kind
+        context_start, stop = max(0, first - BEFORE), first + BLOCK
+        context = text[context_start : stop + AFTER]
+        for start, end, kind in look(
+            context, first - context_start, min(stop - context_start, len(context))
+        ):
+            yield start + context_start, end + context_start, kind
 
 
-def _looks(text: str, first: int, stop: int) -> list[Span]:
-    """What looks like a secret and begins between these characters."""
-    found: list[Span] = []
-    began = past = 0  # where the last secret stands: what it holds is not looked at
+def _find_by_looks(text: str, first: int, stop: int) -> list[Span]:
+    """Find what looks like a secret and starts in this range."""
+    spans: list[Span] = []
+    last_start = last_end = 0  # the last secret, whose inside is skipped
     lowered = text[first : stop + LONGEST_MARK].replace("İ", "i").lower()  # İ would become two
     for last, entries in _marks().iter(lowered):
         end = first + last + 1
         for length, rule in entries:
             start = end - length
-            if start < stop and not began <= start < past:
-                found.extend(rule(text, start, end))
-        began, past = found[-1][:2] if found else (0, 0)
+            if start < stop and not last_start <= start < last_end:
+                spans.extend(rule(text, start, end))
+        last_start, last_end = spans[-1][:2] if spans else (0, 0)
     by_form = _by_form(text, first, min(len(text), stop + LONGEST_LINE))
-    return [*found, *(span for span in by_form if span[0] < stop)]
+    return [*spans, *(span for span in by_form if span[0] < stop)]
 
 
 def _noun(text: str, start: int, end: int) -> Iterator[Span]:
-    """The secret that belongs to a noun, which may be a part of a longer name."""
+    """Yield the secret assigned to a noun, which may be part of a longer name."""
     if value := assigned(text, start, end):
         yield *value, "password"
 
 
 def _whole_noun(text: str, start: int, end: int) -> Iterator[Span]:
-    """The same for a noun that many words contain: it must be a word by itself."""
+    """Like `_noun`, for a noun that many words contain: it must be a whole word."""
     if not (text[end : end + 1].isalpha() or (start and text[start - 1].isalpha())):
         yield from _noun(text, start, end)
 
 
 def _phrase(claim: Claim, text: str, start: int, end: int) -> Iterator[Span]:
-    """The same for a noun that is never a part of a name."""
+    """Like `_noun`, for a noun that is never part of a name."""
     if value := phrased(text, end, claim):
         yield *value, "password"
 
 
 def _rules() -> Iterator[tuple[str, Rule]]:
-    """Every mark and noun, in lower case, with its rule."""
+    """Yield every mark and noun, in lower case, with its rule."""
     for form in FORMS:
         yield from ((mark, form.spans) for mark in form.marks)
     yield "-----begin ", private_key
@@ -346,57 +356,59 @@ def _rules() -> Iterator[tuple[str, Rule]]:
 
 @lru_cache(1)
 def _marks() -> "ahocorasick.Automaton":
-    """The automaton that finds where a rule begins."""
+    """Build the automaton that finds where a rule starts."""
     return _automaton((mark, (len(mark), rule)) for mark, rule in _rules())
 
 
 def _automaton(words: Iterable[tuple[str, Any]]) -> "ahocorasick.Automaton":
-    """An automaton that gives, for each word it comes across, all that was put under it."""
+    """Build an automaton that yields, for each word it finds, all of the word's entries."""
     entries: dict[str, list[Any]] = {}
     for word, entry in words:
         entries.setdefault(word, []).append(entry)
     automaton = ahocorasick.Automaton()
-    for word, found in entries.items():
-        automaton.add_word(word, found)
+    for word, values in entries.items():
+        automaton.add_word(word, values)
     automaton.make_automaton()
     return automaton
 
 
 def _unescaped(text: str) -> tuple[str, list[int]]:
-    """The text with the strings of JSON in it as they read, and where each character of it stands.
+    """Return the text with its JSON strings unescaped, and the original position of each
+    character.
 
-    No places if it has none. Quotation marks stay escaped in a string of one line: they tell where
-    a value ends.
+    There are no positions if it has no such strings. Quotation marks stay escaped in a one-line
+    string, since they mark where a value ends.
     """
     parts: list[str] = []
-    places: list[int] = []
-    at = 0
+    positions: list[int] = []
+    offset = 0
     for string in _STRING.finditer(text) if "\\" in text else ():
         escapes = _ESCAPES if "\\n" in string[0] else _LETTERS
         for escape in escapes.finditer(text, *string.span(1)):
-            parts += [text[at : escape.start()], _meant(escape[1])]
-            places += range(at, escape.start() + 1)
-            at = escape.end()
-    if not places:
-        return text, places
-    places += range(at, len(text) + 1)
-    return "".join([*parts, text[at:]]), places
+            parts += [text[offset : escape.start()], _unescape_char(escape[1])]
+            positions += range(offset, escape.start() + 1)
+            offset = escape.end()
+    if not positions:
+        return text, positions
+    positions += range(offset, len(text) + 1)
+    return "".join([*parts, text[offset:]]), positions
 
 
-def _meant(escaped: str) -> str:
-    """The character that stands escaped in JSON."""
+def _unescape_char(escaped: str) -> str:
+    """Return the character of a JSON escape."""
     if escaped[0] == "u":
         return chr(int(escaped[1:], 16))
     return {"n": "\n", "r": "\r", "t": "\t"}.get(escaped, escaped)
 
 
-def _merged(found: list[Span], taken: list[tuple[int, int]]) -> list[Span]:
-    """In order, what overlaps made one, named by what begins first; nothing of what is `taken`."""
+def _merged(spans: list[Span], existing: list[tuple[int, int]]) -> list[Span]:
+    """Merge overlapping spans, named by the earliest, in order, and drop those in existing
+    stand-ins."""
     merged: list[Span] = []
-    for start, end, kind in sorted(found, key=lambda span: (span[0], -span[1])):
-        at = bisect_right(taken, (start, end))
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        index = bisect_right(existing, (start, end))
         if start == end or any(
-            first < end and start < last for first, last in taken[max(0, at - 1) : at + 1]
+            first < end and start < last for first, last in existing[max(0, index - 1) : index + 1]
         ):
             continue
         if merged and start < merged[-1][1]:

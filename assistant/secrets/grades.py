@@ -1,8 +1,8 @@
-"""How much a value looks like a secret, whatever it is called. Pure.
+"""Grades how much a value looks like a secret, whatever it is called. Pure.
 
-A value is taken apart at its separators and, within a part, where letters turn to digits or
-capitals begin. Words and numbers in order (`build-2024-11-21`) are what people write; many short
-pieces (`x9Kq2vLm`) are what machines make, and what people do to a word to make it a password.
+A value is split at its separators and, within a part, at digits and capitals. Words and numbers in
+order (`build-2024-11-21`) are written by people; many short pieces (`x9Kq2vLm`) come from
+machines, or from turning a word into a password.
 """
 
 import re
@@ -10,11 +10,11 @@ from enum import IntEnum
 from functools import lru_cache
 
 SCORED = 256
-"""Characters of a value that are looked at; a longer one is judged by its beginning."""
+"""The most characters of a value that are graded; a longer one is judged by its start."""
 
 
 class Grade(IntEnum):
-    """From what is no value at all to what nobody would write by hand."""
+    """From no value at all to what nobody would write by hand."""
 
     NOTHING = 0
     """A placeholder, a reference, an expression, an address, a date."""
@@ -25,7 +25,7 @@ class Grade(IntEnum):
     TAGGED = 4
     """A word with a number at its end: `hunter2`, `Sommer2024`."""
     MIXED = 5
-    """Letters, digits and signs through one another: `Sommer2024xyz9`, `tr0ub4dor&3`."""
+    """Letters, digits and signs mixed: `Sommer2024xyz9`, `tr0ub4dor&3`."""
     RANDOM = 6
     """At least 16 characters without words."""
 
@@ -49,7 +49,7 @@ _NO_VALUE = re.compile(
 )
 _CLOSING = {"<": ">", "{": "}", "[": "]", "(": ")"}
 _MADE_UP = re.compile(r"(?-i:EXAMPLE)|^.{0,12}?([xX*.0#])\1{7,}\W{0,2}$")
-"""What documentation has in the place of a key."""
+"""Placeholders for keys in documentation."""
 _CODE = re.compile(
     r"[A-Za-z_$][\w$.:>-]{0,80}[(\[]|[^\w\s]?\w{1,40}\)?[.]\w{1,40}\("  # f(…, x[…, x).f(
     r"|[&*]?[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[;,)]*$"  # a.b.c
@@ -80,36 +80,37 @@ _GROUPS = re.compile(
 
 @lru_cache(8192)
 def grade(value: str, *, quoted: bool = False) -> Grade:
-    """How much a value looks like a secret. What is quoted is no expression of code."""
+    """Return the grade of a value. A quoted value cannot be an expression of code."""
     value = value[:SCORED]
     if quoted and (_CLOSING.get(value[:1], value) not in value or _has_many_signs(value)):
-        value = value[1:]  # a sign like others, which opens nothing
+        value = value[1:]  # a sign, not an opening bracket
     if not value or _NO_VALUE.match(value) or _MADE_UP.search(value):
         return Grade.NOTHING
     if not quoted and not value.isalnum() and _is_code(value):
         return Grade.NOTHING
     if is_digest(value) and not value.isdigit():
         return Grade.RANDOM
-    found = _shape(value)
-    if found <= Grade.TAGGED and _GROUPS.match(value):
+    shape = _shape(value)
+    if shape <= Grade.TAGGED and _GROUPS.match(value):
         return Grade.MIXED
-    if found <= Grade.TAGGED and _FILLER.search(value):
+    if shape <= Grade.TAGGED and _FILLER.search(value):
         return Grade.NOTHING
-    return Grade.COMPOUND if found is Grade.TAGGED and _TECHNICAL.match(value) else found
+    return Grade.COMPOUND if shape is Grade.TAGGED and _TECHNICAL.match(value) else shape
 
 
 def _has_many_signs(value: str) -> bool:
-    """Whether it is made of all the signs there are, as WordPress makes its keys."""
+    """Return whether the value mixes many symbols, like WordPress's generated keys."""
     return len(value) >= 32 and len({char for char in value if not char.isalnum()}) >= 6
 
 
 def is_digest(value: str) -> bool:
-    """Whether a value could as well be an identifier or a checksum: hexadecimal, or a UUID."""
+    """Return whether the value could also be an identifier or a checksum: hexadecimal, or a
+    UUID."""
     return bool(_HEX.match(value) or _UUID.match(value))
 
 
 def _is_code(value: str) -> bool:
-    """Whether it is an expression: a call, an index, names joined by dots."""
+    """Return whether the value is an expression: a call, an index, names joined by dots."""
     if _OPERATORS.search(value):
         return True
     return bool(_CODE.match(value)) and (
@@ -119,7 +120,7 @@ def _is_code(value: str) -> bool:
 
 
 def _shape(value: str) -> Grade:
-    """What the parts between separators look like together."""
+    """Grade the parts between separators together."""
     chunks = [chunk for chunk in _CHUNKS.split(value) if chunk]
     best = max(map(_chunk, chunks), default=Grade.NOTHING)
     if best is Grade.MIXED:
@@ -131,7 +132,7 @@ def _shape(value: str) -> Grade:
 
 
 def _chunk(chunk: str) -> Grade:
-    """What a part without separators looks like."""
+    """Grade a part without separators."""
     pieces = _PIECES.findall(chunk)
     letters = sum(map(str.isalpha, pieces))
     digits = sum(map(str.isdigit, pieces))
@@ -147,7 +148,7 @@ def _chunk(chunk: str) -> Grade:
 
 
 def _is_signed(chunk: str, pieces: list[str]) -> bool:
-    """Whether signs stand among letters and digits as in a password, not as in prose or code."""
+    """Return whether signs are mixed in as in a password, not as in prose or code."""
     if len(chunk) < 6 or not any(map(str.isalpha, pieces)):
         return False
     inner = re.sub(r"^[^\w]+|[^\w]+$", "", chunk)
@@ -156,7 +157,7 @@ def _is_signed(chunk: str, pieces: list[str]) -> bool:
 
 
 def _is_unreadable(chunk: str, pieces: list[str]) -> bool:
-    """Whether letters alone make no words: capitals anywhere, or consonants without end."""
+    """Return whether letters form no words: capitals anywhere, or long runs of consonants."""
     if len(chunk) < 10 or not chunk.isascii() or _wordiness(chunk) >= 0.4:
         return False
     vowels = sum(letter in _VOWELS for letter in chunk)
@@ -164,12 +165,12 @@ def _is_unreadable(chunk: str, pieces: list[str]) -> bool:
 
 
 def _is_camel(chunk: str, pieces: list[str]) -> bool:
-    """`Base64EncodedKey`: words that begin with capitals, a number here and there."""
+    """Return whether it looks like `Base64EncodedKey`: capitalised words, perhaps with a number."""
     return _wordiness(chunk) >= 0.6 and pieces[-1].isalpha() and len(pieces[-1]) >= 4
 
 
 def _wordiness(value: str) -> float:
-    """The share of the characters that stand in readable runs of four letters or more."""
+    """Return the share of characters in readable runs of four letters or more."""
     pieces = (piece for piece in _PIECES.findall(value) if len(piece) >= 4)
     return sum(len(piece) for piece in pieces if _is_readable(piece)) / len(value)
 

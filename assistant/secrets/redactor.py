@@ -1,8 +1,9 @@
-"""Secrets stay on this machine: what is known to be one is replaced by a named stand-in.
+"""Keeps secrets on this machine: each known secret is replaced by a named stand-in.
 
-That happens before anything is sent, indexed or logged. A stand-in is put back only in the
-arguments of a tool, as it runs. Known are the values the owner registered, the values of
-environment variables whose names say so, and what looks like a secret (`detector.py`).
+This happens before anything is sent, indexed or logged. A stand-in is replaced by its secret only
+in the arguments of a tool, as it runs. Known are the values that the owner registered, the values
+of environment variables whose names mark them as keys, and whatever looks like a secret
+(`detector.py`).
 """
 
 import base64
@@ -21,15 +22,15 @@ HEX_ESCAPE = re.compile("%[0-9A-F]{2}")
 B64 = base64.b64encode
 
 Place = tuple[int, int, str]
-"""Where a secret stands: first character, end, and its stand-in."""
+"""A secret's start and end in a text, and its stand-in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret in a text, from its first character to its end.
+    """A secret in a text, with its start and end.
 
-    It is `certain` if the owner registered it or the environment says so; then `kind` is its name.
-    Otherwise it only looks like one, of this kind.
+    It is `certain` if the owner registered it or the environment marks it; then `kind` is its
+    name. Otherwise it only looks like a secret of this kind.
     """
 
     start: int
@@ -42,57 +43,57 @@ class Finding:
 class Redactor:
     """Replaces secrets by stand-ins such as `[[secret:GITHUB_TOKEN]]`, and back.
 
-    A secret known by its looks alone is named by its kind and the start of its hash, so that the
-    same one has the same stand-in in every session.
+    A secret known only by its looks is named by its kind and the start of its hash, so that it has
+    the same stand-in in every session.
     """
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._certain = dict(values or {})
         self._values = {stand_in_of(name): value for name, value in self._certain.items()}
-        self._detector = Detector(_spellings(self._certain))
+        self._detector = Detector(_encoded_forms(self._certain))
 
     def learn(self, name: str, value: str) -> None:
-        """Know one more value from now on, by this name."""
+        """Add a value under this name."""
         self._certain[name] = self._values[stand_in_of(name)] = value
-        self._detector = Detector(_spellings(self._certain))
+        self._detector = Detector(_encoded_forms(self._certain))
 
     def redact(self, text: str) -> str:
-        """The text with every secret replaced by its stand-in."""
-        parts, at = [], 0
+        """Replace every secret in the text by its stand-in."""
+        parts, offset = [], 0
         for start, end, stand_in in self.places(text):
-            parts += [text[at:start], stand_in]
-            at = end
-        return "".join([*parts, text[at:]]) if parts else text
+            parts += [text[offset:start], stand_in]
+            offset = end
+        return "".join([*parts, text[offset:]]) if parts else text
 
     def restore(self, text: str) -> str:
-        """The text with every stand-in that is known here replaced by its secret."""
+        """Replace every known stand-in in the text by its secret."""
         return STAND_IN.sub(lambda match: self._values.get(match[0], match[0]), text)
 
     def known(self) -> dict[str, str]:
-        """Each secret that is known so far, by its stand-in."""
+        """Return the known secrets by stand-in."""
         return dict(self._values)
 
     def new_stand_ins(self, text: str) -> set[str]:
-        """The stand-ins of the secrets in a text, not counting stand-ins it holds already."""
+        """Return the stand-ins of the secrets in a text, without stand-ins it already contains."""
         return {stand_in for _, _, stand_in in self.places(text)} - stand_ins(text)
 
     def places(self, text: str) -> list[Place]:
-        """Where secrets stand in a text, in order: first character, end, stand-in."""
+        """Return where secrets are in a text, in order: start, end, stand-in."""
         return [(finding.start, finding.end, finding.stand_in) for finding in self.findings(text)]
 
     def findings(self, text: str) -> list[Finding]:
-        """The secrets in a text, in order."""
+        """Return the secrets in a text, in order."""
         return [self._finding(text, *span) for span in self._detector.find(text)]
 
     def lost(self, text: str) -> list[str]:
-        """The stand-ins in a text that stand for nothing which is kept: no registered secret, and
-        no key of the environment."""
-        kept = {stand_in_of(name) for name in self._certain}
-        return sorted(stand_ins(text) - kept)
+        """Return the stand-ins in a text without a stored value: no registered secret, and no
+        key of the environment."""
+        known = {stand_in_of(name) for name in self._certain}
+        return sorted(stand_ins(text) - known)
 
     def _finding(self, text: str, start: int, end: int, kind: str) -> Finding:
-        if known := STAND_IN.fullmatch(kind):
-            return Finding(start, end, known[1], True, kind)
+        if stand_in_match := STAND_IN.fullmatch(kind):
+            return Finding(start, end, stand_in_match[1], True, kind)
         secret = text[start:end]
         digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
         stand_in = stand_in_of(f"{kind}-{digest[:8]}")
@@ -100,8 +101,8 @@ class Redactor:
         return Finding(start, end, kind, False, stand_in)
 
 
-def _spellings(values: Mapping[str, str]) -> dict[str, str]:
-    """Map each way that a tool may print a value to its stand-in; short values are left out."""
+def _encoded_forms(values: Mapping[str, str]) -> dict[str, str]:
+    """Map each form in which a tool may print a value to its stand-in; short values are skipped."""
     return {
         spelling: stand_in_of(name)
         for name, value in values.items()
@@ -111,7 +112,7 @@ def _spellings(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _encodings(value: str) -> Iterator[str]:
-    """The value in URLs, JSON, HTML, hex and, at each alignment, base64."""
+    """Yield the value in URLs, JSON, HTML, hex and, at each alignment, base64."""
     escaped = json.dumps(value)[1:-1]
     urls = {quote(value, safe=""), quote(value), quote_plus(value)}
     yield from urls
@@ -120,8 +121,8 @@ def _encodings(value: str) -> Iterator[str]:
     yield html.escape(value)
     data = value.encode("utf-8", "surrogatepass")
     yield from (data.hex(), data.hex().upper())
-    for offset in range(3):  # how many of its bytes share a group with what stands before it
-        whole = data[offset : offset + (len(data) - offset) // 3 * 3]
-        if len(whole) >= SHORTEST:
-            yield from (coder(whole).decode() for coder in (B64, base64.urlsafe_b64encode))
+    for offset in range(3):  # bytes that share a base64 group with the preceding text
+        aligned = data[offset : offset + (len(data) - offset) // 3 * 3]
+        if len(aligned) >= SHORTEST:
+            yield from (coder(aligned).decode() for coder in (B64, base64.urlsafe_b64encode))
     yield from (coder(data).decode() for coder in (B64, base64.urlsafe_b64encode))

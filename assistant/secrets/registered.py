@@ -15,29 +15,29 @@ from assistant.errors import ConfigError, UsageError
 from assistant.secrets.stand_ins import SHORTEST
 
 SERVICE = "assistant"
-"""Under which the system's keyring keeps our values."""
+"""The service name of our values in the keyring."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def store() -> Path:
-    """The file of the registered names, and of their values where there is no keyring."""
+    """Return the file of the registered names, and of their values where there is no keyring."""
     return config_file().parent / "secrets.json"
 
 
 def names() -> list[str]:
-    """The names of the registered secrets, sorted."""
+    """Return the names of the registered secrets, sorted."""
     return sorted(_read())
 
 
 def values() -> dict[str, str]:
-    """The registered secrets. Raises ConfigError if the keyring does not give one up."""
-    return {name: _opened(name, value) for name, value in _read().items()}
+    """Return the registered secrets. Raises ConfigError if the keyring fails."""
+    return {name: _resolved(name, value) for name, value in _read().items()}
 
 
 def add(name: str, value: str) -> str:
-    """Register a secret, or replace its value; returns where it is kept, `keyring` or the file.
+    """Register a secret, or replace its value; return where it is stored, `keyring` or the file.
 
-    Raises UsageError for a name or a value that cannot be one.
+    Raises UsageError for an invalid name or value.
     """
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot name a secret", "Use letters, digits and underscores")
@@ -46,42 +46,42 @@ def add(name: str, value: str) -> str:
             f"a secret of fewer than {SHORTEST} characters would be found in ordinary text",
             "Give the whole value",
         )
-    with _alone():
-        kept = _keep(name, value)
-        _write({**_read(), name: None if kept else value})
-    return "keyring" if kept else str(store())
+    with _lock():
+        in_keyring = _store_in_keyring(name, value)
+        _write({**_read(), name: None if in_keyring else value})
+    return "keyring" if in_keyring else str(store())
 
 
 def remove(name: str) -> None:
-    """Forget a registered secret. Raises UsageError if there is none of that name."""
-    with _alone():
+    """Delete a registered secret. Raises UsageError if there is none of that name."""
+    with _lock():
         values = _read()
-        _known(name, values)
+        _check_known(name, values)
         if values.pop(name) is None:
-            _drop(name)
+            _delete_from_keyring(name)
         _write(values)
 
 
 def value(name: str) -> str:
-    """A registered secret. Raises UsageError if there is none of that name, and ConfigError if the
-    keyring does not give it up."""
+    """Return a registered secret. Raises UsageError if there is none of that name, and
+    ConfigError if the keyring fails."""
     values = _read()
-    _known(name, values)
-    return _opened(name, values[name])
+    _check_known(name, values)
+    return _resolved(name, values[name])
 
 
-def _known(name: str, values: Mapping[str, str | None]) -> None:
+def _check_known(name: str, values: Mapping[str, str | None]) -> None:
     if name not in values:
         raise UsageError(f"there is no secret {name!r}", "Run `assistant secrets show`")
 
 
-def _alone() -> locking.Lock:
-    """A lock, so that two that register at once both do."""
+def _lock() -> locking.Lock:
+    """Lock the file, so that concurrent registrations are all kept."""
     return locking.lock(storage.private_directory(store().parent) / "secrets.lock")
 
 
 def _read() -> dict[str, str | None]:
-    """Name → value, None for a value in the keyring."""
+    """Return the values by name, None for a value in the keyring."""
     try:
         data = storage.read(store())
     except FileNotFoundError:
@@ -100,9 +100,9 @@ def _write(values: Mapping[str, str | None]) -> None:
     storage.replace(store(), json.dumps({"version": 1, "secrets": values}, indent=2).encode())
 
 
-def _keep(name: str, value: str) -> bool:
-    """Whether the system has a keyring, and it took the value."""
-    import keyring  # 0.1 s, and it may ask the owner to unlock: only where a secret is kept
+def _store_in_keyring(name: str, value: str) -> bool:
+    """Store the value in the system's keyring; return whether that worked."""
+    import keyring  # 0.1 s, and it may ask the owner to unlock: imported only when needed
     from keyring.errors import KeyringError
 
     try:
@@ -114,8 +114,8 @@ def _keep(name: str, value: str) -> bool:
     return True
 
 
-def _opened(name: str, value: str | None) -> str:
-    """The value, from the keyring if the file has none. Raises ConfigError if that fails."""
+def _resolved(name: str, value: str | None) -> str:
+    """Return the value, from the keyring if the file has none. Raises ConfigError on failure."""
     if value is not None:
         return value
     import keyring
@@ -132,7 +132,7 @@ def _opened(name: str, value: str | None) -> str:
     return value
 
 
-def _drop(name: str) -> None:
+def _delete_from_keyring(name: str) -> None:
     import keyring
     from keyring.errors import KeyringError, PasswordDeleteError
 

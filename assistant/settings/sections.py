@@ -1,4 +1,4 @@
-"""What every section of the settings is made of."""
+"""The sections of the settings, and their types."""
 
 import json
 from pathlib import Path, PurePosixPath
@@ -16,18 +16,18 @@ from pydantic import (
 )
 
 SERVERS = "mcpServers"
-"""The section of other people's tools; it has the name that other programs have for it."""
+"""The section of MCP servers, under the name that other programs use."""
 
 
 def as_list(value: Any) -> Any:
-    """A list that a variable of the environment holds: as JSON, or one text a line."""
+    """Parse a list from an environment variable: JSON, or one text per line."""
     if not isinstance(value, str):
         return value
     return json.loads(value) if value.lstrip().startswith("[") else value.splitlines()
 
 
 RESERVED = frozenset({"memory", "sessions"})
-"""What `recall --in` calls the owner's facts, and past conversations."""
+"""Names of `recall --in` for the owner's facts and past conversations."""
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(as_list)]
@@ -175,7 +175,7 @@ class SourceSettings(Table):
 
 
 def _sections(value: Any) -> Any:
-    """Sections as a list of tables, of names, or as the environment holds them."""
+    """Normalise sections: a list of tables, of names, or the environment's text."""
     listed = as_list(value)
     if not isinstance(listed, list | tuple):
         return listed

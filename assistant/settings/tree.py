@@ -1,4 +1,4 @@
-"""The settings, validated. Their sources are in `config.py`; an unknown key is an error."""
+"""The validated settings. `config.py` loads the sources; an unknown key is an error."""
 
 import json
 import os
@@ -41,11 +41,11 @@ from assistant.settings.sections import (
 
 
 def _profiles(value: Any) -> Any:
-    """Profiles as a list of tables, of names, or as the environment holds them."""
+    """Normalise profiles: a list of tables, of names, or the environment's text."""
     if isinstance(value, str):
         value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
-    named = isinstance(value, list | tuple)
-    return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if named else value
+    is_list = isinstance(value, list | tuple)
+    return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if is_list else value
 
 
 class Settings(Table):
@@ -69,7 +69,7 @@ class Settings(Table):
 
     @property
     def notes(self) -> dict[str, Path]:
-        """The folders of the owner's notes, by what recall cites them as."""
+        """The folders of the owner's notes, by the names recall cites."""
         return {source.name: source.folder for source in self.sources}
 
     @field_validator("sources")
@@ -87,7 +87,7 @@ WANTED = {
     "bool": "true or false",
     "string": "a text",
 }
-"""What a setting of the wrong type should be, by the type."""
+"""Descriptions of the expected type, by type."""
 GONE = {
     "model.thinking": "`assistant config set model.effort none` turns thinking off",
     "model.first_token_seconds": "`model.timeout_seconds` sets this limit too",
@@ -97,7 +97,7 @@ GONE = {
     "context.memory_at": "memory stands before the latest message",
     "sources.budget": "the notes of a source get 250 tokens of a recall",
 }
-"""Settings that were taken away, and what to do instead; without the parts that owners name."""
+"""Removed settings, and what to do instead; without the parts that owners name."""
 LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": SourceSettings}
 """The sections that are lists of tables."""
 
@@ -105,46 +105,47 @@ LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": So
 def validate(
     raw: Mapping[str, Any], recipe: Path | None = None, *, placed: bool = True
 ) -> Settings:
-    """The settings that `config.load` gathered, with that `recipe`.
+    """Validate the settings that `config.load` returned, with that `recipe`.
 
-    Raises ConfigError that names the first fault, what would cure it, and, if they are `placed`,
-    where it stands.
+    Raises ConfigError with the first fault, its cure and, if `placed`, its source.
     """
     try:
         return Settings.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        place = config.whence(first["loc"], config.layers(recipe=recipe)) if placed else ""
-        raise _fault(first, f" ({place})" if place else "") from error
+        source = config.whence(first["loc"], config.layers(recipe=recipe)) if placed else ""
+        raise _fault(first, f" ({source})" if source else "") from error
 
 
-def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
+def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     key = shown_key(error["loc"])
     if error["type"] == "extra_forbidden":
         if instead := GONE.get(f"{error['loc'][0]}.{error['loc'][-1]}"):
             return ConfigError(
-                f"there is no setting {key!r} any more{place}", f"Remove it: {instead}"
+                f"there is no setting {key!r} any more{source}", f"Remove it: {instead}"
             )
-        near = get_close_matches(key, names(), n=1)
+        nearest = get_close_matches(key, names(), n=1)
         return ConfigError(
-            f"there is no setting {key!r}{place}",
-            f"Did you mean {near[0]}?" if near else "docs/configuration.md lists the settings",
+            f"there is no setting {key!r}{source}",
+            f"Did you mean {nearest[0]}?"
+            if nearest
+            else "docs/configuration.md lists the settings",
         )
-    said = WANTED.get(error["type"].removesuffix("_parsing").removesuffix("_type")) or error[
+    expected = WANTED.get(error["type"].removesuffix("_parsing").removesuffix("_type")) or error[
         "msg"
     ].removeprefix("Input should be ").removeprefix("Value error, ")
     if error["loc"][0] == SERVERS:
         return ConfigError(
-            f"{key} should be {said}{place}", "`assistant config edit` opens the file"
+            f"{key} should be {expected}{source}", "`assistant config edit` opens the file"
         )
     if error["type"] == "missing":
         return ConfigError(
-            f"the setting {key!r} is missing{place}",
+            f"the setting {key!r} is missing{source}",
             f"Give it with `assistant config set {key} VALUE`",
         )
-    variable = re.search(r"\((ASSISTANT_\w+)\)", place)
+    variable = re.search(r"\((ASSISTANT_\w+)\)", source)
     return ConfigError(
-        f"the setting {key!r} cannot be {error['input']!r}{place}: it should be {said}",
+        f"the setting {key!r} cannot be {error['input']!r}{source}: it should be {expected}",
         f"Correct or unset {variable[1]}"
         if variable
         else f"Correct it with `assistant config set {key} VALUE`",
@@ -152,10 +153,10 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
 
 
 def names() -> list[str]:
-    """The names of all settings; those of a list of tables as of the first one."""
+    """Return the names of all settings; for a list of tables, those of its first item."""
     keys = []
     for section, field in Settings.model_fields.items():
-        if section == SERVERS:  # their names are the owner's
+        if section == SERVERS:  # the owner chooses their names
             continue
         listed = LISTED.get(section)
         model, first = (listed, "1.") if listed else (field.annotation, "")
@@ -165,17 +166,19 @@ def names() -> list[str]:
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """A line for each variable with our prefix that is no setting."""
-    known = [config.WORKSPACE, *config.SHORT_NAMES, *config.WHOLE_SECTIONS]
-    known += [f"{config.PREFIX}{name.replace('.', '__').upper()}" for name in names()]
+    """Return a line for each variable with our prefix that is not a setting."""
+    valid_names = [config.WORKSPACE, *config.SHORT_NAMES, *config.WHOLE_SECTIONS]
+    valid_names += [f"{config.PREFIX}{name.replace('.', '__').upper()}" for name in names()]
     lines = []
     for name in sorted(environ):
-        if name.startswith(config.PREFIX) and "__" not in name and name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.8)
-            lines.append(f"{name} is no setting{f'; did you mean {near[0]}?' if near else ''}")
+        if name.startswith(config.PREFIX) and "__" not in name and name not in valid_names:
+            nearest = get_close_matches(name, valid_names, n=1, cutoff=0.8)
+            lines.append(
+                f"{name} is no setting{f'; did you mean {nearest[0]}?' if nearest else ''}"
+            )
     return lines
 
 
 def shown_key(path: tuple[str | int, ...]) -> str:
-    """A setting's name as people write it: `memory.k`, `profiles.1.name` for the first."""
+    """Return a setting's name as people write it: `memory.k`, `profiles.1.name` for the first."""
     return ".".join(str(part + 1 if isinstance(part, int) else part) for part in path)

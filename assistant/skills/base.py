@@ -1,7 +1,8 @@
-"""What a skill is: a folder with a SKILL.md, one line of the prompt until it is needed.
+"""Skills: a folder with a SKILL.md, represented in the prompt by one line until it is needed.
 
-A trigger brings it in when a message holds its words, or matches its pattern between slashes. One
-that most messages hold would put its skill into every prompt, so it is refused.
+A trigger loads the skill when a message contains its words, or matches its pattern between
+slashes. A trigger that most messages match would put its skill into every prompt, so it is
+refused.
 """
 
 import re
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 0.05
-"""What a pattern may take over a message."""
+"""Timeout for matching a pattern against a message."""
 LONGEST_MESSAGE = 20_000
-"""Characters of a message that triggers are held against."""
+"""The most characters of a message that triggers are matched against."""
 SAMPLES = (
     "Hello, how are you today?",
     "What is on my list for Friday?",
@@ -29,25 +30,25 @@ SAMPLES = (
     "昨日の会議の議事録をまとめてください。",
     "12 * 7",
 )
-"""Messages that share only what most have: what matches three of them matches nearly anything."""
+"""Messages with little in common: a trigger that matches three of them matches nearly anything."""
 MANY = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A trigger as it was written, and the test it stands for."""
+    """A trigger as written, and its test."""
 
     text: str
     matches: Callable[[str], bool]
 
 
 def trigger(text: str) -> Trigger:
-    """The trigger of a text: words in this order, or `/a pattern/`. Raises ValueError."""
+    """Parse a trigger: words in this order, or `/a pattern/`. Raises ValueError."""
     text = text.strip()
-    found = Trigger(text, _pattern(text[1:-1]) if _is_pattern(text) else _words(text))
-    if sum(map(found.matches, SAMPLES)) >= MANY:
+    result = Trigger(text, _pattern(text[1:-1]) if _is_pattern(text) else _words(text))
+    if sum(map(result.matches, SAMPLES)) >= MANY:
         raise ValueError(f"the trigger {text!r} matches nearly every message")
-    return found
+    return result
 
 
 def _is_pattern(text: str) -> bool:
@@ -58,26 +59,26 @@ def _words(text: str) -> Callable[[str], bool]:
     words = _folded(text).split()
     if not words:
         raise ValueError(f"the trigger {text!r} says no word, so every message would match")
-    wanted = f" {' '.join(words)} "
-    if not wanted.isascii() and not any(map(_is_spaced, wanted)):
-        return lambda message: wanted.strip() in _folded(message)
-    return lambda message: wanted in f" {_folded(message)} "
+    phrase = f" {' '.join(words)} "
+    if not phrase.isascii() and not any(map(_is_spaced, phrase)):
+        return lambda message: phrase.strip() in _folded(message)
+    return lambda message: phrase in f" {_folded(message)} "
 
 
 def _is_spaced(char: str) -> bool:
-    """Whether a letter is of a script that puts spaces between words."""
+    """Return whether a letter belongs to a script that puts spaces between words."""
     return unicodedata.name(char, "").startswith(("LATIN", "CYRILLIC", "GREEK", "ARABIC", "HEBREW"))
 
 
 def _folded(text: str) -> str:
-    """Words without capitals, accents and punctuation, a space between any two."""
+    """Return words without case, accents and punctuation, separated by single spaces."""
     plain = unicodedata.normalize("NFKD", text[:LONGEST_MESSAGE]).casefold()
     letters = "".join(char for char in plain if not unicodedata.combining(char))
     return " ".join(re.sub(r"[^\w]+", " ", letters).split())
 
 
 def _pattern(source: str) -> Callable[[str], bool]:
-    import regex  # with a limit of time; few skills need it
+    import regex  # supports timeouts; few skills need it
 
     try:
         compiled = regex.compile(source, regex.IGNORECASE)
@@ -97,7 +98,7 @@ def _pattern(source: str) -> Callable[[str], bool]:
 
 SKILL_FILE = "SKILL.md"
 MOST_TRIGGERED = 3
-"""Skills that one message brings in by itself."""
+"""The most skills that one message triggers."""
 HOW = """\
 Skills are procedures that the owner keeps for certain tasks. When a task calls for one, fetch it \
 with `load_skills` before you begin, several at once if several fit, and do as it says."""
@@ -105,7 +106,7 @@ with `load_skills` before you begin, several at once if several fit, and do as i
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a skill, on which line, and what cures it. Unless `fatal` it is used."""
+    """A problem with a skill, its line, and its cure. Unless it is `fatal` the skill is used."""
 
     path: str
     line: int
@@ -115,15 +116,15 @@ class Fault:
 
     @property
     def notice(self) -> str:
-        """It, in one line."""
+        """The fault on one line."""
         verdict = "is not used: " if self.fatal else ""
-        where = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{where} {verdict}{self.message}. {self.cure}"
+        location = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{location} {verdict}{self.message}. {self.cure}"
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill that can be used. `path` leads to its SKILL.md as tools take it, in POSIX form."""
+    """A usable skill. `path` is the path of its SKILL.md for tools, in POSIX form."""
 
     name: str
     description: str
@@ -133,17 +134,19 @@ class Skill:
 
     @property
     def line(self) -> str:
-        """What the prompt says of it until it is loaded."""
+        """The skill's line in the prompt until it is loaded."""
         return f"- {self.name}: {self.description} ({self.path})"
 
     def trigger(self, message: str) -> str | None:
-        """The first of its triggers that a message holds, as it was written."""
-        return next((each.text for each in self.triggers if each.matches(message)), None)
+        """Return the first of its triggers that matches a message, as written."""
+        return next(
+            (candidate.text for candidate in self.triggers if candidate.matches(message)), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """The skills there are, by name; the names of those switched off; what is wrong with others."""
+    """The skills by name, the names of disabled ones, and the faults of others."""
 
     skills: tuple[Skill, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -160,12 +163,12 @@ class Skills:
         return tuple(fault.notice for fault in self.faults)
 
     def named(self, name: str) -> Skill | None:
-        """The skill of a name, in capitals or not."""
-        wanted = name.strip().casefold()
-        return next((skill for skill in self.skills if skill.name.casefold() == wanted), None)
+        """Return the skill with a name, ignoring case."""
+        folded_name = name.strip().casefold()
+        return next((skill for skill in self.skills if skill.name.casefold() == folded_name), None)
 
     def triggered(self, message: str) -> Iterator[tuple[Skill, str]]:
-        """The skills that a message calls for by itself, each with the trigger that matched."""
-        found = ((each, each.trigger(message)) for each in self.skills)
-        matched = [(skill, trigger) for skill, trigger in found if trigger is not None]
+        """Yield the skills that a message triggers, each with the trigger that matched."""
+        candidates = ((skill, skill.trigger(message)) for skill in self.skills)
+        matched = [(skill, trigger) for skill, trigger in candidates if trigger is not None]
         yield from matched[:MOST_TRIGGERED]

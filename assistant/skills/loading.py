@@ -1,4 +1,4 @@
-"""The skills of a workspace and of the folders that the owner's configuration lists."""
+"""Loads the skills of a workspace and of the folders in the owner's configuration."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from assistant.workspace.folder import Workspace, read_text
 
 
 class Malformed(Exception):
-    """What is wrong, on which line of the file, and what to do about it."""
+    """A problem, its line in the file, and its cure."""
 
     def __init__(self, line: int, message: str, cure: str) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field's texts, one for a plain value, its line, and in a list that of each text."""
+    """A field's texts, one for a plain value; its line, and in a list the line of each text."""
 
     texts: tuple[str, ...]
     line: int
@@ -35,7 +35,7 @@ class Field:
 
     @property
     def line_of_text(self) -> str:
-        """A plain value on one line, so that it cannot begin another line of the prompt."""
+        """A plain value on one line, so that it cannot start another line of the prompt."""
         return "" if self.is_list else " ".join(" ".join(self.texts).split())
 
 
@@ -43,27 +43,28 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n|)---[ \t]*(?:\n(.*)|)\Z", re.DOTA
 
 
 def parts(text: str) -> tuple[str, str]:
-    """The front matter, between a first line of `---` and the next one, and the body behind it."""
-    found = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
-    if not found:
+    """Return the front matter, between the first line of `---` and the next one, and the body
+    after it."""
+    match = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
+    if not match:
         raise Malformed(
             1,
             "it does not begin with front matter between two lines of ---",
             "Begin the file with ---, a line `description: …`, and ---",
         )
-    return found[1], found[2] or ""
+    return match[1], match[2] or ""
 
 
 _UNQUOTED = re.compile(
     r"^([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!#])(.*: .*?|.*:)[ \t]*$", re.MULTILINE
 )
-"""A plain value that holds a colon, which YAML takes for another field."""
+"""A plain value with a colon, which YAML takes for another field."""
 
 
 def fields(block: str) -> dict[str, Field]:
-    """The fields by name; every value is text, whatever YAML would make of it."""
+    """Return the fields by name; every value is text, whatever its type in YAML."""
     block = _UNQUOTED.sub(
-        lambda found: f"{found[1]}: {json.dumps(found[2], ensure_ascii=False)}", block
+        lambda match: f"{match[1]}: {json.dumps(match[2], ensure_ascii=False)}", block
     )
     try:
         node = yaml.compose(block, Loader=yaml.BaseLoader)
@@ -98,46 +99,47 @@ def _field(node: yaml.Node, line: int) -> Field:
 
 
 MAX_DESCRIPTION = 1024
-"""Characters of a description that the prompt carries, as in the Agent Skills format."""
+"""The most characters of a description in the prompt, as in the Agent Skills format."""
 MAX_BODY = 50_000
-"""Characters of a skill that the model is given."""
+"""The most characters of a skill that the model is given."""
 FIELDS = (
     *("name", "description", "trigger", "triggers"),
     *("license", "compatibility", "metadata", "allowed-tools", "version", "author"),
 )
-"""What stands in front matter: ours, and what the Agent Skills format has besides."""
+"""Fields of front matter: ours, and the others of the Agent Skills format."""
 NOTHING = Field((), 2)
 SPELLINGS = (SKILL_FILE, SKILL_FILE.lower(), SKILL_FILE.title())
 MOST_FILES = 100
-"""Files of a skill that the model is told of."""
+"""The most files of a skill that the model is told of."""
 NOT_LISTED = "Correct `skills.folders`: `assistant config edit`"
 
 
 def load(
     workspace: Workspace, disabled: Collection[str] = (), folders: Sequence[str] = ()
 ) -> Skills:
-    """The skills in `skills/NAME/SKILL.md`, of the workspace first and of further folders."""
-    found: dict[str, Skill] = {}
+    """Load the skills in `skills/NAME/SKILL.md`, of the workspace first and then of further
+    folders."""
+    skills: dict[str, Skill] = {}
     faults: list[Fault] = []
-    for place in _places(workspace, folders, faults):
+    for location in _locate(workspace, folders, faults):
         try:
-            skill = _read(place, faults)
+            skill = _read(location, faults)
         except (StorageError, Malformed) as error:
             line = error.line if isinstance(error, Malformed) else 1
-            faults.append(Fault(place.shown, line, error.message, error.cure))
+            faults.append(Fault(location.shown, line, error.message, error.cure))
             continue
-        if skill.name in found:
-            other = f"{found[skill.name].path} has its name"
-            faults.append(Fault(place.shown, 1, other, "Give one of them another `name:`"))
+        if skill.name in skills:
+            other = f"{skills[skill.name].path} has its name"
+            faults.append(Fault(location.shown, 1, other, "Give one of them another `name:`"))
         else:
-            found[skill.name] = skill
-    off = tuple(sorted(name for name in disabled if name in found))
-    used = tuple(found[name] for name in sorted(found) if name not in off)
-    return Skills(used, tuple(faults), off)
+            skills[skill.name] = skill
+    disabled_names = tuple(sorted(name for name in disabled if name in skills))
+    enabled = tuple(skills[name] for name in sorted(skills) if name not in disabled_names)
+    return Skills(enabled, tuple(faults), disabled_names)
 
 
 def body(skill: Skill) -> str:
-    """What a skill says, as it stands in its file now. Raises StorageError if it is gone."""
+    """Return the current text of a skill's file. Raises StorageError if it is gone."""
     try:
         text = parts(read_text(skill.file))[1].strip()
     except (FileNotFoundError, Malformed) as error:
@@ -151,98 +153,115 @@ def body(skill: Skill) -> str:
 
 
 def bundled(skill: Skill) -> list[str]:
-    """The other files of a skill, as tools take their paths: references and scripts."""
+    """Return the other files of a skill, with their paths for tools: references and scripts."""
     folder = skill.file.parent
-    above = skill.path.removesuffix(skill.file.name)
-    below = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    files = sorted(each.as_posix() for each in below if not each.as_posix().startswith("."))
+    prefix = skill.path.removesuffix(skill.file.name)
+    relative_paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    files = sorted(
+        path.as_posix() for path in relative_paths if not path.as_posix().startswith(".")
+    )
     files.remove(skill.file.name)
     more = [f"and {len(files) - MOST_FILES:,} more"] if len(files) > MOST_FILES else []
-    return [*(f"{above}{file}" for file in files[:MOST_FILES]), *more]
+    return [*(f"{prefix}{file}" for file in files[:MOST_FILES]), *more]
 
 
 def further(folders: Sequence[str]) -> list[Path]:
-    """The listed folders that are there."""
+    """Return the listed folders that exist."""
     paths = (Path(folder).expanduser().resolve() for folder in folders)
     return [path for path in paths if path.is_dir()]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A SKILL.md, and its path as the model and the owner are shown it."""
+class _Location:
+    """A SKILL.md, and its path as shown to the model and the owner."""
 
     file: Path
     shown: str
 
 
-def _places(workspace: Workspace, folders: Sequence[str], faults: list[Fault]) -> Iterator[_Place]:
-    """Every SKILL.md, by folder, those of repositories that keep theirs in `skills/` too."""
+def _locate(
+    workspace: Workspace, folders: Sequence[str], faults: list[Fault]
+) -> Iterator[_Location]:
+    """Yield every SKILL.md, by folder, also of repositories that keep theirs in `skills/`."""
     listed = further(folders)
-    missing = (each for each in folders if not Path(each).expanduser().is_dir())
-    faults += [Fault(each, 0, "there is no such folder", NOT_LISTED) for each in missing]
+    missing = (name for name in folders if not Path(name).expanduser().is_dir())
+    faults += [Fault(name, 0, "there is no such folder", NOT_LISTED) for name in missing]
     allowed = [workspace.root, *listed]
     for folder in (workspace.skills, *listed):
-        above = "skills" if folder == workspace.skills else str(folder)
-        for within in (folder, folder / "skills", *sorted(folder.glob("*/skills"))):
-            for file in _skill_files(within):
-                place = _Place(file, f"{above}/{file.relative_to(folder).as_posix()}")
+        prefix = "skills" if folder == workspace.skills else str(folder)
+        for directory in (folder, folder / "skills", *sorted(folder.glob("*/skills"))):
+            for file in _skill_files(directory):
+                location = _Location(file, f"{prefix}/{file.relative_to(folder).as_posix()}")
                 if any(file.resolve().is_relative_to(root) for root in allowed):
-                    yield place
+                    yield location
                 else:
                     cure = f"List {file.parent.resolve().parent} in `skills.folders` if it is yours"
-                    faults.append(Fault(place.shown, 1, "it leads out of the workspace", cure))
+                    faults.append(Fault(location.shown, 1, "it leads out of the workspace", cure))
 
 
 def _skill_files(folder: Path) -> list[Path]:
-    """The SKILL.md of each folder in there, as its name is spelled."""
+    """Return the SKILL.md of each subfolder, however its name is spelled."""
     try:
         entries = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
-    spelled = ([entry / name for name in SPELLINGS] for entry in entries)
-    found = (next((file for file in files if file.is_file()), None) for files in spelled)
-    return [file for file in found if file is not None]
+    candidates = ([entry / name for name in SPELLINGS] for entry in entries)
+    skill_files = (next((file for file in files if file.is_file()), None) for files in candidates)
+    return [file for file in skill_files if file is not None]
 
 
-def _read(place: _Place, faults: list[Fault]) -> Skill:
-    folder = place.file.parent.name
+def _read(location: _Location, faults: list[Fault]) -> Skill:
+    folder = location.file.parent.name
     if not folder.isprintable():
         raise Malformed(1, "the name of its folder cannot be shown", "Rename the folder")
-    said = fields(parts(read_text(place.file))[0])
-    described, named = said.get("description", NOTHING), said.get("name", NOTHING)
-    text = described.line_of_text
+    front_matter = fields(parts(read_text(location.file))[0])
+    description_field, name_field = (
+        front_matter.get("description", NOTHING),
+        front_matter.get("name", NOTHING),
+    )
+    text = description_field.line_of_text
     if not text:
         raise Malformed(
-            described.line, "it has no description", "Write `description: …`: when it is to be used"
+            description_field.line,
+            "it has no description",
+            "Write `description: …`: when it is to be used",
         )
     if len(text) > MAX_DESCRIPTION:
-        long = f"its description has {len(text):,} characters; {MAX_DESCRIPTION:,} are shown"
-        faults.append(Fault(place.shown, described.line, long, "Shorten it", fatal=False))
-    faults += _misspelled(place, said)
-    name = named.line_of_text or folder
-    triggers = _triggers(place, said.get("triggers", said.get("trigger", NOTHING)), faults)
-    return Skill(name, text[:MAX_DESCRIPTION], place.shown, place.file, triggers)
+        message = f"its description has {len(text):,} characters; {MAX_DESCRIPTION:,} are shown"
+        faults.append(
+            Fault(location.shown, description_field.line, message, "Shorten it", fatal=False)
+        )
+    faults += _misspelled(location, front_matter)
+    name = name_field.line_of_text or folder
+    triggers = _triggers(
+        location, front_matter.get("triggers", front_matter.get("trigger", NOTHING)), faults
+    )
+    return Skill(name, text[:MAX_DESCRIPTION], location.shown, location.file, triggers)
 
 
-def _triggers(place: _Place, field: Field, faults: list[Fault]) -> tuple[Trigger, ...]:
+def _triggers(location: _Location, field: Field, faults: list[Fault]) -> tuple[Trigger, ...]:
     """The triggers that can be used; the others are faults, and the skill does without them."""
     usable = []
     if field is not NOTHING and not field.texts:
         cure = "Write each on a line of its own behind a hyphen"
-        faults.append(Fault(place.shown, field.line, "its triggers are no list", cure, fatal=False))
+        faults.append(
+            Fault(location.shown, field.line, "its triggers are no list", cure, fatal=False)
+        )
     for line, text in zip(field.lines, field.texts, strict=True):
         try:
             usable.append(trigger(text))
         except ValueError as error:
             cure = "Give it words that only such messages hold"
-            faults.append(Fault(place.shown, line, str(error), cure, fatal=False))
+            faults.append(Fault(location.shown, line, str(error), cure, fatal=False))
     return tuple(usable)
 
 
-def _misspelled(place: _Place, said: Mapping[str, Field]) -> Iterator[Fault]:
+def _misspelled(location: _Location, front_matter: Mapping[str, Field]) -> Iterator[Fault]:
     """The fields whose names are nearly those of others that are not there."""
-    for name, field in said.items():
-        if name in FIELDS or not (near := get_close_matches(name, set(FIELDS) - said.keys(), n=1)):
+    for name, field in front_matter.items():
+        if name in FIELDS or not (
+            nearest := get_close_matches(name, set(FIELDS) - front_matter.keys(), n=1)
+        ):
             continue
-        what = f"its field {name!r} says nothing"
-        yield Fault(place.shown, field.line, what, f"Did you mean {near[0]}?", fatal=False)
+        message = f"its field {name!r} says nothing"
+        yield Fault(location.shown, field.line, message, f"Did you mean {nearest[0]}?", fatal=False)

@@ -1,12 +1,12 @@
-"""Checkpoints: the files that a turn changes, as they were before it, so that it can be undone.
+"""Checkpoints: the files that a turn changes, as they were before it, for undo.
 
     .assistant/checkpoints/SESSION.TURN/manifest.jsonl   a line for each path
-                                        files/N          what a file held
+                                        files/N          a file's former content
 
-Whoever may change files says where (`Checkpoints.around`): what is there is copied first, and
-compared afterwards; what has not changed is dropped. A process that is killed in between leaves
-all its copies, and they are compared when the turn is undone. No path is followed through a
-symbolic link, neither when it is copied nor when it is put back.
+Code that may change files announces it (`Checkpoints.around`): existing files are copied first,
+and compared afterwards; copies of unchanged files are dropped. A process that is killed in between
+leaves all its copies, and they are compared when the turn is undone. Symbolic links are never
+followed, neither when copying nor when restoring.
 """
 
 import hashlib
@@ -29,15 +29,15 @@ from assistant.disk import storage
 
 MOST_BYTES = 100_000_000
 MOST_FILES = 20_000
-"""What is copied before one command; of more it cannot be undone."""
+"""The most that is copied before one command; a larger change cannot be undone."""
 KEPT_SECONDS = 14 * 24 * 60 * 60
 KEPT_BYTES = 200_000_000
-"""How long checkpoints are kept, and how much of them; the oldest go first."""
+"""How long checkpoints are kept, and their total size; the oldest are removed first."""
 
 MADE_BY_TOOLS = frozenset(
     ["node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache"]
 )
-"""Folders that are not copied before a command: what their tools have made they make again."""
+"""Folders that are not copied before a command: tools regenerate their content."""
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -48,15 +48,15 @@ Filter = Callable[[str], bool]
 
 
 def nothing(path: str) -> bool:
-    """Nothing is passed over."""
+    """Skip nothing."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is at a path. `digest` is that of a file's bytes, or where a link leads.
+    """What is at a path. `digest` is that of a file's bytes, or a link's target.
 
-    `stamp` is its inode, size and times; two of the same stamp are the same.
+    `stamp` is the inode, size and times; equal stamps mean equal content.
     """
 
     kind: Kind
@@ -65,7 +65,7 @@ class State:
     stamp: tuple[int, ...] = ()
 
     def is_like(self, other: "State") -> bool:
-        """Whether both hold the same."""
+        """Return whether both have the same content."""
         if self.kind == other.kind == "directory":
             return True
         return (self.kind, self.digest, self.mode) == (other.kind, other.digest, other.mode)
@@ -76,7 +76,7 @@ NOTHING = State("nothing")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path before a turn, with the name of its copy, and after; None if it was not compared."""
+    """A path before a turn, with the name of its copy, and after; None if not compared yet."""
 
     path: str
     before: State
@@ -85,14 +85,14 @@ class Change:
 
     @property
     def is_file(self) -> bool:
-        """Whether a file or a link is or was there, and no folder."""
+        """Whether a file or a link is or was there, not a folder."""
         kinds = {self.before.kind, self.after.kind if self.after else "nothing"}
         return bool(kinds & {"file", "link"})
 
 
 @dataclass(eq=False, slots=True)
 class Watched:
-    """The paths that a call which runs may change, and what was there before it."""
+    """The paths that a running call may change, and their state before it."""
 
     before: dict[str, Change]
     paths: Sequence[Path]
@@ -101,7 +101,7 @@ class Watched:
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What one turn changed, by path. `pending` is what the calls that run now may change."""
+    """What one turn changed, by path. `pending` holds what the running calls may change."""
 
     folder: Path
     changes: dict[str, Change] = field(default_factory=dict)
@@ -109,11 +109,11 @@ class Checkpoint:
 
     @property
     def files(self) -> Path:
-        """Where the copies are."""
+        """The folder of the copies."""
         return self.folder / "files"
 
     def save(self) -> None:
-        """Write the manifest; a turn that changed nothing leaves nothing."""
+        """Write the manifest, or remove the checkpoint if the turn changed nothing."""
         before = (change for pending in self.pending for change in pending.before.values())
         rows = [*self.changes.values(), *before]
         if not rows and not self.pending:
@@ -125,7 +125,7 @@ class Checkpoint:
         storage.replace(self.folder / "manifest.jsonl", lines)
 
     def changed(self) -> list[Change]:
-        """What is otherwise than before the turn, by path."""
+        """Return the changes that are still in effect, by path."""
         states = ((change, state_of(change.path)) for change in self.changes.values())
         return sorted(
             (change for change, now in states if not now.is_like(change.before)),
@@ -133,58 +133,59 @@ class Checkpoint:
         )
 
     def restore(self) -> tuple[list[str], list[str]]:
-        """Put back what the turn changed; the paths put back, and those left as they are.
+        """Undo the turn's changes; return the restored paths, and the skipped ones.
 
-        What somebody has changed since is left, and so is what cannot be put back; both stay in
-        the checkpoint. What the turn put into a place goes first, the deepest first.
+        Paths that somebody has changed since are skipped, as are those that cannot be restored;
+        both stay in the checkpoint. What the turn created is removed first, the deepest paths
+        first.
         """
-        restored, left = [], []
+        restored, skipped = [], []
         changed = self.changed()
-        new = [change for change in reversed(changed) if change.before.kind == "nothing"]
-        old = [change for change in changed if change.before.kind != "nothing"]
-        for change in (*new, *old):
+        created = [change for change in reversed(changed) if change.before.kind == "nothing"]
+        existing = [change for change in changed if change.before.kind != "nothing"]
+        for change in (*created, *existing):
             try:
                 if change.after is not None and not state_of(change.path).is_like(change.after):
                     raise OSError("somebody has changed it since")
-                self._put_back(change)
+                self._restore_path(change)
             except OSError:
-                left.append(change.path)
+                skipped.append(change.path)
             else:
                 restored.append(change.path)
                 del self.changes[change.path]
-        self.changes = {path: self.changes[path] for path in left}
+        self.changes = {path: self.changes[path] for path in skipped}
         self.save()
-        return sorted(restored), sorted(left)
+        return sorted(restored), sorted(skipped)
 
-    def _put_back(self, change: Change) -> None:
+    def _restore_path(self, change: Change) -> None:
         path, before = Path(change.path), change.before
-        with _opened(path.parent) as here:
-            now = _stat(path.name, here)
-            is_directory = now is not None and stat.S_ISDIR(now.st_mode)
-            if now is not None and stat.S_ISREG(now.st_mode) and before.kind == "nothing":
-                self._put_aside(path.name, here)
+        with _open_directory(path.parent) as parent:
+            status = _stat(path.name, parent)
+            is_directory = status is not None and stat.S_ISDIR(status.st_mode)
+            if status is not None and stat.S_ISREG(status.st_mode) and before.kind == "nothing":
+                self._move_aside(path.name, parent)
             elif is_directory and before.kind != "directory":
-                os.rmdir(path.name, dir_fd=here)
-            elif now is not None and before.kind in ("nothing", "link", "directory"):
-                os.unlink(path.name, dir_fd=here)
+                os.rmdir(path.name, dir_fd=parent)
+            elif status is not None and before.kind in ("nothing", "link", "directory"):
+                os.unlink(path.name, dir_fd=parent)
             match before.kind:
                 case "directory":
-                    os.mkdir(path.name, before.mode, dir_fd=here)
+                    os.mkdir(path.name, before.mode, dir_fd=parent)
                 case "link":
-                    os.symlink(before.digest, path.name, dir_fd=here)
+                    os.symlink(before.digest, path.name, dir_fd=parent)
                 case "file":
-                    _written(self.files / change.copy, path.name, here, before.mode)
+                    _write_copy(self.files / change.copy, path.name, parent, before.mode)
 
-    def _put_aside(self, name: str, here: int) -> None:
-        """Take away a file that the turn has put there: it may be the only copy."""
+    def _move_aside(self, name: str, parent: int) -> None:
+        """Move away a file that the turn created: it may be the only copy."""
         aside = self.folder.with_name(f"undone.{self.folder.name}")
         storage.private_directory(aside)
         storage.private_directory(aside / "files")
-        os.rename(name, aside / "files" / f"{token_hex(4)}-{name}", src_dir_fd=here)
+        os.rename(name, aside / "files" / f"{token_hex(4)}-{name}", src_dir_fd=parent)
 
 
 class Checkpoints:
-    """The checkpoints of a workspace; without a folder nothing is kept. For any thread."""
+    """The checkpoints of a workspace; without a folder nothing is kept. Thread-safe."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -192,13 +193,13 @@ class Checkpoints:
         self._current: Checkpoint | None = None
 
     def begin(self, session: str, turn: str) -> None:
-        """What changes from now on, this turn changes."""
+        """Attribute changes from now on to this turn."""
         if self._folder is not None:
             self._current = load(self._folder, session, turn)
 
     def end(self) -> None:
-        """The turn is over: what is done from now on, by its owner or by a job that goes on, is
-        not its own. Raises StorageError."""
+        """End the turn: later changes, by the owner or by a job that continues, are not part of
+        it. Raises StorageError."""
         checkpoint, self._current = self._current, None
         if checkpoint is None or not checkpoint.pending:
             return
@@ -209,20 +210,22 @@ class Checkpoints:
 
     @contextmanager
     def around(self, paths: Sequence[Path], passed_over: Filter = nothing) -> Iterator[None]:
-        """Something may change these files, or what is in these folders, but for what is passed
-        over. Raises StorageError if what is there cannot be copied."""
+        """Watch these files and folders, except what is passed over, while they may change.
+
+        Raises StorageError if the existing files cannot be copied.
+        """
         checkpoint = self._current
         if checkpoint is None:
             yield
             return
         with storage.reported("copied", checkpoint.folder), self._lock:
             if not checkpoint.files.exists():
-                _tidy(checkpoint.folder.parent)
+                _remove_old(checkpoint.folder.parent)
                 storage.private_directory(checkpoint.folder)
                 storage.private_directory(checkpoint.files)
             before = {
                 path: Change(path, state, copy)
-                for path, state, copy in _copied(paths, passed_over, checkpoint.files)
+                for path, state, copy in _make_copies(paths, passed_over, checkpoint.files)
             }
             watched = Watched(before, paths, passed_over)
             checkpoint.pending.append(watched)
@@ -238,7 +241,7 @@ class Checkpoints:
 
 
 def load(folder: Path, session: str, turn: str) -> Checkpoint:
-    """The checkpoint of a turn, whether there is one yet or not."""
+    """Return the checkpoint of a turn, empty if there is none yet."""
     checkpoint = Checkpoint(folder / f"{session}.{turn}")
     for line in storage.held(checkpoint.folder / "manifest.jsonl").splitlines():
         change = msgspec.convert(json.loads(line), Change)
@@ -247,7 +250,7 @@ def load(folder: Path, session: str, turn: str) -> Checkpoint:
 
 
 def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
-    """Why what is in these folders cannot be copied before a command; empty if it can."""
+    """Return why these folders cannot be copied before a command; empty if they can."""
     size = 0
     for count, (path, _, status) in enumerate(_walk(paths, passed_over), 1):
         size += status.st_size if stat.S_ISREG(status.st_mode) else 0
@@ -262,61 +265,63 @@ def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
 
 
 def state_of(path: str) -> State:
-    """What is at a path now."""
-    with suppress(OSError), _opened(Path(path).parent) as here:
-        status = _stat(Path(path).name, here)
-        return _state(Path(path).name, here, status) if status else NOTHING
+    """Return what is at a path now."""
+    with suppress(OSError), _open_directory(Path(path).parent) as parent:
+        status = _stat(Path(path).name, parent)
+        return _state(Path(path).name, parent, status) if status else NOTHING
     return NOTHING
 
 
 def _compare(checkpoint: Checkpoint, watched: Watched) -> None:
-    """Note what has changed; the copies of all else go."""
+    """Record what has changed, and delete the copies of everything else."""
     before = watched.before
-    there = {path: _stamp(status) for path, _, status in _walk(watched.paths, watched.passed_over)}
-    for path in dict.fromkeys((*before, *there)):
+    stamps = {path: _stamp(status) for path, _, status in _walk(watched.paths, watched.passed_over)}
+    for path in dict.fromkeys((*before, *stamps)):
         change = before.get(path, Change(path, NOTHING))
-        if there.get(path) != change.before.stamp:
+        if stamps.get(path) != change.before.stamp:
             after = state_of(path)
             if not after.is_like(change.before) or path in checkpoint.changes:
                 first = checkpoint.changes.get(path, change)
                 checkpoint.changes[path] = Change(path, first.before, first.copy, after)
-    kept = {change.copy for change in checkpoint.changes.values()}
-    kept |= {change.copy for other in checkpoint.pending for change in other.before.values()}
+    used_copies = {change.copy for change in checkpoint.changes.values()}
+    used_copies |= {change.copy for other in checkpoint.pending for change in other.before.values()}
     for change in before.values():
-        if change.copy and change.copy not in kept:
+        if change.copy and change.copy not in used_copies:
             (checkpoint.files / change.copy).unlink(missing_ok=True)
 
 
-def _copied(
-    paths: Iterable[Path], passed_over: Filter, to: Path
+def _make_copies(
+    paths: Iterable[Path], passed_over: Filter, destination: Path
 ) -> Iterator[tuple[str, State, str]]:
-    """Each path with what is there and the name of its copy; a missing file's missing folders."""
+    """Copy each path; yield it with its state and the copy's name, and the missing folders of a
+    missing file."""
     for path in paths:
-        for above in (path, *path.parents):
-            if os.path.lexists(above):
+        for ancestor in (path, *path.parents):
+            if os.path.lexists(ancestor):
                 break
-            yield str(above), NOTHING, ""
-    for found, here, status in _walk(paths, passed_over):
-        name = Path(found).name
+            yield str(ancestor), NOTHING, ""
+    for full_path, parent, status in _walk(paths, passed_over):
+        name = Path(full_path).name
         if stat.S_ISREG(status.st_mode):
-            data, copy = _read(name, here), token_hex(8)
-            (to / copy).write_bytes(data)
-            yield found, _file(data, status), copy
+            data, copy = _read(name, parent), token_hex(8)
+            (destination / copy).write_bytes(data)
+            yield full_path, _file(data, status), copy
         else:
-            yield found, _state(name, here, status), ""
+            yield full_path, _state(name, parent, status), ""
 
 
 def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int, os.stat_result]]:
-    """Each file, link and folder at or below these paths: its path, open folder, and status."""
+    """Yield each file, link and folder at or below these paths: its path, open folder, and
+    status."""
     for path in dict.fromkeys(paths):
-        with suppress(OSError), _opened(path.parent) as here:
-            status = _stat(path.name, here)
+        with suppress(OSError), _open_directory(path.parent) as parent:
+            status = _stat(path.name, parent)
             if status is None or passed_over(str(path)):
                 continue
             if not stat.S_ISDIR(status.st_mode):
-                yield str(path), here, status
+                yield str(path), parent, status
                 continue
-            for folder, folders, names, below in os.fwalk(path.name, dir_fd=here):
+            for folder, folders, names, below in os.fwalk(path.name, dir_fd=parent):
                 above = f"{path.parent}/{folder}".replace("//", "/")
                 folders[:] = [name for name in folders if not passed_over(f"{above}/{name}")]
                 for name in (*folders, *names):
@@ -325,14 +330,14 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
                         yield f"{above}/{name}", below, status
 
 
-def _state(name: str, here: int, status: os.stat_result) -> State:
+def _state(name: str, parent: int, status: os.stat_result) -> State:
     mode, stamp = stat.S_IMODE(status.st_mode), _stamp(status)
     if stat.S_ISLNK(status.st_mode):
-        return State("link", 0, os.readlink(name, dir_fd=here), stamp)
+        return State("link", 0, os.readlink(name, dir_fd=parent), stamp)
     if stat.S_ISDIR(status.st_mode):
         return State("directory", mode, "", stamp)
     if stat.S_ISREG(status.st_mode):
-        return _file(_read(name, here), status)
+        return _file(_read(name, parent), status)
     return NOTHING
 
 
@@ -347,48 +352,48 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _stat(name: str, here: int) -> os.stat_result | None:
+def _stat(name: str, parent: int) -> os.stat_result | None:
     try:
-        return os.stat(name, dir_fd=here, follow_symlinks=False)
+        return os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return None
 
 
-def _read(name: str, here: int) -> bytes:
-    with os.fdopen(os.open(name, REGULAR, dir_fd=here), "rb") as file:
+def _read(name: str, parent: int) -> bytes:
+    with os.fdopen(os.open(name, REGULAR, dir_fd=parent), "rb") as file:
         return file.read()
 
 
-def _written(copy: Path, name: str, here: int, mode: int) -> None:
-    """Put a copy in the place of a name, at once."""
-    fresh = f".{token_hex(8)}.tmp"
+def _write_copy(copy: Path, name: str, parent: int, mode: int) -> None:
+    """Replace a name by a copy, atomically."""
+    temporary = f".{token_hex(8)}.tmp"
     try:
-        with os.fdopen(os.open(fresh, NEW, 0o600, dir_fd=here), "wb") as file:
+        with os.fdopen(os.open(temporary, NEW, 0o600, dir_fd=parent), "wb") as file:
             file.write(copy.read_bytes())
             os.fchmod(file.fileno(), mode)
-        os.rename(fresh, name, src_dir_fd=here, dst_dir_fd=here)
+        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
         with suppress(OSError):
-            os.unlink(fresh, dir_fd=here)
+            os.unlink(temporary, dir_fd=parent)
         raise
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    """An open folder; no part of its path may be a link. Raises OSError."""
-    here = os.open("/", DIRECTORY)
+def _open_directory(folder: Path) -> Iterator[int]:
+    """Open a folder, refusing links anywhere in its path. Raises OSError."""
+    descriptor = os.open("/", DIRECTORY)
     try:
         for name in folder.parts[1:]:
-            below = os.open(name, DIRECTORY, dir_fd=here)
-            os.close(here)
-            here = below
-        yield here
+            child = os.open(name, DIRECTORY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = child
+        yield descriptor
     finally:
-        os.close(here)
+        os.close(descriptor)
 
 
-def _tidy(folder: Path) -> None:
-    """Remove the checkpoints that are too old, and the oldest of too many."""
+def _remove_old(folder: Path) -> None:
+    """Remove checkpoints that are too old, and the oldest beyond the size limit."""
     aged = [
         (checkpoint.stat().st_mtime, checkpoint)
         for checkpoint in folder.glob("*")

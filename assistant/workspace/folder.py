@@ -1,4 +1,4 @@
-"""A workspace: the folder of markdown files that is the assistant's mind, and its paths."""
+"""A workspace: the folder of the assistant's markdown files, and its paths."""
 
 import os
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from assistant.workspace import machine
 from assistant.workspace.survey import Survey, copies, original_of, survey
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
-"""In the prompt whole, every turn."""
+"""Files that are in every prompt as a whole."""
 MEMORY_FILE = "MEMORY.md"
 PROCEDURES_FILE = "AGENTS.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
 INDEXED_FILES = (MEMORY_FILE, PROCEDURES_FILE, HEARTBEAT_FILE)
-"""Chunked and recalled; `memory/**/*.md` as well."""
+"""Files that are chunked and recalled, along with `memory/**/*.md`."""
 PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)
-"""The ones of these that say what is to be done, and hold no facts."""
+"""Those of these files that hold instructions, not facts."""
 ARCHIVE = "memory/archive/"
-"""The facts that were superseded or whose day has passed, a file a year."""
+"""Superseded and outdated facts, one file a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,81 +31,81 @@ class Workspace:
 
     @property
     def private(self) -> Path:
-        """`.assistant/`, mode 0700: what the program keeps about this workspace."""
+        """`.assistant/`, mode 0700: the program's data about this workspace."""
         return self.root / storage.PRIVATE
 
     @property
     def identity(self) -> Path:
-        """What the index belongs to, of all that is indexed on this machine."""
+        """The key of this workspace's index among all indexes on this machine."""
         return self.root
 
     @property
     def index(self) -> Path:
-        """The derived index, of this machine alone. Deleting it loses nothing."""
+        """The derived index of this machine, which can be rebuilt."""
         if machine.is_synced(self.root) or not machine.lives_here(self.private):
             return machine.own(config.cache_dir(), "index", self.root)
         return self.private / "index"
 
     @property
     def locks(self) -> Path:
-        """Where this machine's processes keep one another out."""
+        """The folder of locks between this machine's processes."""
         if machine.is_synced(self.root):
             return machine.own(config.state_dir(), "locks", self.root)
         return self.private
 
     @property
     def sessions_index(self) -> Path:
-        """The derived index of past conversations; there once they were searched."""
+        """The derived index of past conversations, created by the first search."""
         return self.index / "sessions"
 
     @property
     def sessions(self) -> Path:
-        """One JSON-lines file a session."""
+        """One JSON-lines file per session."""
         return self.private / "sessions"
 
     @property
     def journal(self) -> Path:
-        """Every memory write that this machine acknowledged, one a line."""
+        """Every memory write that this machine acknowledged, one per line."""
         return machine.journal(self.private)
 
     def journals_elsewhere(self) -> list[Path]:
-        """The journals of other machines."""
+        """Return the journals of other machines."""
         every = sorted(self.private.glob("journal*.jsonl"))
         return [path for path in every if path != self.journal and not original_of(path.name)]
 
     @property
     def ledger_lock(self) -> Path:
-        """Held by whoever changes a memory file; an editor knows nothing of it."""
+        """The lock for changing a memory file; editors do not know it."""
         return self.locks / "ledger.lock"
 
     @property
     def history(self) -> Path:
-        """Images of what destructive writes removed."""
+        """Copies of what destructive writes removed."""
         return self.private / "history"
 
     @property
     def forgotten_key(self) -> Path:
-        """The key of the digests by which forgotten lines are known again."""
+        """The key of the digests that identify forgotten lines."""
         return self.private / "forgotten.key"
 
     @property
     def merged(self) -> Path:
-        """Conflict copies whose facts were taken in."""
+        """Conflict copies whose facts were merged."""
         return self.private / "merged"
 
     @property
     def checkpoints(self) -> Path:
-        """What turns changed, as it was before."""
+        """Files as they were before turns changed them."""
         return self.private / "checkpoints"
 
     @property
     def imported(self) -> Path:
-        """Digests of what was imported, so that it is once."""
+        """Digests of imported items, so that each is imported once."""
         return self.private / "imported.json"
 
     @property
     def new(self) -> Path:
-        """Stands from `init` until the first chat."""
+        """A marker that exists from `init` until the first chat."""
         return self.private / "new"
 
     @property
@@ -115,7 +115,7 @@ class Workspace:
 
     @property
     def findings(self) -> Path:
-        """What `doctor` found wrong, until the next chat has mentioned it."""
+        """Problems found by `doctor`, until the next chat has mentioned them."""
         return self.private / "findings"
 
     @property
@@ -125,30 +125,30 @@ class Workspace:
 
     @property
     def skills(self) -> Path:
-        """One folder a skill."""
+        """One folder per skill."""
         return self.root / "skills"
 
     def sources(self) -> list[str]:
-        """The memory files there are, relative to the root in POSIX form, sorted."""
+        """Return the existing memory files, relative to the root in POSIX form, sorted."""
         return self.survey().sources
 
     def survey(self) -> Survey:
-        """The memory files there are, and what else stands among them."""
+        """Survey the memory files and the other entries among them."""
         return survey(self.root, INDEXED_FILES)
 
     def copies(self) -> dict[str, str]:
-        """The copies that syncing left of memory files: their names, and whose copies they are."""
+        """Return the sync conflict copies of memory files, each with its original."""
         return copies(self.root, INDEXED_FILES)
 
 
 def default_root() -> Path:
-    """`ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
+    """Return `ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
     chosen = os.environ.get(config.WORKSPACE)
     return Path(chosen).expanduser() if chosen else Path.home() / ".assistant" / "workspace"
 
 
 def find(directory: Path | None = None) -> Workspace:
-    """The workspace at `directory`, else the default one. Raises WorkspaceError."""
+    """Return the workspace at `directory`, else the default one. Raises WorkspaceError."""
     root = directory or default_root()
     if not root.is_dir():
         raise WorkspaceError(f"there is no workspace at {root}", f"Run `assistant init {root}`")
@@ -160,9 +160,9 @@ def find(directory: Path | None = None) -> Workspace:
 
 
 def read_text(path: Path) -> str:
-    """The text of a markdown file, a byte-order mark dropped, line ends as they are.
+    """Return the text of a markdown file without a byte-order mark, keeping its line ends.
 
-    Raises StorageError that says where it is no UTF-8 text; FileNotFoundError if it is missing.
+    Raises StorageError if it is not UTF-8 text, and FileNotFoundError if it is missing.
     """
     data = storage.read(path)
     cure = "Save it as UTF-8 text, or move it out of the workspace"
@@ -175,14 +175,14 @@ def read_text(path: Path) -> str:
 
 
 class Anchor:
-    """Holds on to the folder at `root`, by what tells it from any other."""
+    """Remembers which folder `root` is, to notice when another takes its place."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._identity = _identity(root)
 
     def check(self) -> None:
-        """Raise StorageError if another folder stands there, or none."""
+        """Raise StorageError if the folder was replaced or removed."""
         if _identity(self._root) != self._identity:
             raise StorageError(
                 f"{self._root} is another folder than the one that was opened",
@@ -191,7 +191,7 @@ class Anchor:
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """Zeros if there is none."""
+    """Return device and inode; zeros if the path does not exist."""
     try:
         status = path.stat()
     except OSError:

@@ -1,7 +1,7 @@
-"""Which machine this is, and what of a workspace must not be shared with another.
+"""Identifies this machine, and separates what must not be shared with another.
 
-A workspace may lie in a folder that a program syncs. What two machines would take from one another
-(the index, the locks) lies outside it then, and each machine writes a journal of its own.
+A workspace may be in a synced folder. What machines would disturb for one another (the index, the
+locks) is then kept outside it, and each machine writes its own journal.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from assistant.disk import storage
 from assistant.errors import StorageError
 
 OWNER = "machine"
-"""The file in a workspace's own folder that says whose it is."""
+"""The file in a workspace's private folder that names its machine."""
 
 _MARKS = (
     ".stfolder",  # Syncthing
@@ -25,15 +25,15 @@ _MARKS = (
     ".owncloudsync.log",
     ".sync",  # Resilio
 )
-"""What such programs leave at the top of the folders that they sync."""
+"""Files that sync programs leave at the top of their folders."""
 _NAMES = ("Dropbox", "OneDrive", "Nextcloud", "pCloud", "Google Drive", "GoogleDrive", "iCloud",
           "Mobile Documents", "CloudStorage")  # fmt: skip
-"""How the folders of others begin."""
+"""Prefixes of the names of other programs' folders."""
 
 
 @functools.lru_cache(maxsize=64)
 def is_synced(root: Path) -> bool:
-    """Whether a folder lies in one that a program syncs with others, as far as that shows."""
+    """Return whether a folder appears to be inside one that a sync program manages."""
     for folder in (root, *root.parents):
         if folder.name.startswith(_NAMES) or any((folder / mark).exists() for mark in _MARKS):
             return True
@@ -41,42 +41,42 @@ def is_synced(root: Path) -> bool:
 
 
 def own(base: Path, kind: str, root: Path) -> Path:
-    """A folder of this machine's for something of a workspace, below the user's `base`."""
+    """Return this machine's folder for some data of a workspace, below the user's `base`."""
     name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return base / kind / name
 
 
 def journal(private: Path) -> Path:
-    """The journal that this machine writes: the first to write has `journal.jsonl`."""
+    """Return the journal that this machine writes: the first machine has `journal.jsonl`."""
     return private / ("journal.jsonl" if lives_here(private) else f"journal-{ident()}.jsonl")
 
 
 def lives_here(private: Path) -> bool:
-    """Whether a workspace's own folder is this machine's, or nobody's yet."""
+    """Return whether a workspace's private folder belongs to this machine, or to none yet."""
     owner = _read(private / OWNER)
     return not owner or owner == ident()
 
 
 def move_in(private: Path) -> None:
-    """Say that a workspace's own folder is this machine's, unless it is another's."""
+    """Claim a workspace's private folder for this machine, unless it belongs to another."""
     mark = private / OWNER
     if not mark.exists():
-        with contextlib.suppress(StorageError):  # where it cannot be said, nobody else is meant
+        with contextlib.suppress(StorageError):  # a read-only folder stays unclaimed
             storage.replace(mark, ident().encode())
 
 
 def ident() -> str:
-    """What tells this machine, or rather this user's home on it, from any other."""
+    """Return the id of this machine, or rather of this user's home on it."""
     return _ident(config.state_dir() / "machine")
 
 
 @functools.lru_cache(maxsize=8)
 def _ident(path: Path) -> str:
-    if not (known := _read(path)):
-        known = os.urandom(4).hex()
+    if not (identifier := _read(path)):
+        identifier = os.urandom(4).hex()
         storage.private_directory(path.parent)
-        storage.replace(path, known.encode())
-    return known
+        storage.replace(path, identifier.encode())
+    return identifier
 
 
 def _read(path: Path) -> str:

@@ -1,7 +1,7 @@
-"""The project that a program works on: the git repository around its folder.
+"""The current project: the git repository around the working directory.
 
-What memory holds under a heading `Project: NAME` is of that project alone: a coding agent in
-another one is not given it.
+Facts under a heading `Project: NAME` belong to that project alone: a coding agent in another
+project does not get them.
 """
 
 import re
@@ -16,25 +16,25 @@ _LINKED = re.compile(r"gitdir: (.+)/\.git/worktrees/")
 
 
 def current() -> str:
-    """The name of the project in this process's folder; empty if it is in none."""
+    """Return the name of the project around the working directory; empty if there is none."""
     with suppress(OSError):
-        here = Path.cwd()
-        for folder in (here, *here.parents):
-            mark = folder / ".git"
-            linked = _LINKED.match(mark.read_text("utf-8")) if mark.is_file() else None
-            if mark.exists():
-                return Path(linked[1]).name if linked else folder.name
+        directory = Path.cwd()
+        for folder in (directory, *directory.parents):
+            git_path = folder / ".git"
+            worktree = _LINKED.match(git_path.read_text("utf-8")) if git_path.is_file() else None
+            if git_path.exists():
+                return Path(worktree[1]).name if worktree else folder.name
     return ""
 
 
 def section() -> str:
-    """The heading that this project's facts stand under. Raises UsageError outside of one."""
+    """Return the heading of this project's facts. Raises UsageError outside of a project."""
     if name := current():
         return f"Project: {name}"
     raise UsageError("this folder is in no git repository", "Go to the project's folder")
 
 
 def concerns(heading: Sequence[str], project: str) -> bool:
-    """Whether what stands under these headings is a project's, or nobody's in particular."""
-    named = [match[1] for part in heading if (match := _HEADING.fullmatch(part))]
-    return not named or project in named
+    """Return whether facts under these headings belong to the project, or to none in particular."""
+    projects = [match[1] for part in heading if (match := _HEADING.fullmatch(part))]
+    return not projects or project in projects

@@ -1,6 +1,6 @@
-"""Every store: each place where something is kept, and whether an owner's words are in it.
+"""Every store: each location where something is kept, and whether it contains the owner's words.
 
-`forget --purge`, `doctor` and the docs go by this list. Whatever keeps something new adds it here.
+`forget --purge`, `doctor` and the docs use this list. Add every new store here.
 """
 
 import itertools
@@ -15,16 +15,16 @@ from assistant.disk.storage import TEMPORARY
 from assistant.workspace.folder import Workspace
 
 Base = Literal["workspace", "state", "cache", "config"]
-"""What a store's patterns start from: the workspace's folder, one of the user's (XDG), or the
-system's for files in memory."""
+"""The folder that a store's patterns start from: the workspace's, or one of the user's (XDG)."""
 Words = Literal["always", "sessions", "owner", "none"]
-"""Whose words a store holds, and when a purge takes them out: always; with --sessions; they are the
-owner's own, to be changed by the owner; or there are none in it."""
+"""Whose words a store contains, and when a purge removes them: always; with --sessions; never,
+since they are the owner's own; or there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A place where something is kept. `patterns` are globs below the base; `keeps` says what."""
+    """A location where something is kept. `patterns` are globs below the base; `keeps` describes
+    it."""
 
     name: str
     base: Base
@@ -33,7 +33,7 @@ class Store:
     words: Words
 
     def files(self, workspace: Workspace) -> Iterator[Path]:
-        """The files of the store, for a workspace."""
+        """Yield the files of the store, for a workspace."""
         base = root(workspace, self.base)
         for pattern in self.patterns:
             yield from (path for path in base.glob(pattern) if path.is_file())
@@ -119,7 +119,7 @@ STORES = (
 
 
 def root(workspace: Workspace, base: Base) -> Path:
-    """The folder that a store's patterns start from."""
+    """Return the folder that a store's patterns start from."""
     match base:
         case "workspace":
             return workspace.root
@@ -132,31 +132,31 @@ def root(workspace: Workspace, base: Base) -> Path:
 
 
 def unlisted(workspace: Workspace) -> list[Path]:
-    """The files of the program's own folders that no store has."""
+    """Return files in the program's own folders that belong to no store."""
     listed = {path for store in STORES for path in store.files(workspace)}
-    own = (workspace.private, config.state_dir(), config.cache_dir())
-    there = (path for folder in own for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in there if path not in listed)
+    own_folders = (workspace.private, config.state_dir(), config.cache_dir())
+    present = (path for folder in own_folders for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in present if path not in listed)
 
 
 RESTING = 60.0
-"""Seconds after which nobody is about to put such a file in place any more."""
+"""Seconds after which a temporary file counts as abandoned."""
 
 
 def killed_writes(workspace: Workspace) -> Iterator[Path]:
-    """What a killed write left: its words may be in it. The ledger's lock must be held."""
+    """Yield the leftovers of killed writes, which may contain words. Hold the ledger's lock."""
     pattern = f".*{TEMPORARY}"
-    ours = itertools.chain(
+    under_ledger_lock = itertools.chain(
         workspace.root.glob(pattern),
         (workspace.root / "memory").rglob(pattern),
         workspace.private.glob(f".journal*{TEMPORARY}"),
         workspace.history.glob(pattern),
     )
-    yield from ours
-    for path in workspace.private.rglob(pattern):  # others write there, under locks of their own
+    yield from under_ledger_lock
+    for path in workspace.private.rglob(pattern):  # other writers use locks of their own
         try:
-            rests = time.time() - path.stat().st_mtime > RESTING
+            is_stale = time.time() - path.stat().st_mtime > RESTING
         except FileNotFoundError:
             continue
-        if rests:
+        if is_stale:
             yield path

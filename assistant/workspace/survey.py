@@ -1,4 +1,4 @@
-"""Which files of a workspace are memory, and which copies did syncing leave beside them?"""
+"""Finds the memory files of a workspace, and sync conflict copies of them."""
 
 import os
 import re
@@ -22,18 +22,19 @@ _COPY = re.compile(
     re.IGNORECASE,
 )
 _TOLD = ("confli", "konflikt")
-"""One of these is in the name of every such copy."""
+"""Every copy's name contains one of these."""
 _OF_MEMORY = re.compile(r"MEMORY(?: \d+| \(\d+\)|-(?:DESKTOP|LAPTOP)-[A-Z0-9]+)\.md")
-"""What iCloud, Google Drive and OneDrive call a copy; other files may be called so on purpose."""
+"""Names that iCloud, Google Drive and OneDrive give copies; other files may be so named on
+purpose."""
 KEPT = 8192
-"""Of so many names it stays known: each is asked for before every recall."""
+"""Names that are cached: each is looked up before every recall."""
 _LEFT = (".orig", ".rej")
-"""What git and patch leave beside a file."""
+"""Suffixes of files that git and patch leave."""
 
 
 @lru_cache(KEPT)
 def original_of(name: str) -> str | None:
-    """The name of the file that this one is a copy of; None if it is no such copy."""
+    """Return the name of the file that this one is a copy of, or None."""
     folder, slash, own = name.rpartition("/")
     if own.endswith(_LEFT):
         return f"{folder}{slash}{own.rpartition('.')[0]}"
@@ -48,19 +49,19 @@ def original_of(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The memory files of a workspace, sorted; what is wrong with other entries, by name; and the
-    folders that were searched."""
+    """The memory files of a workspace, sorted; problems with other entries, by name; and the
+    folders searched."""
 
     sources: list[str]
     odd: dict[str, str]
     folders: list[str] = field(default_factory=list)
 
-    def reject(self, name: str, why: str) -> None:
-        """Note what is wrong with an entry."""
-        self.odd[shortened(name, 100).encode("utf-8", "backslashreplace").decode()] = why
+    def reject(self, name: str, reason: str) -> None:
+        """Record a problem with an entry."""
+        self.odd[shortened(name, 100).encode("utf-8", "backslashreplace").decode()] = reason
 
     def reject_copy(self, name: str) -> None:
-        """Note that an entry is a copy left by syncing."""
+        """Record that an entry is a sync conflict copy."""
         self.reject(
             name,
             f"is a copy that syncing left of {original_of(name)}; `assistant memory merge` takes "
@@ -69,10 +70,10 @@ class Survey:
 
 
 def survey(root: Path, top_files: Sequence[str]) -> Survey:
-    """The memory files: `top_files`, and markdown below `memory/`.
+    """Find the memory files: `top_files`, and markdown below `memory/`.
 
-    Links to directories are not followed. Ten times as fast as `Path.rglob`: it runs before each
-    recall.
+    Links to directories are not followed. Ten times as fast as `Path.rglob`, since it runs before
+    each recall.
     """
     result = Survey([], {}, [""])
     for name in top_files:
@@ -88,7 +89,7 @@ def survey(root: Path, top_files: Sequence[str]) -> Survey:
 
 
 def copies(root: Path, top_files: Sequence[str]) -> dict[str, str]:
-    """The copies that syncing left of memory files: their names, and whose copies they are."""
+    """Return the sync conflict copies of memory files, each with its original."""
     result = {name: original_of(name) or "" for name in _top_copies(root, top_files)}
     for path in (root / "memory").rglob("*"):
         name = path.relative_to(root).as_posix()
@@ -107,7 +108,7 @@ def _top_copies(root: Path, top_files: Sequence[str]) -> list[str]:
 
 
 def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
-    """Survey one directory; returns the directories in it."""
+    """Survey one directory, and return its subdirectories."""
     folders: list[str] = []
     try:
         with os.scandir(root + directory) as entries:
@@ -121,22 +122,22 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
                 elif original_of(name) is not None:
                     result.reject_copy(name)
                 elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
-                    result.sources.append(name)  # without another system call
+                    result.sources.append(name)  # saves a system call
                 else:
                     _judge(result, name, entry.path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it has just gone
+        pass  # removed meanwhile
     except OSError as error:
         result.reject(directory, f"cannot be read: {error.strerror}")
     return folders
 
 
 def _judge(result: Survey, name: str, path: str) -> None:
-    """Add the entry if it is a regular file. Nothing is opened for that: a pipe would block."""
+    """Add the entry if it is a regular file. It is not opened: a pipe would block."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116
     except (FileNotFoundError, NotADirectoryError):
-        return  # or a link that leads nowhere
+        return  # or a dangling link
     except OSError as error:
         return result.reject(name, f"leads nowhere: {error.strerror}")
     if not stat.S_ISREG(mode):
@@ -146,7 +147,7 @@ def _judge(result: Survey, name: str, path: str) -> None:
 
 
 def _is_utf8(result: Survey, name: str) -> bool:
-    """Whether a name is text; the system's other bytes are lone surrogates in it."""
+    """Return whether a name is UTF-8; other bytes are lone surrogates in it."""
     try:
         name.encode()
     except UnicodeEncodeError:

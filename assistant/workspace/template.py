@@ -1,4 +1,4 @@
-"""A new workspace: the files that every one begins with, and git to keep and unite them."""
+"""Creates a workspace: the initial files, and git to version and merge them."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from assistant.workspace.folder import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What `create` did: the files it added, and those it found and left alone."""
+    """The result of `create`: the files it added, and those that already existed."""
 
     workspace: Workspace
     added: tuple[str, ...]
@@ -20,9 +20,9 @@ class Created:
 
 
 def create(root: Path) -> Created:
-    """Make a workspace at `root` from the template; adds what is missing, overwrites nothing.
+    """Create a workspace at `root` from the template; existing files are kept.
 
-    Raises WorkspaceError if there can be none.
+    Raises WorkspaceError on failure.
     """
     root = root.expanduser()
     if root.exists() and not root.is_dir():
@@ -46,14 +46,14 @@ def create(root: Path) -> Created:
 
 
 def _template() -> list[Path]:
-    """The files of the template: in the package when installed, else in the source checkout."""
+    """Return the template's files: in the package when installed, else in the source checkout."""
     package = Path(__file__).parents[1]
     folders = (package / "_template", package.parent / "workspace")
     return sorted(next(folder for folder in folders if folder.is_dir()).glob("*.md"))
 
 
 def _make_private(path: Path) -> None:
-    """`.assistant/`, for its owner only, and out of git's sight."""
+    """Create `.assistant/`, accessible only to its owner, and ignored by git."""
     storage.private_directory(path).chmod(storage.PRIVATE_DIRECTORY)
     if not (path / ".gitignore").exists():
         storage.replace(path / ".gitignore", b"*\n")
@@ -72,54 +72,55 @@ IGNORED = (
     "*.orig",
 )
 UNITED = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md", "USER.md", "memory/**/*.md")
-"""The files that are united fact by fact."""
+"""The files that are merged fact by fact."""
 DRIVER = "assistant"
 
 
 def set_up_git(workspace: Workspace, program: Path) -> list[str]:
-    """Make a repository if there is none, and have `program` unite memory files in it.
+    """Create a repository if there is none, and let `program` merge memory files in it.
 
     Returns what was done, a line each. Raises WorkspaceError without git.
     """
     if programs.find("git", [workspace.root]) is None:
         raise WorkspaceError("git is not installed", "Install it, and run this again")
-    done = []
+    actions = []
     if _git(workspace, "rev-parse", "--git-dir", check=False) is None:
         _git(workspace, "init", "--quiet")
-        done.append("made a git repository")
+        actions.append("made a git repository")
     attributes = tuple(f"{name} merge={DRIVER}" for name in UNITED)
     for name, lines in ((".gitignore", IGNORED), (".gitattributes", attributes)):
-        if _add(workspace.root / name, lines):
-            done.append(f"wrote {name}")
+        if _add_lines(workspace.root / name, lines):
+            actions.append(f"wrote {name}")
     command = f"'{program}' memory merge %O %A %B %P"
     _git(workspace, "config", f"merge.{DRIVER}.name", "Memory, fact by fact")
     _git(workspace, "config", f"merge.{DRIVER}.driver", command)
-    return [*done, "memory files are merged fact by fact"]
+    return [*actions, "memory files are merged fact by fact"]
 
 
-def _add(path: Path, wanted: tuple[str, ...]) -> bool:
-    """Add lines that a file lacks; whether it lacked any."""
+def _add_lines(path: Path, lines: tuple[str, ...]) -> bool:
+    """Add missing lines to a file; return whether any were missing."""
     text = storage.held(path).decode("utf-8", "surrogateescape")
-    missing = [line for line in wanted if line not in text.splitlines()]
+    missing = [line for line in lines if line not in text.splitlines()]
     if not missing:
         return False
     before = text if text.endswith("\n") or not text else f"{text}\n"
-    said = before + "".join(f"{line}\n" for line in missing)
-    storage.replace(path, said.encode("utf-8", "surrogateescape"))
+    updated = before + "".join(f"{line}\n" for line in missing)
+    storage.replace(path, updated.encode("utf-8", "surrogateescape"))
     return True
 
 
 def _git(workspace: Workspace, *arguments: str, check: bool = True) -> str | None:
-    """What git says; None if it fails and that is no matter. Raises WorkspaceError."""
-    done = subprocess.run(
+    """Run git and return its output; None if it fails and `check` is false. Raises
+    WorkspaceError."""
+    result = subprocess.run(
         [programs.find("git", [workspace.root]) or "git", "-C", str(workspace.root), *arguments],
         env=programs.environment([workspace.root]),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode == 0:
-        return done.stdout
+    if result.returncode == 0:
+        return result.stdout
     if check:
-        raise WorkspaceError(f"git failed: {done.stderr.strip()}", "Put that right first")
+        raise WorkspaceError(f"git failed: {result.stderr.strip()}", "Put that right first")
     return None

@@ -1,8 +1,8 @@
-"""Which workspaces the owner trusts. One that was cloned or unpacked could steer the model.
+"""Which workspaces the owner trusts, since one that was cloned or unpacked could steer the model.
 
-Trust is a list of real paths outside any workspace, so that no workspace can bring its own.
-`init` grants it, and so does `assistant trust`. Until then recall works, and nothing of the
-workspace's files enters a prompt.
+Trust is a list of real paths outside any workspace, so that no workspace can bring its own. `init`
+grants it, and so does `assistant trust`. Until then recall works, but nothing from the workspace's
+files enters a prompt.
 """
 
 import json
@@ -15,17 +15,17 @@ from assistant.workspace.folder import Workspace
 
 
 def register() -> Path:
-    """The file that lists the trusted workspaces."""
+    """Return the file that lists the trusted workspaces."""
     return config.state_dir() / "trusted.json"
 
 
 def is_trusted(workspace: Workspace) -> bool:
-    """Whether the owner has said that this workspace is theirs. Raises StorageError."""
+    """Return whether the owner trusts this workspace. Raises StorageError."""
     return str(workspace.root) in _trusted()
 
 
 def grant(workspace: Workspace) -> bool:
-    """Trust a workspace from now on; False if it was trusted already. Raises StorageError."""
+    """Trust a workspace; return False if it was already trusted. Raises StorageError."""
     path = register()
     storage.private_directory(path.parent)
     with locking.lock(path.with_suffix(".lock")):

@@ -66,7 +66,7 @@ class Roots:
             Path(path).relative_to(r) for r in self.directories if Path(path).is_relative_to(r)
         )
         names = {folded(name): name for path in below for name in path.parts}
-        return next((names[path] for path in (".git", *EXECUTED) if path in names), "")
+        return next((names[key] for key in (".git", *EXECUTED) if key in names), "")
 
     def guards(self) -> list[Path]:
         """Return the files and directories, existing or not, whose change always needs approval."""

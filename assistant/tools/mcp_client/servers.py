@@ -153,7 +153,7 @@ def named_by(
 
     Tools can write in `roots`.
     """
-    own = [Server(name, settings_, roots=roots) for name, settings_ in configured.items()]
+    own = [Server(name, settings, roots=roots) for name, settings in configured.items()]
     entries, notices = _read_entries(root / FILE) if root else ({}, [])
     from_file = []
     for name, entry in entries.items():

@@ -98,7 +98,7 @@ class Guard:
             raise ToolError(f"there is no machine {host!r}: {reason}") from error
         if not addresses:
             raise ToolError(f"there is no machine {host!r}")
-        if name not in {address.casefold() for address in self.allowed}:
+        if name not in {allowed.casefold() for allowed in self.allowed}:
             for address in addresses:
                 self._check(host, ipaddress.ip_address(address.partition("%")[0]))
         return addresses
