@@ -245,5 +245,5 @@ if __name__ == "__main__":
     except Exception as error:  # any library may raise any error
         sys.exit(str(error) or type(error).__name__)
     cut = "" if len(text) <= LONGEST else f"\n[The rest of {len(text):,} characters is left out.]"
-    told = f"{' '.join(title.split())}\n{text[:LONGEST]}{cut}"
-    sys.stdout.buffer.write(told.encode("utf-8", "replace"))
+    output = f"{' '.join(title.split())}\n{text[:LONGEST]}{cut}"
+    sys.stdout.buffer.write(output.encode("utf-8", "replace"))

@@ -152,7 +152,7 @@ def beside(target: Path, data: bytes) -> tuple[Path, bool]:
         dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
     )
     try:
-        is_alike = _copy_metadata(descriptor, target)
+        copied = _copy_metadata(descriptor, target)
         DISK.write(descriptor, data)
         DISK.sync(descriptor)
     except BaseException:
@@ -160,18 +160,18 @@ def beside(target: Path, data: bytes) -> tuple[Path, bool]:
         raise
     finally:
         os.close(descriptor)
-    return Path(name), is_alike
+    return Path(name), copied
 
 
 def _copy_metadata(descriptor: int, target: Path) -> bool:
     """Copy the target's metadata to a new file; without a target, its folder's owner."""
     exists = target.exists()
     reference = (target if exists else target.parent).stat()
-    is_alike = _copy_owner(descriptor, reference) and (
+    copied = _copy_owner(descriptor, reference) and (
         not exists or _copy_attributes(descriptor, target)
     )
     os.fchmod(descriptor, stat.S_IMODE(reference.st_mode) if exists else PRIVATE_FILE)
-    return is_alike
+    return copied
 
 
 def _copy_owner(descriptor: int, reference: os.stat_result) -> bool:

@@ -323,7 +323,7 @@ class TextTools:
     def __init__(self, model: ChatModel, *, native: bool = False) -> None:
         self._model = model
         self.in_prompt = not native
-        """Whether tools stand in the prompt, and not beside it."""
+        """Whether tools are described in the prompt."""
 
     @property
     def name(self) -> str:

@@ -65,7 +65,7 @@ class Form:
     bar: Grade = Grade.NOTHING
     after: str = ""
     is_token: bool = False
-    """Case matters, and `ghp_xxxxxxxx` is an example."""
+    """Case matters, and `ghp_xxxxxxxx` counts as an example, not a secret."""
 
     def spans(self, text: str, start: int, end: int) -> Iterator[Span]:
         """Yield the secrets of this form at a mark."""

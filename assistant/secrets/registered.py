@@ -139,6 +139,6 @@ def _delete_from_keyring(name: str) -> None:
     try:
         keyring.delete_password(SERVICE, name)
     except PasswordDeleteError:
-        return  # it is gone already
+        return  # already gone
     except (KeyringError, RuntimeError) as error:
         raise ConfigError(f"the keyring does not open: {error}", "Unlock it") from error

@@ -151,7 +151,7 @@ def memory_tools(
         )
 
     return [
-        *(tool(each, restores=False, stoppable=True) for each in (recall, search_sessions)),
+        *(tool(function, restores=False, stoppable=True) for function in (recall, search_sessions)),
         tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
     ]
 

@@ -155,7 +155,7 @@ class Named:
         """Return whether a real absolute path is one of these, or lies in one of them."""
         normalised = folded(path)
         return any(glob.matches(normalised) for glob in self.places) or (
-            directory and any(glob_of_folder.matches(normalised) for glob_of_folder in self.folders)
+            directory and any(folder_glob.matches(normalised) for folder_glob in self.folders)
         )
 
 

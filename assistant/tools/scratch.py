@@ -74,9 +74,9 @@ def scratch_tools(scratch: Scratch) -> list[Tool]:
     ) -> ToolResult:
         """Set the task list of this session, which the owner sees; it replaces the one before."""
         scratch.tasks = tasks
-        done = sum(task.status == "done" for task in tasks)
+        finished = sum(task.status == "done" for task in tasks)
         return ToolResult(
-            scratch.render_plan() or "(no tasks)", compact=f"{done}/{len(tasks)} done"
+            scratch.render_plan() or "(no tasks)", compact=f"{finished}/{len(tasks)} done"
         )
 
     return [tool(note, restores=False), tool(plan, restores=False)]

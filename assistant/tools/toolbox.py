@@ -133,16 +133,18 @@ class Toolbox:
                     detail = f"It is given {', '.join(plan.secrets)}.\n{detail}"
                 if _digest(call, plan, detail) in self._policy.granted:
                     action = "run"
-        except Exception as error:  # the border: whatever a tool raises, the model is told
+        except Exception as error:  # a boundary: any error goes to the model
             return Verdict(call, "deny", compact, reason=self._error_text(error))
         reason = DENIED if action == "deny" else ""
         return Verdict(call, action, compact, detail, reason, plan)
 
     def settle(self, verdict: Verdict, decision: Decision) -> Verdict:
-        """The verdict on a call that asked, after the owner's decision."""
+        """Return the verdict after the owner's decision on it."""
         if decision.kind == "no" or verdict.plan is None:
-            why = f": {self._redactor.redact(decision.reason)}" if decision.reason else ""
-            return replace(verdict, action="deny", reason=f"The owner did not allow this call{why}")
+            reason = f": {self._redactor.redact(decision.reason)}" if decision.reason else ""
+            return replace(
+                verdict, action="deny", reason=f"The owner did not allow this call{reason}"
+            )
         if decision.kind == "always":
             self._policy.granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
         return replace(verdict, action="run")
@@ -154,7 +156,7 @@ class Toolbox:
             return ToolResult(reason, error=True, compact=_first_line(reason))
         try:
             result = self._run_plan(verdict.call.name, verdict.plan)
-        except Exception as error:  # the border: whatever a tool raises, the model is told
+        except Exception as error:  # a boundary: any error goes to the model
             return self.failed(error)
         return self.cleaned(result)
 
@@ -239,19 +241,21 @@ class Toolbox:
     def _offered(self) -> list[Tool]:
         """Return the tools of the loaded groups that fit the token limit: those loaded last
         first, then those of memory, then the others in order."""
-        loaded = [each for each in self._available().values() if each.group in self._groups]
+        loaded = [
+            candidate for candidate in self._available().values() if candidate.group in self._groups
+        ]
         if self.most_tokens is None:
             return loaded
         priority = (*reversed(self._fetched), *FIRST)
         ranks = {name: rank for rank, name in reversed(list(enumerate(priority)))}
         fitting: set[str] = set()
         remaining = self.most_tokens
-        for each in sorted(loaded, key=lambda tool: ranks.get(tool.name, len(priority))):
-            remaining -= _tokens(each.spec)
+        for candidate in sorted(loaded, key=lambda tool: ranks.get(tool.name, len(priority))):
+            remaining -= _tokens(candidate.spec)
             if remaining < 0 and fitting:
                 break
-            fitting.add(each.name)
-        return [each for each in loaded if each.name in fitting]
+            fitting.add(candidate.name)
+        return [candidate for candidate in loaded if candidate.name in fitting]
 
     def _loader(self) -> list[Tool]:
         """Return `load_tools` while there are groups or tools left to load."""

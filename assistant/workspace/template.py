@@ -41,8 +41,8 @@ def create(root: Path) -> Created:
             f"no workspace can be made at {root}: {_reason(error)}", "Choose another folder with -w"
         ) from error
     added = tuple(source.name for source in missing)
-    kept = tuple(source.name for source in _template() if source.name not in added)
-    return Created(workspace, added, kept)
+    existing = tuple(source.name for source in _template() if source.name not in added)
+    return Created(workspace, added, existing)
 
 
 def _template() -> list[Path]:

@@ -331,7 +331,7 @@ class LitellmModel:
                 raise error
         except (ModelError, GeneratorExit):
             raise
-        except Exception as error:  # what any provider's library raises
+        except Exception as error:  # any provider's library may raise any error
             raise self._cause_of_end(watch) or classify(error, self._endpoint) from error
         finally:
             close(response)
@@ -370,7 +370,7 @@ class LitellmModel:
                     f"{self.name} does not support tools", kind=ModelFailure.BAD_REQUEST
                 )
             request["tools"] = [wire_tool(spec) for spec in tools]
-            request["_skip_mcp_handler"] = True  # else it imports mcp to see if they are: 0.6 s
+            request["_skip_mcp_handler"] = True  # else it imports mcp to check for them: 0.6 s
         if settings.api_base:
             request["api_base"] = settings.api_base
         if settings.max_output_tokens:

@@ -241,7 +241,7 @@ def _abort(response: httpx.Response) -> None:
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream is not None else None
     if connection is not None:
-        with contextlib.suppress(OSError):  # it is closed by now
+        with contextlib.suppress(OSError):  # already closed
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 

@@ -69,4 +69,4 @@ class Mentions:
         """Return the path that the name leads to; None if it does not exist."""
         spelled = Path(name).expanduser() if name.startswith("~") else Path(name)
         places = (self._root / spelled, self._here / spelled)
-        return next((place for place in places if name and place.exists()), None)
+        return next((path for path in places if name and path.exists()), None)

@@ -59,7 +59,7 @@ class Tree:
             check_regular(place_status, self.place.shown)
             yield "", self.place.directory
             return
-        denied, asked = self._rules()
+        denied, needs_approval = self._rules()
         walk = os.fwalk(".", onerror=self._count_shut, dir_fd=self.place.directory)
         for folder, folders, files, descriptor in walk:
             prefix = "" if folder == "." else f"{folder.removeprefix('./')}/"
@@ -71,7 +71,7 @@ class Tree:
                 path = f"{str(self.place.path).rstrip('/')}/{prefix}{name}"
                 if denied.holds(path, directory=directory) or self.access.roots.closed(path):
                     return False
-                withheld = asked.holds(path, directory=directory)
+                withheld = needs_approval.holds(path, directory=directory)
                 self.withheld += withheld
                 return not withheld
 
@@ -100,9 +100,9 @@ class Tree:
     def _rules(self) -> tuple[Named, Named]:
         """Return what is denied to the tool below the place, and what needs approval."""
         rules, tool = self.access.roots.rules, self.access.tool
-        asked = rules.asked(tool)
-        approved = asked.holds(str(self.place.path), directory=self.place.is_directory)
-        return rules.denied(tool), Named() if approved else asked
+        needs_approval = rules.asked(tool)
+        approved = needs_approval.holds(str(self.place.path), directory=self.place.is_directory)
+        return rules.denied(tool), Named() if approved else needs_approval
 
     def _count_shut(self, error: OSError) -> None:
         self.shut += 1
@@ -131,7 +131,7 @@ def reading_tools(roots: Roots) -> list[Tool]:
         """List a directory: folders end with a slash, files show their size in bytes."""
         return listing.reading(path, lambda place: _list_directory(listing, place))
 
-    return [tool(each, stoppable=True) for each in (read_file, list_files)]
+    return [tool(function, stoppable=True) for function in (read_file, list_files)]
 
 
 def decoded(data: bytes, shown: str) -> tuple[str, str]:
@@ -250,7 +250,7 @@ def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
             path, lambda place: _grep(Tree(searching, place), compiled, only, seconds)
         )
 
-    return [tool(each, stoppable=True) for each in (find_files, grep)]
+    return [tool(function, stoppable=True) for function in (find_files, grep)]
 
 
 def _find_files(tree: Tree, glob: Glob) -> ToolResult:

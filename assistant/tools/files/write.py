@@ -206,8 +206,8 @@ def writing_tools(
     ) -> Plan:
         """Create a text file, or replace all of one. Missing directories are made."""
         change = unchanged(writing, path).saying(text)
-        done = f"Wrote {change.shown} ({len(change.after or b''):,} bytes)."
-        return _plan(writing, redactor, saved, [change], done)
+        message = f"Wrote {change.shown} ({len(change.after or b''):,} bytes)."
+        return _plan(writing, redactor, saved, [change], message)
 
     def edit_file(
         path: PathArgument,
@@ -216,12 +216,12 @@ def writing_tools(
         replace_all: Annotated[bool, Field(description="Every place, not one.")] = False,
     ) -> Plan:
         """Replace a piece of a text file. `old_text` must match exactly, and in one place only."""
-        there = unchanged(editing, path)
-        if there.before is None:
+        current = unchanged(editing, path)
+        if current.before is None:
             raise ToolError(f"there is no file {path}", "Create it with write_file")
-        after, count = replaced(there.text, old_text, new_text, replace_all, path)
-        done = f"Replaced {counted(count, 'place')} in {there.shown}."
-        return _plan(editing, redactor, saved, [there.saying(after)], done)
+        after, count = replaced(current.text, old_text, new_text, replace_all, path)
+        message = f"Replaced {counted(count, 'place')} in {current.shown}."
+        return _plan(editing, redactor, saved, [current.saying(after)], message)
 
     def apply_patch(
         patch: Annotated[str, Field(description="A unified diff: ---, +++ and @@ lines.")],
@@ -231,11 +231,11 @@ def writing_tools(
         `--- /dev/null` creates a file, `+++ /dev/null` deletes one, two names rename it.
         """
         changes = _patched(patching, patch)
-        done = "\n".join(f"{change.verb} {change.shown}" for change in changes)
-        return _plan(patching, redactor, saved, changes, done)
+        message = "\n".join(f"{change.verb} {change.shown}" for change in changes)
+        return _plan(patching, redactor, saved, changes, message)
 
     return [
-        *(tool(each, writes=True) for each in (write_file, edit_file)),
+        *(tool(function, writes=True) for function in (write_file, edit_file)),
         tool(apply_patch, writes=True, group=PATCHES),
     ]
 

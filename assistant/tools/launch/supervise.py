@@ -142,10 +142,10 @@ def _redirect_to_null(descriptor: int) -> None:
 class _Watch:
     """Waits for the end of a command and its descendants, or ends them."""
 
-    def __init__(self, plan: dict[str, Any], child: int, woken: int) -> None:
+    def __init__(self, plan: dict[str, Any], child: int, wakeup: int) -> None:
         self._plan = plan
         self._child = child
-        self._wakeup = woken
+        self._wakeup = wakeup
         self._code: int | None = None
         self._lifeline = [0]
 
@@ -334,11 +334,8 @@ class _Server:
     def _end(self, reason: str = "") -> NoReturn:
         """End the server and its descendants, then this process."""
         os.write(2, reason.encode())
-        for sign in (
-            signal.SIGTERM,
-            signal.SIGKILL,
-            signal.SIGKILL,
-        ):  # twice, for processes started meanwhile
+        # Killed twice, for processes started meanwhile.
+        for sign in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
             _signal_all(self._process.pid, sign)
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOPPING)

@@ -83,7 +83,7 @@ class Connection:
     def __init__(self, server: Server, thread: BlockingPortal, interrupt: threading.Event) -> None:
         self.server = server
         self.changed = False
-        """Whether the server has said that its tools are others now."""
+        """Whether the server has announced that its tools changed."""
         self._thread = thread
         self._interrupt = interrupt
         self._log = tempfile.TemporaryFile("w+b")  # noqa: SIM115  # as long as the server lives
@@ -148,7 +148,7 @@ class Connection:
             self._log.close()
 
     def _make_client(self) -> "Client":
-        from mcp import Client, StdioServerParameters  # 0.6 s: where a server is used
+        from mcp import Client, StdioServerParameters  # takes 0.6 s to import
         from mcp.client.stdio import stdio_client
         from mcp.client.streamable_http import streamable_http_client
         from mcp_types import Implementation

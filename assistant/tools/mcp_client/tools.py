@@ -132,7 +132,7 @@ class Foreign:
 
     def _connection(self, server: Server) -> "Connection":
         """Return the connection to a server, starting it if needed and comparing its tools."""
-        from assistant.tools.mcp_client.connection import Connection  # anyio, mcp: where used
+        from assistant.tools.mcp_client.connection import Connection  # imports anyio and mcp
 
         with self._starting[server.key]:
             running = self._connections.get(server.key)
@@ -184,7 +184,7 @@ class Checked:
 
 def checked(server: Server) -> Checked:
     """Start or reach a server, if the owner has approved it, and list its tools."""
-    from assistant.tools.mcp_client.connection import connected  # mcp: where a server is asked
+    from assistant.tools.mcp_client.connection import connected  # imports mcp
 
     pins, started = Pins(), time.monotonic()
     if not pins.may_start(server):

@@ -142,10 +142,10 @@ class Shell:
         start = partial(self._start, command, not unsafe)
         writes = not only_reads(command)
         not_undoable = too_much(self.roots.directories, self._untouched) if writes else ""
-        kept = self._keep_checkpoint if writes and not not_undoable else nullcontext
-        work = None if background else partial(self._wait, start, timeout or TIMEOUT, kept)
+        keeping = self._keep_checkpoint if writes and not not_undoable else nullcontext
+        work = None if background else partial(self._wait, start, timeout or TIMEOUT, keeping)
         run = (
-            partial(self._run_in_background, command, start, timeout, kept)
+            partial(self._run_in_background, command, start, timeout, keeping)
             if work is None
             else lambda: _run_silently(work(""))
         )

@@ -185,19 +185,19 @@ def job_tools(jobs: Jobs, interrupt: threading.Event) -> list[Tool]:
         ] = 0,
     ) -> ToolResult:
         """Read what a job has printed since it was last read, and whether it still runs."""
-        found = jobs.get(job)
-        found.wait(wait, interrupt)
-        state = found.state
+        selected = jobs.get(job)
+        selected.wait(wait, interrupt)
+        state = selected.state
         return ToolResult(
-            "\n".join(part for part in (found.read(), state) if part),
+            "\n".join(part for part in (selected.read(), state) if part),
             compact=state.strip("[]"),
             tail=SHOWN_END,
         )
 
     def stop_job(job: JobNumber) -> ToolResult:
         """Stop a job, with all that it started."""
-        found = jobs.get(job)
-        found.stop()
-        return ToolResult(found.state, compact=found.state.strip("[]"))
+        selected = jobs.get(job)
+        selected.stop()
+        return ToolResult(selected.state, compact=selected.state.strip("[]"))
 
-    return [tool(each, available=jobs.any) for each in (list_jobs, read_job, stop_job)]
+    return [tool(function, available=jobs.any) for function in (list_jobs, read_job, stop_job)]

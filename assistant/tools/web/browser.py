@@ -214,7 +214,7 @@ class Browser:
             raise ToolError("the browser does not answer") from error
 
     def _serve(self) -> None:
-        from playwright.sync_api import sync_playwright  # where a page is opened
+        from playwright.sync_api import sync_playwright  # imported when a page is opened
 
         proxy = Proxy(self._guard)
         try:

@@ -47,9 +47,7 @@ def received(response: httpx2.Response, most: int, seconds: float) -> tuple[byte
     """Return the body, unpacked, up to `most` bytes; and why it is truncated, if it is."""
     data, truncation = bytearray(), ""
     try:
-        for (
-            piece
-        ) in response.iter_bytes():  # decoded as it arrives, so that a bomb is noticed in time
+        for piece in response.iter_bytes():  # decoded as it arrives, so a bomb is noticed
             data += piece
             if len(data) > most:
                 truncation = f"it is longer than {most:,} bytes, and was cut there"

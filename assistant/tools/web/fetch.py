@@ -40,7 +40,7 @@ def fetching_tool(guard: Guard, seconds: float, size: int, rules: Rules | None =
             )
 
     def fetch(address: str) -> ToolResult:
-        from assistant.tools.web.client import fetched  # httpx2: where a page is fetched
+        from assistant.tools.web.client import fetched  # imports httpx2
 
         page = fetched(address, guard, seconds, size, may)
         title, text = as_markdown(page)

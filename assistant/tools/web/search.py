@@ -123,7 +123,7 @@ def lacking(settings: WebSettings) -> str:
 
 def _query_service(url: str, request: Json, guard: Guard) -> Any:
     """Return the service's answer, decoded from JSON. Raises ToolError."""
-    from assistant.tools.web.client import client, received  # httpx2: only where the web is used
+    from assistant.tools.web.client import client, received  # imports httpx2
 
     method = "POST" if "json" in request else "GET"
     with client(guard, SECONDS) as web, web.stream(method, url, **request) as answer:
