@@ -147,9 +147,9 @@ class _Quoting:
 
     def after(self, text: str) -> Self:
         """Return the state after appending text."""
-        ahead = copy.copy(self)
-        ahead.feed(text)
-        return ahead
+        extended = copy.copy(self)
+        extended.feed(text)
+        return extended
 
     @property
     def quoted(self) -> bool:
@@ -358,7 +358,7 @@ class TextTools:
                     raise
                 self.in_prompt = True
         calls = CallFilter(tools)
-        shown: list[str] = []
+        texts: list[str] = []
         with closing(self._model.stream(as_text(messages, tools))) as pieces:
             for piece in pieces:
                 match piece:
@@ -370,13 +370,13 @@ class TextTools:
                         yield piece
                         continue
                 if visible:
-                    shown.append(visible)
+                    texts.append(visible)
                     yield TextPiece(visible)
                 if isinstance(piece, Reply):
                     calls_made = tuple(_call(block, tools) for block in calls.blocks)
                     ended = calls_made and piece.finish_reason in ENDED
                     reason = "tool_calls" if ended else piece.finish_reason
-                    text = "".join(shown)
+                    text = "".join(texts)
                     yield replace(piece, text=text, tool_calls=calls_made, finish_reason=reason)
 
 

@@ -260,7 +260,7 @@ _AFTER_PHRASE = re.compile(
     r"[\"'`”」』）)\]*]{0,3}[ \t]{0,4}(?:(?:[（(][^()（）\n]{1,20}[）)])[ \t]{0,3})?"
     r"(?:是|为|為|は|が|를|은|는|이|가|คือ|[:：=＝→-]|هي|هو|है|היא)[:：]?[ \t]{0,4}"
 )
-"""What binds a value in scripts without spaces or without capitals."""
+"""Characters that bind a value in scripts without spaces or without capitals."""
 _TAIL = re.compile(r"[\w-]{0,40}(?:\[\d{0,4}\])?")
 _OF = re.compile(
     r"[ \t](?:(?:de|do|da|di|del) |d['’])?"

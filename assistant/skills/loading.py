@@ -240,7 +240,7 @@ def _read(location: _Location, faults: list[Fault]) -> Skill:
 
 
 def _triggers(location: _Location, field: Field, faults: list[Fault]) -> tuple[Trigger, ...]:
-    """The triggers that can be used; the others are faults, and the skill does without them."""
+    """Return the usable triggers; others are faults, and the skill works without them."""
     usable = []
     if field is not NOTHING and not field.texts:
         cure = "Write each on a line of its own behind a hyphen"
@@ -257,7 +257,7 @@ def _triggers(location: _Location, field: Field, faults: list[Fault]) -> tuple[T
 
 
 def _misspelled(location: _Location, front_matter: Mapping[str, Field]) -> Iterator[Fault]:
-    """The fields whose names are nearly those of others that are not there."""
+    """Yield a fault for each field whose name resembles a missing one."""
     for name, field in front_matter.items():
         if name in FIELDS or not (
             nearest := get_close_matches(name, set(FIELDS) - front_matter.keys(), n=1)

@@ -1,4 +1,4 @@
-"""What a tool is. A tool plans, then runs; it writes no transcript and prints nothing.
+"""The tool interface. A tool plans, then runs; it writes no transcript and prints nothing.
 
 A call takes two steps, so that an approval covers exactly what the owner was shown: `Tool.plan`
 validates the arguments and works out what the call would do, without side effects; `Plan.run` does
@@ -31,7 +31,7 @@ CORE = "core"
 
 
 class Danger(StrEnum):
-    """What a call may do: `safe` runs, `moderate` runs and is logged, `dangerous` asks."""
+    """The danger of a call: `safe` runs, `moderate` runs and is logged, `dangerous` asks."""
 
     SAFE = "safe"
     MODERATE = "moderate"
@@ -40,10 +40,10 @@ class Danger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model sees of a call. `error` marks a refusal or a failure.
+    """The result of a call, as the model sees it. `error` marks a refusal or a failure.
 
-    `compact` is one quiet line for a person ("12 matches in 3 files"). `tail` characters of its
-    end are shown though the middle may be cut. `diff` is what it changed in files, for a person.
+    `compact` is a one-line summary for a person ("12 matches in 3 files"). The last `tail`
+    characters are kept when the middle is cut. `diff` shows a person what changed in files.
     """
 
     content: str
@@ -161,7 +161,7 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """The name the model calls it by."""
+        """The name by which the model calls it."""
         return self.spec.name
 
 

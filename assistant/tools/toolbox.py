@@ -91,8 +91,8 @@ class Toolbox:
         self._groups = {CORE}
         self._fetched: list[str] = []
         self.most_tokens: int | None = None
-        """What descriptions of tools may cost of the model's window; those that do not fit are
-        fetched one by one."""
+        """The most tokens of tool descriptions in the model's window; tools that do not fit are
+        loaded one by one."""
         self._long: dict[int, str] = {}
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class Toolbox:
         return replace(verdict, action="run")
 
     def run(self, verdict: Verdict) -> ToolResult:
-        """Carry out a verdict. KeyboardInterrupt passes through; nothing else does."""
+        """Run an allowed call, or return an error result. Raises nothing but KeyboardInterrupt."""
         if verdict.action != "run" or verdict.plan is None:
             reason = verdict.reason or "This call waits for the owner's approval."
             return ToolResult(reason, error=True, compact=_first_line(reason))

@@ -110,7 +110,7 @@ class Workspace:
 
     @property
     def day(self) -> Path:
-        """The day whose agenda a chat has mentioned."""
+        """The day whose agenda a chat has already mentioned."""
         return self.private / "day"
 
     @property
@@ -120,7 +120,7 @@ class Workspace:
 
     @property
     def recipe(self) -> Path:
-        """The workspace's own settings of the prompt; optional."""
+        """The workspace's own prompt settings; optional."""
         return self.root / "assistant.toml"
 
     @property

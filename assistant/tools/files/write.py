@@ -189,7 +189,7 @@ def _write_change(place: Place, change: Change) -> None:
 
 
 PATCHES = "patches"
-"""The group of `apply_patch`."""
+"""The tool group of `apply_patch`."""
 
 
 def writing_tools(

@@ -281,7 +281,7 @@ def run_server() -> NoReturn:
 
 
 class _Server:
-    """A server and the three streams between it and the assistant."""
+    """A server and its three streams to and from the assistant."""
 
     def __init__(self, command: list[str]) -> None:
         self._unsolicited = 0

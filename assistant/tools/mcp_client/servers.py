@@ -1,7 +1,7 @@
-"""Which servers of other people's tools there are: the owner's, and those that a folder names.
+"""The MCP servers: the owner's, and those that a workspace names.
 
-The owner's stand in the configuration as `[mcpServers.NAME]`. A workspace may bring more in its
-`.mcp.json`; such a one is started only once the owner has agreed to that very entry.
+The owner's are in the configuration as `[mcpServers.NAME]`. A workspace may add more in its
+`.mcp.json`; such a server starts only once the owner has approved exactly that entry.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""`fetch_url`: a page as markdown, its own words marked as such."""
+"""`fetch_url`: fetches a page as markdown, with the page's words marked as data."""
 
 from typing import TYPE_CHECKING, Annotated
 
