@@ -241,7 +241,7 @@ BLOCK = 16_384
 BEFORE, AFTER = 512, 24_576
 """Characters of context around a block."""
 REMEMBERED = 256
-"""The number of blocks whose findings are cached, of 10 MB at most; 10,000 facts have some fifty."""
+"""The number of blocks whose findings are cached, 10 MB at most; 10,000 facts have some fifty."""
 LONGEST_MARK, LONGEST_LINE = 64, 4_400
 """The most characters of a mark, and of a line or a form that is matched as a whole."""
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
