@@ -1,7 +1,7 @@
 """Where `assistant` begins, with no more loaded than a command needs.
 
-`hook`, which a coding agent calls at each prompt, begins without any tree of commands; `recall` and
-its like, and `mcp`, with a tree of their own; all else with the whole tree.
+`hook` and `mcp`, which coding agents start, begin without any tree of commands; `recall` and its
+like with a tree of their own; all else with the whole tree.
 """
 
 import gc
@@ -12,6 +12,7 @@ from getopt import GetoptError, gnu_getopt
 from pathlib import Path
 
 HOOK_OPTIONS = ("workspace=", "for=", "quiet-for=", "patient", "debug")
+MCP_OPTIONS = ("workspace=", "as=", "trust", "read-only", "no-daemon")
 """In the form of getopt."""
 
 
@@ -29,14 +30,11 @@ def run() -> None:
             gc.freeze()
             gc.enable()
             root.run(tree)
-        case "mcp":
-            from assistant.cli import root
-            from assistant.cli.commands import connect
-
-            root.run(root.tree([connect]))
         case command:
             if command == "hook":
                 _respond(sys.argv[1:])
+            elif command == "mcp" and _serve(sys.argv[1:]):
+                return
             from assistant.cli.main import run as by_the_tree
 
             by_the_tree()
@@ -51,6 +49,27 @@ def _command(arguments: Sequence[str]) -> str:
         elif not word.startswith("-"):
             return word
     return ""
+
+
+def _serve(arguments: Sequence[str]) -> bool:
+    """Serve memory over MCP until the client goes; False for any but a plain call of `mcp`."""
+    from assistant.errors import WorkspaceError
+    from assistant.integrations.mcp_server import serve
+    from assistant.integrations.mcp_tools import Terms
+    from assistant.workspace.folder import find
+
+    try:
+        pairs, words = gnu_getopt(list(arguments), "w:", MCP_OPTIONS)
+        options = {name.lstrip("-"): value for name, value in pairs}
+        directory = options.get("w") or options.get("workspace")
+        if words != ["mcp"] or {"trust", "read-only"}.issubset(options):
+            return False
+        workspace = find(Path(directory) if directory else None)
+    except (GetoptError, WorkspaceError):
+        return False
+    terms = Terms(options.get("as", ""), "trust" in options, "read-only" in options)
+    serve(workspace, terms, no_daemon="no-daemon" in options)
+    return True
 
 
 def _respond(arguments: Sequence[str]) -> None:

@@ -67,7 +67,7 @@ def fields(block: str) -> dict[str, Field]:
         lambda match: f"{match[1]}: {json.dumps(match[2], ensure_ascii=False)}", block
     )
     try:
-        node = yaml.compose(block, Loader=yaml.BaseLoader)
+        node = yaml.compose(block.rstrip(), Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = str(getattr(error, "problem", "") or "it cannot be read")

@@ -69,6 +69,10 @@ class Survey:
         )
 
 
+DEEPEST = 64
+"""Folders inside one another that are looked into."""
+
+
 def survey(root: Path, top_files: Sequence[str]) -> Survey:
     """Find the memory files: `top_files`, and markdown below `memory/`.
 
@@ -115,7 +119,9 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
             for entry in entries:
                 name = f"{directory}/{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
-                    if _is_utf8(result, name):
+                    if name.count("/") > DEEPEST:
+                        result.reject(name, f"lies more than {DEEPEST} folders deep")
+                    elif _is_utf8(result, name):
                         folders.append(name)
                 elif not name.endswith((".md", ".orig")):
                     continue

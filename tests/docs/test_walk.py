@@ -97,11 +97,13 @@ def capture(place: Path) -> Walk:
 def remember(place: Path) -> Walk:
     """A fact that is remembered, by a memory that was asked before."""
     from assistant import config
-    from assistant.memory import door
+    from assistant.memory import open as opening
     from assistant.memory.base import Fact
     from assistant.workspace.folder import Workspace
 
-    with contextlib.closing(door.open_memory(Workspace(place), config.load(), no_daemon=True)) as m:
+    with contextlib.closing(
+        opening.open_memory(Workspace(place), config.load(), no_daemon=True)
+    ) as m:
         m.remember([Fact("Bo has a boat")])
         with (walk := Walk(place)):
             m.remember([Fact("The owner's sister Lena lives in Porto")])
@@ -111,11 +113,13 @@ def remember(place: Path) -> Walk:
 def recall(place: Path) -> Walk:
     """A question to a memory that was asked before."""
     from assistant import config
-    from assistant.memory import door
+    from assistant.memory import open as opening
     from assistant.memory.base import Query
     from assistant.workspace.folder import Workspace
 
-    with contextlib.closing(door.open_memory(Workspace(place), config.load(), no_daemon=True)) as m:
+    with contextlib.closing(
+        opening.open_memory(Workspace(place), config.load(), no_daemon=True)
+    ) as m:
         m.recall(Query("Who has a boat?"))
         with (walk := Walk(place)):
             found = m.recall(Query("Where is the spare key?"))

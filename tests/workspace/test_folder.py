@@ -9,6 +9,7 @@ from assistant.errors import StorageError, WorkspaceError
 from assistant.memory.text.chunk import chunk
 from assistant.workspace import folder as workspace
 from assistant.workspace.folder import Workspace
+from assistant.workspace.survey import DEEPEST
 from tests.support.odd import deep_folders, leave_odd_entries
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,11 +70,11 @@ def test_odd_entries_are_named_and_none_is_opened(workspace: Workspace) -> None:
     assert found.odd.keys() == {"AGENTS.md", *(f"memory/{name}" for name in odd)}
 
 
-def test_folders_too_deep_for_a_path_are_named(workspace: Workspace) -> None:
+def test_folders_are_looked_through_to_a_depth(workspace: Workspace) -> None:
     with deep_folders(workspace.root):
         found = workspace.survey()
-    assert len(found.sources) > 500
+    assert len(found.sources) == DEEPEST + 2
     ((name, why),) = found.odd.items()
     assert name.startswith("memory/memory/")
     assert len(name) < 200
-    assert "cannot be read" in why
+    assert "folders deep" in why

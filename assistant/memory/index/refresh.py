@@ -275,7 +275,7 @@ class Synchronizer:
                 self.recover()
                 before = self._embedded()
                 left = self._reconcile(progress, order, enough, changed)
-            self._trouble = ""
+            self._trouble = NO_WRITES if self.store.readonly else ""
         except StorageError:
             if self.store.can_write():
                 raise
