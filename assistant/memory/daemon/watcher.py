@@ -8,14 +8,28 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
 from watchdog.observers import Observer
 from watchdog.observers.api import ObservedWatch
 
-from assistant.memory.sources.hints import CHANGES
 from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 MEMORY = "memory"
+CHANGES = [
+    FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
+    DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
+]  # fmt: skip
+"""The events of changes: that a file was read is none."""
 
 
 class Watcher(FileSystemEventHandler):

@@ -65,7 +65,7 @@ class Stat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An indexed file as it was when it was last read, at `read_ns` (time.time_ns)."""
+    """An indexed file as it was when it was last read; `read_ns` (time.time_ns) is for people."""
 
     name: str
     stat: Stat

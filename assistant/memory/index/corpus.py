@@ -4,6 +4,8 @@ are read, and what is wrong with them."""
 import errno
 import itertools
 import os
+import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -16,11 +18,14 @@ from assistant.workspace.survey import Survey
 UNREADABLE = "\ufffd"
 MOST_UNREADABLE = 0.25
 """A file of which more cannot be read is no text."""
-RACY_NS = 2_000_000_000
-"""A file changed this shortly before it was read may have changed again without its stat telling:
-the coarsest clock of the file systems in use (FAT) counts in 2 s."""
-TICK_NS = 100_000_000
-"""The same where times have fractions of a second: those count in ticks of the kernel."""
+COARSE_NS, TICK_NS = 2_000_000_000, 100_000_000
+"""A file changed this shortly before it was read may change again without its stat telling. The
+coarsest clock of the file systems in use (FAT) counts in 2 s, the kernel's in ticks."""
+CLOCK_REALTIME_COARSE = 5
+"""Linux: the clock that files are stamped with. It stands still while the machine is not scheduled,
+and `time.time_ns` does not."""
+UNPROVEN = 0
+"""Stands in for the inode of a file whose stat does not prove that it is as it was read."""
 KEPT = "What was indexed of it before stays searchable"
 
 
@@ -53,42 +58,50 @@ class Corpus(Protocol):
 def is_unchanged(path: str, known: Source) -> bool:
     """Whether its stat proves that a file is as it was read."""
     try:
-        return stat_of(path) == proof(known)
+        return stat_of(path) == known.stat
     except OSError:
         return False
 
 
-def proof(known: Source) -> Stat | None:
-    """The stat by which a file is certainly as it was read; None if none tells."""
-    coarse = known.stat.ctime_ns % 1_000_000_000 == 0
-    past = known.read_ns - max(known.stat.mtime_ns, known.stat.ctime_ns)
-    return known.stat if past > (RACY_NS if coarse else TICK_NS) else None
-
-
 def stat_of(path: str) -> Stat:
     """A file's stat. Raises OSError."""
-    found = os.stat(path)  # noqa: PTH116
-    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return _stat(os.stat(path))  # noqa: PTH116
 
 
 def read_file(path: str) -> tuple[Stat, bytes]:
-    """The bytes of a file, and its stat from before: a later change shows itself."""
+    """The bytes of a file, and its stat from before they were read: `UNPROVEN` if it was changed
+    so shortly before that a change during the reading or after it may not show."""
+    now = file_clock_ns()
     with storage.open_file(Path(path)) as file:
-        found = os.fstat(file.fileno())
-        if found.st_size > storage.LARGEST:
+        result = os.fstat(file.fileno())
+        if result.st_size > storage.LARGEST:
             raise OSError(errno.EFBIG, f"it is larger than {storage.LARGEST >> 20} MB")
-        data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
-    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data
+        data = file.read() if result.st_size else b""  # what /proc shows has no size, nor an end
+    stat = _stat(result)
+    tick = TICK_NS if stat.ctime_ns % 1_000_000_000 else COARSE_NS
+    if now - max(stat.mtime_ns, stat.ctime_ns) <= tick:
+        stat = stat._replace(inode=UNPROVEN)
+    return stat, data
 
 
-def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat | None]]:
-    """The files that do not state a fact, each with the digest of what was indexed of it, and the
-    stat that proves it to be so still, if one does."""
+def file_clock_ns() -> int:
+    """The time that a file changed now would be stamped with."""
+    if sys.platform == "linux":
+        return time.clock_gettime_ns(CLOCK_REALTIME_COARSE)
+    return time.time_ns()
+
+
+def _stat(result: os.stat_result) -> Stat:
+    return Stat(result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns)
+
+
+def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat]]:
+    """The files that do not state a fact, each with the digest and the stat of what was indexed."""
     with catalog.database.using():
         stating = {chunk.source for chunk in catalog.stating(fact)}
         sources = catalog.sources().values()
     silent = (source for source in sources if source.name not in stating)
-    return {each.name: (each.sha256, proof(each)) for each in silent}
+    return {source.name: (source.sha256, source.stat) for source in silent}
 
 
 def decoded(name: str, data: bytes) -> str:

@@ -24,6 +24,7 @@ from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
 from assistant.memory.index.corpus import (
+    UNPROVEN,
     Corpus,
     Faults,
     decoded,
@@ -437,7 +438,7 @@ class Synchronizer:
         self._faults.remove(file.name)
         if file.doubt:
             self._faults.add(file.name, file.stat, file.doubt, indexed=False)
-            self.store.catalog.touch(file.name, file.stat, 0)
+            self.store.catalog.touch(file.name, file.stat._replace(inode=UNPROVEN), time.time_ns())
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
         self._faults.add(name, stat, what, indexed=name in self._known)

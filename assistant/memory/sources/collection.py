@@ -1,15 +1,15 @@
 """A corpus beside the memory files: indexed in the background, and recalled from meanwhile.
 
-One thread indexes it: what has changed first, then what is new, small files before large ones. A
-question waits a little for that, and is answered from what is indexed by then.
+One thread indexes it: what has changed first, then what is new, small files before large ones. Each
+question compares the files with the index, waits a little, and is answered from what is indexed by
+then.
 """
 
 import logging
 import threading
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Protocol
 
 from assistant.errors import AssistantError
@@ -19,7 +19,6 @@ from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.memory.sources.hints import Hints
 from assistant.settings.sections import MemorySettings
 
 logger = logging.getLogger(__name__)
@@ -57,7 +56,6 @@ class Collection:
         self._index = index
         self._progress = progress
         self._recaller = Recaller(index.store, embedder, settings)
-        self._hints = Hints(corpus.root)
         self._turn = threading.Lock()
         self._waiting = 0
         """Questions that wait for the thread."""
@@ -107,9 +105,8 @@ class Collection:
             return self._found(query)
 
     def refresh(self) -> None:
-        """Index what seems to have changed, in the background if that takes longer than a slice."""
-        if self._hints.hinted:
-            self._look(SLICE)
+        """Index what has changed, in the background if that takes longer than a slice."""
+        self._look(SLICE)
 
     def indexed(self) -> tuple[int, int]:
         """How many files and chunks are indexed."""
@@ -130,7 +127,6 @@ class Collection:
     def close(self) -> None:
         """Let go of the index, once the file or stretch that is on its way is done."""
         self._closing.set()
-        self._hints.close()
         self._worker.shutdown(cancel_futures=True)
         self._index.close()
 
@@ -141,17 +137,9 @@ class Collection:
             return list(self._recaller.recall(query).passages)
 
     def _look(self, seconds: float) -> None:
-        """Have what has changed indexed, and wait so long for it.
-
-        Of what is only new the rest, too, if that is longer than a slice.
-        """
-        with self._turn:
-            changed = self._hints.due()
-            rest = self._pending and seconds > SLICE
-            if changed is None and not rest and not self._corpus.absence():
-                return
+        """Have what has changed indexed, and wait so long for it."""
         with self._question():
-            look = self._worker.submit(self._spell, seconds, changed or ())
+            look = self._worker.submit(self._spell, seconds)
             try:
                 look.result(seconds)
             except TimeoutError:
@@ -181,35 +169,28 @@ class Collection:
     def _is_disturbed(self) -> bool:
         return self._waiting > 0 or self._closing.is_set()
 
-    def _spell(
-        self,
-        seconds: float,
-        changed: Container[str] = (),
-        stop: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def _spell(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> None:
         """Index for so long, or until it is to `stop`."""
         if away := self._corpus.absence():
             self._pending = False
-            with self._turn:
-                self._hints.renew()
             self._away = f"{self.name} {away}; what was indexed of it stays searchable"
             return
         self._away = ""
         done = self._index.refresh(
             seconds=seconds,
-            order=partial(self._ordered, changed),
+            order=self._ordered,
             stop=lambda: self._closing.is_set() or stop(),
         )
         self._pending, self._late = done.left > 0, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
 
-    def _ordered(self, changed: Container[str], names: Sequence[str]) -> Iterator[str]:
-        """What has changed, as far as is known, what is indexed, and what is new."""
+    def _ordered(self, names: Sequence[str]) -> Iterator[str]:
+        """What is indexed, and then what is new."""
         self._names, self._pending = names, True
         known = self._index.store.catalog.sources()
 
-        def rank(name: str) -> tuple[bool, int]:
-            return name not in changed, 0 if name in known else 1 + self._bulk(name)
+        def rank(name: str) -> int:
+            return 0 if name in known else 1 + self._bulk(name)
 
         for number, name in enumerate(sorted(reversed(names), key=rank)):
             if name not in known:

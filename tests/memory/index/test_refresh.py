@@ -24,6 +24,7 @@ from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index import refresh
 from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.corpus import TICK_NS, UNPROVEN, file_clock_ns, read_file, stat_of
 from assistant.memory.index.layout import Rows
 from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer
 from assistant.memory.index.store import SPARE_VECTORS
@@ -151,6 +152,18 @@ def test_two_saves_within_a_tick_of_the_clock_are_both_seen(
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     index.refresh()
     assert plains(index) == ["code 4712"]
+
+
+def test_a_file_just_written_is_read_again_and_one_at_rest_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    before = file_clock_ns()
+    path.write_text("- code 4711\n", encoding="utf-8")
+    assert before <= path.stat().st_mtime_ns  # no later than a change made from now on
+    stat, _ = read_file(str(path))
+    assert stat.inode == UNPROVEN
+    time.sleep(TICK_NS / 1e9 + 0.05)
+    stat, _ = read_file(str(path))
+    assert stat == stat_of(str(path))
 
 
 def test_a_line_at_the_top_embeds_itself_alone(
