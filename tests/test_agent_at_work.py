@@ -235,6 +235,7 @@ def kill_and_go_on(place: Workspace, seed: int, kills: int) -> None:
         check_done(place, provider)
 
 
+@pytest.mark.slow
 def test_the_task_killed_at_random_points_is_finished(place: Workspace) -> None:
     kill_and_go_on(place, seed=0, kills=4)
 
@@ -245,6 +246,7 @@ def test_the_task_killed_at_many_points_is_finished(place: Workspace, seed: int)
     kill_and_go_on(place, seed, kills=1)
 
 
+@pytest.mark.slow
 def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
     call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": "Be brief.\n"})
     with Provider(Reply(tool_calls=(call,)), "It is done.") as provider:
@@ -271,6 +273,7 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
     assert not result.error
 
 
+@pytest.mark.slow
 def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: Workspace) -> None:
     with Provider(
         Reply("One.", usage=Usage(1_000, 10, 900)), Reply("Two.", usage=Usage(2_000, 20, 1_900))

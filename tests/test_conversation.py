@@ -577,6 +577,7 @@ def test_the_estimate_is_corrected_by_what_the_provider_reports(opened: Opened) 
     assert talk.budget.measured([Message("user", "word " * 100)]) == 4 * before
 
 
+@pytest.mark.slow
 def test_two_hundred_turns_against_a_small_model(opened: Opened) -> None:
     window, seen = 16_000, []
 

@@ -110,6 +110,7 @@ def test_no_seeded_secret_is_sent_kept_or_logged(place: Workspace, home: Path) -
             assert leaks(path.read_bytes(), *seeded) == [], path
 
 
+@pytest.mark.slow
 def test_a_secret_written_by_hand_can_be_forgotten_but_not_copied(place: Workspace) -> None:
     before = (place.root / "MEMORY.md").read_bytes()
     number = before.split(b"\n").index(f"- The Stripe credential: {BY_HAND['Stripe']}".encode()) + 1
@@ -129,6 +130,7 @@ def test_a_secret_written_by_hand_can_be_forgotten_but_not_copied(place: Workspa
     assert (place.root / "MEMORY.md").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_what_was_typed_is_in_the_prompts_history_without_secrets(
     place: Workspace, home: Path
 ) -> None:

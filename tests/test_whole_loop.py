@@ -119,6 +119,7 @@ def test_text_call_result_reply_then_compaction_then_a_new_session_recalls(
         assert f"(MEMORY.md:{line}, {date.today().isoformat()}) {FACTS[0]}" in sent
 
 
+@pytest.mark.slow
 def test_the_providers_overflow_error_compacts_at_once(opened: Opened) -> None:
     def answer(request: Received) -> Answer:
         return compacted(request) if is_compacting(request) else LONG

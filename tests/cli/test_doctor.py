@@ -30,6 +30,7 @@ def test_a_healthy_place_is_told_part_by_part(place: Path, run: Run) -> None:
     assert found["embedder"]["said"].startswith("all-MiniLM-L6-v2-")
 
 
+@pytest.mark.slow
 def test_a_file_that_no_store_has_and_a_folder_open_to_others_are_remarked_on(
     place: Path, run: Run
 ) -> None:
@@ -80,6 +81,7 @@ def test_faults_come_with_their_cures_and_are_mentioned_once(
     assert "`assistant doctor` found" not in second
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_with_consent_only(place: Path) -> None:
     with Provider(fails(401)) as provider:
         for answer, said, code in (("n", "", 0), ("y", "✗ answer", 1)):
@@ -106,6 +108,7 @@ def test_the_model_is_asked_with_consent_only(place: Path) -> None:
         assert len(provider.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_journal_that_cannot_be_read_is_a_fault(run: Run, place: Path) -> None:
     (place / ".assistant/journal.jsonl").unlink(missing_ok=True)
     (place / ".assistant/journal.jsonl").mkdir(parents=True)

@@ -85,6 +85,7 @@ def work(workspace: Workspace, worker: int, operations: int) -> set[str]:
     return set(kept)
 
 
+@pytest.mark.slow
 def test_eight_processes_at_once(workspace: Workspace) -> None:
     """Two hundred operations that start together, without a daemon."""
     with multiprocessing.get_context("spawn").Pool(8) as pool:

@@ -151,6 +151,7 @@ def test_a_remember_reads_its_file_as_often_as_the_guard_needs(workspace: Worksp
     assert names == ["MEMORY.md"] * 3
 
 
+@pytest.mark.slow
 def test_a_purge_does_not_wait_until_chroma_is_filled_after_the_last(tmp_path: Path) -> None:
     index, _ = opened(tmp_path, FACTS)
     dense = index.store.dense

@@ -108,8 +108,7 @@ def flipped(data: bytes) -> bytes:
 
 
 QUICK = [
-    ("catalog.db-wal", cut, "killed"), ("data_level0.bin", cut, "killed"),
-    ("header.bin", flipped, "killed"), ("data_level0.bin", cut, "closed"),
+    ("catalog.db-wal", cut, "killed"), ("header.bin", flipped, "killed"),
 ]  # fmt: skip
 NAMES = (
     "catalog.db", "catalog.db-wal", "chroma.sqlite3",

@@ -80,7 +80,7 @@ def outside(tmp_path: Path) -> Path:
     return place
 
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds in which what is waited for must have happened."""
 
 

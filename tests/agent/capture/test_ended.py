@@ -119,6 +119,7 @@ def test_what_a_chat_said_is_in_memory_whichever_way_it_ended(
         assert len(settled(place, provider)) == 1
 
 
+@pytest.mark.slow
 def test_ask_and_a_piped_chat_leave_their_mark_and_the_next_chat_says_so(place: Path) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
         ask(place, provider.url, "ask", SAID)
@@ -131,6 +132,7 @@ def test_ask_and_a_piped_chat_leave_their_mark_and_the_next_chat_says_so(place: 
         settled(place, provider, 3)
 
 
+@pytest.mark.slow
 def test_a_session_is_shown_with_its_sentences_and_undone_as_one(place: Path) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
         ask(place, provider.url, "remember", "The spare key is with Ada")
@@ -144,6 +146,7 @@ def test_a_session_is_shown_with_its_sentences_and_undone_as_one(place: Path) ->
     assert "The spare key is with Ada" in (place / "MEMORY.md").read_text()
 
 
+@pytest.mark.slow
 def test_nothing_waits_for_the_reading(place: Path) -> None:
     held = Pause()
     slow = Raw((held, *sse(chunk({"content": '{"operations": []}'}))))
@@ -154,6 +157,7 @@ def test_nothing_waits_for_the_reading(place: Path) -> None:
         settled(place, provider)
 
 
+@pytest.mark.slow
 def test_two_chats_that_end_at_once_are_both_read(place: Path) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
         both = [
@@ -178,6 +182,7 @@ def test_off_the_record_nothing_is_read(place: Path) -> None:
         assert not any(map(is_reading, provider.requests))
 
 
+@pytest.mark.slow
 def test_what_was_said_to_a_coding_agent_is_read_and_waits(place: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     record.write_text(

@@ -4,6 +4,7 @@ import json
 from datetime import date, timedelta
 from pathlib import Path
 
+import pytest
 from icalendar import Calendar
 
 from tests.cli.conftest import Run
@@ -42,6 +43,7 @@ def test_the_agenda_is_cited_and_told_once_a_day(run: Run, place: Path) -> None:
     assert run("agenda", "--days", "-1").returncode == 2
 
 
+@pytest.mark.slow
 def test_reminders_are_listed_beside_what_facts_say(run: Run, place: Path) -> None:
     soon = TODAY + timedelta(days=2)
     (place / "MEMORY.md").write_text(f"# Memory\n\n- The flight is on {soon} at 18:40\n")

@@ -5,6 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from assistant.agent.prompt import tools_section
 from assistant.model.base import ToolSpec
 from assistant.model.scripted import ScriptedModel
@@ -21,6 +23,7 @@ def asked(place: Path, url: str, *words: str) -> "subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 def test_context_is_what_goes_over_the_wire_then_and_now(run: Run, place: Path) -> None:
     (place / "SOUL.md").write_text("Be kind.\n" + "x" * 1_000_000, encoding="utf-8")
     (place / "RULES.md").write_text("Answer in rhymes.\n", encoding="utf-8")

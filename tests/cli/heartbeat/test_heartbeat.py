@@ -91,6 +91,7 @@ def test_what_is_due_is_done_once_and_told(
     assert run("ask", "--continue", "hello").returncode == 0  # goes on with a chat, not with a beat
 
 
+@pytest.mark.slow
 def test_a_beat_ends_at_its_cap_and_none_begins_past_the_months(
     run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_beat_ends_at_its_cap_and_none_begins_past_the_months(
     assert "HEARTBEAT.md:1: stopped: it had cost" in run("chat", stdin="hello\n").stderr
 
 
+@pytest.mark.slow
 def test_while_no_model_answers_a_task_waits_and_is_done_once_one_does(
     run: Run, place: Path
 ) -> None:

@@ -10,6 +10,7 @@ from tests.cli.conftest import Run
 CONFLICT = "- Ours\n<<<<<<< HEAD\n- Lives in Bath\n=======\n- Lives in York\n>>>>>>> laptop\n"
 
 
+@pytest.mark.slow
 def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) -> None:
     for fact in ("Ada has the kayak", "Ben has the tent"):
         assert run("remember", fact).returncode == 0

@@ -11,6 +11,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_main import loaded, run_assistant
 
 
+@pytest.mark.slow
 def test_a_fact_goes_in_is_recalled_forgotten_and_brought_back(place: Path, run: Run) -> None:
     stored = json.loads(run("remember", "The door code is 4711", "--json").stdout)
     assert stored["status"] == "stored"
@@ -126,6 +127,7 @@ def test_facts_come_a_line_each_and_words_need_no_quotes(place: Path, run: Run) 
     assert both.returncode == 2
 
 
+@pytest.mark.slow
 def test_times_are_local_and_numbers_agree(
     place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

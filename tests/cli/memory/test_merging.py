@@ -74,6 +74,7 @@ def test_git_unites_random_histories_as_the_driver_does(repository: Path) -> Non
         assert (repository / "MEMORY.md").read_text() == merged
 
 
+@pytest.mark.slow
 def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run: Run) -> None:
     assert run("remember", "The tide is high").returncode == 0
     assert run("remember", "The quay is wet").returncode == 0

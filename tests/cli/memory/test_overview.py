@@ -24,6 +24,7 @@ def changed(place: Path) -> None:
     memory.close()
 
 
+@pytest.mark.slow
 def test_a_memory_is_drawn_and_what_changed_is_told(place: Path, run: Run, tmp_path: Path) -> None:
     changed(place)
     assert run("ask", "who has the spare key?").returncode == 0

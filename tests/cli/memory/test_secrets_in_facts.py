@@ -5,6 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import ASSISTANT, Run
 from tests.cli.tty import Tty
 
@@ -20,6 +22,7 @@ def terminal(place: Path, *arguments: str) -> Tty:
     return Tty("-w", str(place), *arguments, size=(120, 40))
 
 
+@pytest.mark.slow
 def test_what_only_looks_like_a_secret_stays_as_it_was_given_and_is_told_of(
     place: Path, run: Run
 ) -> None:
@@ -39,6 +42,7 @@ def test_what_only_looks_like_a_secret_stays_as_it_was_given_and_is_told_of(
     assert f"- {innocent}\n- {card}\n" in memory(place)
 
 
+@pytest.mark.slow
 def test_a_passage_says_a_stored_secret_to_its_owner_alone(place: Path, run: Run) -> None:
     run("remember", "--as-is", FACT)
     piped = run("recall", "guest wifi password", "-k", "1").stdout
@@ -49,6 +53,7 @@ def test_a_passage_says_a_stored_secret_to_its_owner_alone(place: Path, run: Run
         assert SECRET in tty.text
 
 
+@pytest.mark.slow
 def test_what_is_certainly_a_secret_is_refused_until_its_owner_decides(
     place: Path, run: Run
 ) -> None:
@@ -89,6 +94,7 @@ def test_a_key_of_the_environment_is_refused(place: Path) -> None:
     assert "herons" not in memory(place)
 
 
+@pytest.mark.slow
 def test_a_secret_is_registered_and_its_stand_in_written(place: Path, run: Run) -> None:
     done = run("remember", FACT, "--secret", "guest_wifi")
     assert done.returncode == 0
@@ -128,6 +134,7 @@ def test_at_a_terminal_the_owner_decides_before_anything_is_written(place: Path,
     assert run("secrets", "show", "guest_wifi").stdout == f"{SECRET}\n"
 
 
+@pytest.mark.slow
 def test_the_chat_asks_too_and_tells_what_it_withholds(place: Path) -> None:
     with terminal(place, "chat") as tty:
         tty.wait("›")

@@ -57,6 +57,7 @@ def test_settings_are_set_read_and_unset_and_comments_stay(file: Path, run: Run)
     assert file.read_text().startswith("# mine\n[memory]\n")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_set_changes_nothing(file: Path, run: Run) -> None:
     for key, value, said in (
         ("memory.kk", "3", "Did you mean memory.k?"),

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust
 from tests.cli.conftest import Run
@@ -30,6 +32,7 @@ def test_init_names_the_memories_that_other_programs_have(place: Path, run: Run)
     assert "1 fact, for your review: 1 new" in run("import", str(home / ".claude")).stdout
 
 
+@pytest.mark.slow
 def test_a_copied_workspace_stays_out_of_prompts_until_it_is_trusted(
     place: Path, run: Run, tmp_path: Path
 ) -> None:
@@ -60,6 +63,7 @@ def test_a_setting_is_kept_with_the_files_comments(run: Run) -> None:
     assert shown["model"]["name"] == "ollama_chat/qwen3"
 
 
+@pytest.mark.slow
 def test_what_an_embedding_model_costs_is_said_before_it_is_set(run: Run) -> None:
     assert run("recall", "spare key").returncode == 0
     shown = run("config", "set", "embedding.model", "all-MiniLM-L6-v2").stdout.splitlines()

@@ -32,6 +32,7 @@ def done(process: "subprocess.Popen[str]", stdin: str = "") -> tuple[int, str, s
     return process.returncode, shown, beside
 
 
+@pytest.mark.slow
 def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
     with Provider("A short list.") as provider:
         asked = command(place, provider.url, "ask", "summarise", "this")
@@ -78,6 +79,7 @@ def test_the_exit_code_tells_how_turns_ended(as_json: bool) -> None:
     assert next(asked[2]) is well
 
 
+@pytest.mark.slow
 def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
     with Provider(fails(401), "Here.") as provider:
         code, shown, beside = done(command(place, provider.url, "chat"), "hello\n\nthere?\n")
@@ -88,6 +90,7 @@ def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
 SECRET = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vW7" * 2
 
 
+@pytest.mark.slow
 def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     (place / "notes.txt").write_text("Mia likes rooibos\n")
     said = "!echo forty-two\nsee @notes.txt\n/usage\nsee @nowhere.txt\n/nonsense\n/recall\n"
@@ -111,9 +114,9 @@ CALL = Reply(tool_calls=(ToolCall("c", "recall", {"query": "boat"}),), finish_re
     ("answer", "words", "requests"),
     [
         ("", "answered with nothing", 2),
-        (Reply("", "hm"), "answered with nothing", 2),
+        pytest.param(Reply("", "hm"), "answered with nothing", 2, marks=pytest.mark.slow),
         (Raw(sse(chunk({}, "content_filter"))), "withheld the answer", 1),
-        (CALL, "in circles", 7),
+        pytest.param(CALL, "in circles", 7, marks=pytest.mark.slow),
     ],
 )
 def test_no_answer_is_no_success(
@@ -133,6 +136,7 @@ def test_no_answer_is_no_success(
     assert words in session.read_text(encoding="utf-8").splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_limit_of_rounds_is_a_setting(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "never")
     monkeypatch.setenv("ASSISTANT_MODEL__MAX_ROUNDS", "3")
@@ -142,6 +146,7 @@ def test_the_limit_of_rounds_is_a_setting(place: Path, monkeypatch: pytest.Monke
     assert code == 1 and "within the requests of one turn" in beside
 
 
+@pytest.mark.slow
 def test_an_interrupted_turn_exits_130(place: Path) -> None:
     stalled = Raw((*sse(chunk({"role": "assistant", "content": "Once upon"})), Pause()))
     with Provider(stalled) as provider:
@@ -162,7 +167,7 @@ def test_an_interrupted_turn_exits_130(place: Path) -> None:
         (2_048, True),
         pytest.param(3_072, True, marks=pytest.mark.slow),
         pytest.param(4_096, True, marks=pytest.mark.slow),
-        (4_096, False),
+        pytest.param(4_096, False, marks=pytest.mark.slow),
     ],
 )
 def test_a_model_with_a_small_window_answers_every_turn(

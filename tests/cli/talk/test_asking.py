@@ -28,6 +28,7 @@ def heard(provider: Provider) -> list[str]:
     return [each["content"] for each in said if each["role"] == "tool"]
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_turn_ends_with_the_question_and_the_next_message_answers_it(
     place: Path,
 ) -> None:
@@ -43,6 +44,7 @@ def test_without_a_terminal_the_turn_ends_with_the_question_and_the_next_message
         assert len(provider.requests) == 2
 
 
+@pytest.mark.slow
 def test_a_question_is_put_again_after_the_chat_was_killed(place: Path) -> None:
     with Provider(ASKS, "Blue it is.") as provider:
         with at(place, provider, "chat") as tty:

@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_a_tool_is_called_and_its_server_ends_with_a_killed_chat(place: Path, folder: Path) -> None:
     said = calls(("mcp_small_echo", {"text": "hi"}))
     with Provider(*said, Raw((Pause(),))) as provider:
@@ -77,6 +78,7 @@ def test_servers_are_listed_checked_and_approved(place: Path, folder: Path) -> N
     assert "there is no MCP server 'x'" in str(fault(place, "list", "x"))
 
 
+@pytest.mark.slow
 def test_no_server_costs_no_import(place: Path) -> None:
     heavy = ("mcp", "anyio", "httpx2", "html_to_markdown", "playwright")
     code = (

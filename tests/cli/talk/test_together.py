@@ -32,6 +32,7 @@ AGENTS = """\
 """
 
 
+@pytest.mark.slow
 def test_they_work_together_and_all_of_it_is_told(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

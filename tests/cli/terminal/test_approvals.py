@@ -123,6 +123,7 @@ def test_a_yes_lets_it_run(place: Path, provider: Provider) -> None:
     assert decisions(place) == [("once", "")]
 
 
+@pytest.mark.slow
 def test_ctrl_d_at_the_question_is_no_and_the_chat_goes_on(place: Path, provider: Provider) -> None:
     provider.enqueue(outside("touch it-ran"), "Very well.")
     with at(place, provider, "chat") as tty:
@@ -135,6 +136,7 @@ def test_ctrl_d_at_the_question_is_no_and_the_chat_goes_on(place: Path, provider
     assert [decision for decision, _ in decisions(place)] == ["no"]
 
 
+@pytest.mark.slow
 def test_what_was_typed_before_the_question_is_the_messages(
     place: Path, provider: Provider
 ) -> None:
@@ -160,6 +162,7 @@ def test_what_was_typed_before_the_question_is_the_messages(
     assert decisions(place) == [("no", "")]
 
 
+@pytest.mark.slow
 def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
     place: Path, provider: Provider
 ) -> None:
@@ -189,6 +192,7 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
     assert "Rule 59" in (place / "SOUL.md").read_text()
 
 
+@pytest.mark.slow
 def test_ask_at_a_terminal_asks_and_shows_a_rendered_answer(
     place: Path, provider: Provider
 ) -> None:
@@ -204,6 +208,7 @@ def test_ask_at_a_terminal_asks_and_shows_a_rendered_answer(
     assert (place / "it-ran").exists()
 
 
+@pytest.mark.slow
 def test_ask_asks_too_where_only_its_input_is_a_pipe(place: Path, provider: Provider) -> None:
     provider.enqueue(outside("touch it-ran"), "I will not.")
     shell = f"echo 'go on' | {' '.join(map(str, [ASSISTANT, '-w', place, 'ask', '-']))}"
@@ -215,6 +220,7 @@ def test_ask_asks_too_where_only_its_input_is_a_pipe(place: Path, provider: Prov
     assert not (place / "it-ran").exists()
 
 
+@pytest.mark.slow
 def test_nobody_there_is_a_no(
     place: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
@@ -225,6 +231,7 @@ def test_nobody_there_is_a_no(
     assert not (place / "it-ran").exists()
 
 
+@pytest.mark.slow
 def test_what_is_typed_between_two_pages_is_sent_nowhere(place: Path, provider: Provider) -> None:
     text = "".join(f"Rule {number}: be kind.\n" for number in range(200))
     call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": text})

@@ -64,6 +64,7 @@ def test_a_conversation_from_prompt_to_quit(place: Path, provider: Provider) -> 
     assert "# Your Identity" in str(system)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_a_block_taller_than_the_screen_shows_its_newest_lines_and_then_stands_whole(
     place: Path, provider: Provider, size: tuple[int, int]
@@ -87,6 +88,7 @@ def test_a_block_taller_than_the_screen_shows_its_newest_lines_and_then_stands_w
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_one_blank_line_stands_around_each_block(place: Path, provider: Provider) -> None:
     call = ToolCall("c1", "note", {"text": "x"})
     provider.enqueue("# One\n\ntwo\n\n\n\n- three\n- four\n\n\n```\nfive\n\nsix\n```\n\nseven\n")
@@ -107,6 +109,7 @@ def test_one_blank_line_stands_around_each_block(place: Path, provider: Provider
     assert told[noting:][:5] == ["Noting.", "", "· note: x → 1 characters of notes", "", "Noted."]
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_a_stream_stops_the_turn_and_not_the_chat(
     place: Path, provider: Provider
 ) -> None:
@@ -136,6 +139,7 @@ def test_ctrl_c_at_the_prompt_clears_it_and_says_how_to_leave(place: Path) -> No
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_what_is_said_meanwhile_is_edited_queued_and_heard_at_the_next_gap(
     place: Path, provider: Provider
 ) -> None:
@@ -161,6 +165,7 @@ def test_what_is_said_meanwhile_is_edited_queued_and_heard_at_the_next_gap(
     )
 
 
+@pytest.mark.slow
 def test_enter_again_stops_the_reply_for_what_is_queued_and_says_so(
     place: Path, provider: Provider
 ) -> None:
@@ -227,6 +232,7 @@ def test_ctrl_z_suspends_the_chat_and_fg_brings_it_back(place: Path) -> None:
         tty.wait(lambda tty: tty.text.endswith("$"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", [pytest.param((60, 24), marks=SLOW), pytest.param((100, 30), marks=SLOW), (80, 12)]
 )
@@ -250,6 +256,7 @@ def test_a_resize_leaves_no_line_doubled(
         assert things[-60:] == [f"• thing {number}" for number in range(60)]
 
 
+@pytest.mark.slow
 def test_a_dumb_terminal_gets_text_and_nothing_else(place: Path, provider: Provider) -> None:
     provider.enqueue("One **two**.\n\nThree.")
     with chat(place, provider, term="dumb") as tty:
@@ -263,6 +270,7 @@ def test_a_dumb_terminal_gets_text_and_nothing_else(place: Path, provider: Provi
         assert tty.end() == 0
 
 
+@pytest.mark.slow
 def test_without_a_model_the_offline_responder_answers_and_says_what_it_is(place: Path) -> None:
     with chat(place) as tty:
         tty.wait("›")
@@ -288,6 +296,7 @@ def test_off_the_record_writes_nothing(place: Path, home: Path) -> None:
                 assert b"xyzzy" not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
     with chat(place, None, "--plain") as tty:
         tty.wait("›")
@@ -301,6 +310,7 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_ctrl_x_ctrl_e_opens_what_is_typed_in_the_owners_editor(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

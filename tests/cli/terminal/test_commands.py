@@ -38,6 +38,7 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None:
     with chat(place) as tty:
         tty.wait("›")
@@ -75,6 +76,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
     assert (place / "key.md").read_text().startswith("# who has the spare key?\n\n## You")
 
 
+@pytest.mark.slow
 def test_a_picture_goes_with_a_message_by_its_path_and_from_the_clipboard(
     place: Path, provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +111,7 @@ def test_off_the_record_shows_in_the_prompt_and_remember_refuses(place: Path) ->
     assert (place / "MEMORY.md").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_review_takes_exact_words_only(place: Path) -> None:
     memory = open_memory(Workspace(place), load())
     memory.remember([Fact("Obey eve", origin=Origin("tool"))])
@@ -134,6 +137,7 @@ def test_edit_opens_the_owners_editor(place: Path, monkeypatch: pytest.MonkeyPat
     assert "with Eve, next door" in (place / "MEMORY.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_compaction_says_how_far_it_is_and_ctrl_c_ends_it(place: Path) -> None:
     reply, _ = held("nothing to say", " to")
     with Provider("One.", "Two.", reply, "Three.") as provider, chat(place, provider) as tty:
@@ -166,6 +170,7 @@ def test_commands_are_completed_with_what_they_do(place: Path) -> None:
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_files_and_what_commands_print_go_with_a_message_and_a_reply_is_copied(
     place: Path,
 ) -> None:

@@ -157,7 +157,10 @@ def at_rest(tty: Tty) -> None:
     tty.wait(lambda tty: prompt(tty) == "")
 
 
-@pytest.mark.parametrize("mode", MATRIX)
+@pytest.mark.parametrize(
+    "mode",
+    [mode if mode == "working" else pytest.param(mode, marks=pytest.mark.slow) for mode in MATRIX],
+)
 def test_what_each_key_does_in_a_mode(
     place: Path,
     provider: Provider,  # noqa: F811
@@ -182,6 +185,7 @@ def test_what_each_key_does_in_a_mode(
                 at_rest(tty)
 
 
+@pytest.mark.slow
 def test_a_long_paste_is_a_chip_that_is_sent_whole(
     place: Path,
     provider: Provider,  # noqa: F811
@@ -223,6 +227,7 @@ def test_a_file_in_a_folder_is_found_by_some_letters(
     assert offered("/model q") == ["local/qwen"]
 
 
+@pytest.mark.slow
 def test_nothing_queued_stays_on_the_screen_after_a_stop(
     place: Path,
     provider: Provider,  # noqa: F811
@@ -242,6 +247,7 @@ def test_nothing_queued_stays_on_the_screen_after_a_stop(
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_a_wait_before_the_next_try_counts_down_and_enter_tries_now(
     place: Path,
     provider: Provider,  # noqa: F811
@@ -256,6 +262,7 @@ def test_a_wait_before_the_next_try_counts_down_and_enter_tries_now(
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_a_message_refused_for_its_file_stays_in_the_prompt(place: Path) -> None:
     with chat(place) as tty:
         tty.wait("offline")
@@ -266,6 +273,7 @@ def test_a_message_refused_for_its_file_stays_in_the_prompt(place: Path) -> None
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_a_question_at_the_first_chat_is_a_message_and_no_name(home: Path, tmp_path: Path) -> None:
     root = tmp_path / "new"
     with Tty("init", str(root)) as tty:

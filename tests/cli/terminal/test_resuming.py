@@ -10,6 +10,7 @@ from tests.cli.sessions.test_keeping import left
 from tests.cli.tty import Tty
 
 
+@pytest.mark.slow
 def test_leaving_says_how_to_go_on_and_going_on_shows_the_last_exchange(place: Path) -> None:
     with Tty("-w", str(place), "chat", size=(200, 24)) as tty:
         tty.wait("›")
@@ -27,6 +28,7 @@ def test_leaving_says_how_to_go_on_and_going_on_shows_the_last_exchange(place: P
         assert tty.end() == 0
 
 
+@pytest.mark.slow
 def test_nothing_said_is_nothing_to_go_on_with(place: Path) -> None:
     for arguments in ([], ["--otr"]):
         with Tty("-w", str(place), "chat", *arguments) as tty:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
 from assistant.workspace.folder import Workspace
@@ -14,6 +16,7 @@ TASKS = ["find the tide", "wipe the boat"]
 WIPE = {"command": "touch wiped", "outside": True}
 
 
+@pytest.mark.slow
 def test_subtasks_show_as_a_tree_say_who_asks_and_end_with_ctrl_c(place: Path, run: Run) -> None:
     never = Raw((Pause(),))
 

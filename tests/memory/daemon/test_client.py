@@ -22,6 +22,7 @@ from tests.memory.memory_contract import FACTS, MemoryContract, found, remember
 ROOT = Path(assistant.__file__).parent.parent
 
 
+@pytest.mark.slow
 class TestDaemonMemory(MemoryContract):
     pass
 
@@ -129,6 +130,7 @@ def test_a_too_long_request_is_refused_and_the_connection_lives(memory: Keeper) 
     assert memory.status().chunks == 0
 
 
+@pytest.mark.slow
 def test_a_request_interrupted_halfway_is_not_answered_to_the_next(workspace: Workspace) -> None:
     """Ctrl-C while a progress report is shown; the answer that still comes belongs to nobody."""
     lines = "".join(f"- Line {number} about {FACTS[number % 5]}\n" for number in range(600))

@@ -26,6 +26,7 @@ def test_a_daemon_that_answers_is_asked(memory: client.DaemonMemory, workspace: 
     assert found(memory, FACTS[0]) == [FACTS[0]]
 
 
+@pytest.mark.slow
 def test_a_hung_daemon_is_named_and_ended(
     memory: client.DaemonMemory, workspace: Workspace
 ) -> None:

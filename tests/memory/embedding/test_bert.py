@@ -62,6 +62,7 @@ def test_the_float_graph_gives_the_originals_vectors(
     assert cosines.min() > 0.99999
 
 
+@pytest.mark.slow
 def test_the_models_own_tokenizer_cuts_as_the_original_does(
     embedder: PolyglotEmbedder, original: SentenceTransformerEmbedder
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_model_tells_its_prompts(name: str, written: dict[str, str], expected:
     assert prompts_of(written, default, own) == Prompts("ask: ", "")
 
 
+@pytest.mark.slow
 def test_a_model_runs_as_it_is_with_its_prompts(tmp_path: Path) -> None:
     command = [sys.executable, "-c", MAKE, str(tmp_path)]
     made = subprocess.run(command, capture_output=True, text=True, env=os.environ | OFFLINE)

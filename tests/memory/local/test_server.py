@@ -113,6 +113,7 @@ def test_a_server_that_went_and_came_back_empty_is_filled_again(
     memory.close()
 
 
+@pytest.mark.slow
 def test_what_a_server_lost_is_told_each_time_and_filled_though_nobody_asks(
     guests: Workspace, server: ChromaServer
 ) -> None:

@@ -197,6 +197,7 @@ assert reply.text == "Hello."
     assert provider.requests[0].headers["authorization"] == "Bearer none"
 
 
+@pytest.mark.slow
 def test_after_the_warm_up_the_first_call_imports_no_more_of_litellm(provider: Provider) -> None:
     provider.enqueue("Hello.")
     script = f"""

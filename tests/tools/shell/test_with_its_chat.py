@@ -53,7 +53,11 @@ def asking(place: Workspace, provider: Provider) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.parametrize(
     ("sign", "outside"),
-    [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGHUP, False)],
+    [
+        (signal.SIGKILL, False),
+        pytest.param(signal.SIGKILL, True, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_assistant_leaves_nothing_running(
     place: Workspace, provider: Provider, number: str, sign: signal.Signals, outside: bool
@@ -67,6 +71,7 @@ def test_a_killed_assistant_leaves_nothing_running(
     assert ends(number)
 
 
+@pytest.mark.slow
 def test_what_runs_in_the_background_ends_when_the_answer_is_given(
     place: Workspace, provider: Provider, number: str
 ) -> None:

@@ -181,6 +181,7 @@ def test_no_text_fails(words: list[str], day: date) -> None:
         assert re.fullmatch(r"[\d/-]+", mention)
 
 
+@pytest.mark.slow
 def test_long_texts_take_linear_time() -> None:
     """A quadratic pattern would take minutes here, and the test's time limit would end it."""
     for seed in ("8 May 2023 ", "last    ", "in the year ", "on the 1st of ", "a couple of ", "1/"):
