@@ -10,7 +10,7 @@ import tomlkit
 from tomlkit.items import AoT
 
 from assistant import config
-from assistant.cli.help import meant
+from assistant.cli.help import did_you_mean
 from assistant.errors import ConfigError, UsageError
 from assistant.model import catalogue
 from assistant.settings import tree as settings
@@ -55,7 +55,8 @@ def path_of(key: str) -> Path:
         return section, rest
     near = get_close_matches(key, settings.names(), n=1)
     raise UsageError(
-        f"there is no setting {key!r}", meant(near) or "`assistant config show` lists the settings"
+        f"there is no setting {key!r}",
+        did_you_mean(near) or "`assistant config show` lists the settings",
     )
 
 

@@ -1,7 +1,7 @@
-"""Where `assistant` begins, with no more loaded than a command needs.
+"""The entry point of `assistant`: loads no more than the command needs.
 
-`hook` and `mcp`, which coding agents start, begin without any tree of commands; `recall` and its
-like with a tree of their own; all else with the whole tree.
+`hook` and `mcp`, which coding agents start, run without the tree of commands; `remember`, `recall`
+and `forget` with a small one; everything else with the whole tree.
 """
 
 import gc
@@ -22,11 +22,20 @@ def run() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules load leaves no trace
     match _command(sys.argv[1:]):
         case "recall" | "remember" | "forget":
-            gc.disable()  # a tenth of what it takes to load these, and they stay until the end
+            gc.disable()  # a tenth of the time to import modules, which stay loaded anyway
             from assistant.cli import root
             from assistant.cli.commands import facts
+            from assistant.cli.help import DAILY
 
-            tree = root.tree([facts])
+            tree = root.tree(
+                {
+                    DAILY: {
+                        "remember": facts.remember,
+                        "recall": facts.recall,
+                        "forget": facts.forget,
+                    }
+                }
+            )
             gc.freeze()
             gc.enable()
             root.run(tree)
@@ -35,13 +44,13 @@ def run() -> None:
                 _respond(sys.argv[1:])
             elif command == "mcp" and _serve(sys.argv[1:]):
                 return
-            from assistant.cli.main import run as by_the_tree
+            from assistant.cli.main import run as run_any
 
-            by_the_tree()
+            run_any()
 
 
 def _command(arguments: Sequence[str]) -> str:
-    """The first word that is no global option, nor the value of one."""
+    """The first word that is neither a global option nor its value."""
     rest = iter(arguments)
     for word in rest:
         if word in ("-w", "--workspace"):
@@ -52,7 +61,7 @@ def _command(arguments: Sequence[str]) -> str:
 
 
 def _serve(arguments: Sequence[str]) -> bool:
-    """Serve memory over MCP until the client goes; False for any but a plain call of `mcp`."""
+    """Serve memory over MCP until the client exits; False if the whole tree has to parse this."""
     from assistant.errors import WorkspaceError
     from assistant.integrations.mcp_server import serve
     from assistant.integrations.mcp_tools import Terms
@@ -73,7 +82,7 @@ def _serve(arguments: Sequence[str]) -> bool:
 
 
 def _respond(arguments: Sequence[str]) -> None:
-    """Answer a plain call of `hook` and end the process; return from any other."""
+    """Answer a hook and exit; return if the whole tree has to parse this."""
     try:
         pairs, words = gnu_getopt(list(arguments), "w:", HOOK_OPTIONS)
     except GetoptError:
@@ -87,5 +96,5 @@ def _respond(arguments: Sequence[str]) -> None:
     directory = options.get("w") or options.get("workspace")
     event = "".join(words[1:]) or "prompt"
     call = Call(event, options.get("for", ""), options.get("quiet-for"), "patient" in options)
-    place = Path(directory) if directory else None
-    respond(lambda: find(place), call, debug="debug" in options)
+    root = Path(directory) if directory else None
+    respond(lambda: find(root), call, debug="debug" in options)

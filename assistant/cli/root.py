@@ -1,32 +1,24 @@
-"""The root of the tree of commands: the global options, and the one place that prints an error."""
+"""The root command: the global options, and the one place that prints an error."""
 
 import os
-import re
 import signal
 import sys
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli.help import group, meant
+from assistant.cli.help import Function, add, group
 from assistant.cli.options import Globals, at_terminal
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 
 
-class Branch(Protocol):
-    """A module with commands."""
-
-    def register(self, cli: typer.Typer) -> None: ...
-
-
-def tree(branches: Sequence[Branch]) -> typer.Typer:
-    """`assistant`, with the commands of these modules in their order."""
+def tree(panels: Mapping[str, Mapping[str, Function | typer.Typer]]) -> typer.Typer:
+    """`assistant`, with commands and groups of commands by the panels of its first page."""
     cli = group(
         "A personal assistant whose long-term memory is plain markdown.",
         name="assistant",
@@ -35,13 +27,17 @@ def tree(branches: Sequence[Branch]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     cli.callback()(options)
-    for branch in branches:
-        branch.register(cli)
+    for panel, commands in panels.items():
+        for name, command in commands.items():
+            if isinstance(command, typer.Typer):
+                cli.add_typer(command, name=name, rich_help_panel=panel)
+            else:
+                add(cli, name, command, rich_help_panel=panel)
     return cli
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"assistant {__version__}")
         raise Exit()
 
@@ -70,7 +66,7 @@ def options(
             "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
         )
     from assistant.cli import talk
-    from assistant.cli.chat import welcome  # for this alone: `recall` loads the root too
+    from assistant.cli.chat import welcome  # `recall` loads this module too, and needs none of it
 
     welcome.ensure_workspace(context.obj)
     talk.chat(context)
@@ -87,78 +83,49 @@ def run(cli: typer.Typer) -> None:
         sys.stdout.flush()
         sys.exit(code)  # None, or what a command's `typer.Exit` says
     except (AssistantError, TyperException) as error:
-        wrong = in_our_words(error) if isinstance(error, TyperException) else error
-        if wrong is error and "--debug" in arguments:
+        if isinstance(error, TyperException):
+            error = _usage_error(error)
+        elif "--debug" in arguments:
             raise
-        typer.echo(f"assistant: {spelled(str(wrong))}", err=True)
-        sys.exit(wrong.exit_code)
+        typer.echo(f"assistant: {spelled(str(error))}", err=True)
+        sys.exit(error.exit_code)
     except (KeyboardInterrupt, Abort):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
-        _write_no_more()
+    except BrokenPipeError:  # the reader of the pipe has exited, as `head` does
+        _discard_output()
         sys.exit(1)
-    except OSError as error:  # of what reads and writes, most often of standard output: a full disk
+    except OSError as error:  # most often from standard output: the disk is full
         if "--debug" in arguments:
             raise
-        _write_no_more()
-        what = spelled(str(error.filename or "the output could not be written"))
-        typer.echo(f"assistant: {what}: {error.strerror or error}. See --debug", err=True)
+        _discard_output()
+        path = spelled(str(error.filename or "the output could not be written"))
+        typer.echo(f"assistant: {path}: {error.strerror or error}. See --debug", err=True)
         sys.exit(1)
 
 
 def _open_closed_streams() -> None:
-    """Have the standard streams that our caller closed lead nowhere, and their numbers taken."""
+    """Open /dev/null as each standard stream that the caller has closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))
+            null = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(null, mode, encoding="utf-8"))
 
 
-def _write_no_more() -> None:
-    """Have nothing that is still to be written fail again at the end."""
+def _discard_output() -> None:
+    """Discard buffered output, so that writing it at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def in_our_words(error: TyperException) -> UsageError:
-    """What the parser found wrong: an option, a value, an argument too few or too many."""
-    context: Any = getattr(error, "ctx", None)
-    help = f"See `{context.command_path} --help`" if context else ""
-    option, parameter = getattr(error, "option_name", ""), getattr(error, "param", None)
-    if parameter and hasattr(error, "param_type"):
-        return UsageError(f"{_name(parameter, context)} is missing", help)
-    if parameter:
-        value = error.message.partition(" is not ")[0]
-        return UsageError(
-            f"{_name(parameter, context)} cannot be {value}",
-            f"It should be {_wanted(parameter.type)}",
-        )
-    if option and hasattr(error, "possibilities"):
-        near = get_close_matches(option, error.possibilities or (), n=1)
-        return UsageError(f"there is no option {option}", meant(near) or help)
-    if option:
-        lacks = "requires" in error.message
-        return UsageError(f"{option} {'needs a value' if lacks else 'takes no value'}", help)
-    extra = re.fullmatch(r"Got unexpected extra argument\(s\) \((.*)\)", error.message)
-    return UsageError(f"{extra[1]!r} is one word too many" if extra else error.message, help)
-
-
-def _name(parameter: Any, context: Any) -> str:
-    """A parameter as help names it."""
-    if parameter.param_type_name == "option":
-        return str(parameter.opts[-1])
-    return str(parameter.make_metavar(context)).strip("[]{}.")
-
-
-def _wanted(kind: Any) -> str:
-    """The values that a parameter takes."""
-    if choices := getattr(kind, "choices", ()):
-        return f"one of {', '.join(choices)}"
-    least = getattr(kind, "min", None)
-    return f"a whole number{'' if least is None else f' of at least {least}'}"
+def _usage_error(error: TyperException) -> UsageError:
+    """An error of the parser, with the page of help that shows what is right."""
+    command: Any = getattr(error, "ctx", None)
+    cure = f"See `{command.command_path} --help`" if command else ""
+    message = error.format_message().rstrip(".")
+    return UsageError(f"{message[0].lower()}{message[1:]}", cure)
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """The arguments with the global options moved to the front, wherever they stood."""
+    """The arguments with the global options moved to the front."""
     front: list[str] = []
     rest: list[str] = []
     words = iter(arguments)

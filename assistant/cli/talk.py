@@ -9,7 +9,6 @@ import typer
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
-from assistant.cli.help import DAILY, command
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, lines, message_and_input
 
@@ -28,12 +27,6 @@ AddDir = Annotated[
 ]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Draw nothing, for screen readers.")]
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    command(cli, DAILY)(chat)
-    command(cli, DAILY)(ask)
 
 
 def chat(

@@ -7,7 +7,7 @@ from typing import Any, get_origin
 import typer
 from pydantic import BaseModel
 
-from assistant.cli.help import DAILY, MEMORY, PROGRAMS, SETUP, TOOLS, sentence
+from assistant.cli.help import DAILY, MEMORY, PROGRAMS, SETUP, TOOLS, first_sentence
 from assistant.cli.main import cli
 from assistant.settings.tree import Settings
 from assistant.workspace.stores import STORES
@@ -81,7 +81,7 @@ def manual_page() -> str:
     """docs/assistant.1: the same as a page for `man`."""
     root = typer.main.get_command(cli)
     lines = ['.TH ASSISTANT 1 "" "assistant" "User Commands"', ".SH NAME"]
-    lines += [f"assistant \\- {_roff(sentence(root.help).rstrip('.'))}", ".SH SYNOPSIS"]
+    lines += [f"assistant \\- {_roff(first_sentence(root.help).rstrip('.'))}", ".SH SYNOPSIS"]
     lines += [".B assistant", "[OPTIONS] [COMMAND] [ARGS]...", ".SH DESCRIPTION"]
     lines += ["Without a command it opens the chat. The documentation is in docs/ of the source."]
     for path, command in _walk(root, ("assistant",)):

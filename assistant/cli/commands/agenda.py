@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.help import DAILY, command
 from assistant.cli.options import AsJson, note, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -18,12 +17,6 @@ if TYPE_CHECKING:
 
 
 DAYS = 30
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the command to the tree."""
-    command(cli, DAILY)(agenda)
-    command(cli, DAILY)(remind)
 
 
 def agenda(

@@ -11,15 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from assistant import config
-from assistant.cli.help import SETUP, command, group
 from assistant.cli.options import AsJson, Globals, at_terminal, note, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.disk import programs, storage
 from assistant.display import as_json as to_json
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError, UsageError, WorkspaceError
-
-config_commands = group("Show and change settings.")
 
 
 def _names(incomplete: str) -> list[str]:
@@ -39,13 +36,7 @@ EDITORS = ("nano", "vim", "vi")
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the group to the tree."""
-    cli.add_typer(config_commands, name="config", rich_help_panel=SETUP)
-
-
-@command(config_commands, name="show")
-def config_show(
+def show(
     context: typer.Context, key: Annotated[str | None, KEY] = None, as_json: AsJson = False
 ) -> None:
     """Show all settings and where each comes from, or the value of one.
@@ -87,8 +78,7 @@ def _show_value(value: Any, *, as_json: bool) -> None:
             typer.echo(spelled(_shown(item)))
 
 
-@command(config_commands, name="set")
-def config_set(
+def set_value(
     context: typer.Context,
     key: Key,
     values: Annotated[
@@ -122,14 +112,12 @@ def put(key: str, values: list[str]) -> None:
         note(doubt)
 
 
-@command(config_commands, name="unset")
-def config_unset(key: Key) -> None:
+def unset(key: Key) -> None:
     """Remove a setting from the configuration file."""
     put(key, [""])
 
 
-@command(config_commands, name="edit")
-def config_edit() -> None:
+def edit() -> None:
     """Open the configuration file in your editor, then check it."""
     from assistant.settings import tree as settings
 

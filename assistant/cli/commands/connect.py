@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import PROGRAMS, command
 from assistant.cli.memory_text import show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, own_command, print_json
 from assistant.display import spelled
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
 
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    command(cli, PROGRAMS)(connect)
-    command(cli, PROGRAMS)(mcp)
-    lenient = {"ignore_unknown_options": True, "allow_extra_args": True}
-    command(cli, PROGRAMS, context_settings=lenient)(hook)
 
 
 def connect(

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, command
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, Globals, message_and_input, note, print_json
 from assistant.display import counted, local_time, spelled
@@ -13,11 +12,6 @@ from assistant.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Section
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the command to the tree."""
-    command(cli, MEMORY)(context)
 
 
 def context(

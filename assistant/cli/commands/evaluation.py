@@ -4,17 +4,11 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, command
 from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted
 from assistant.errors import UsageError
 from assistant.workspace.folder import read_text
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the command to the tree."""
-    command(cli, MEMORY, name="eval")(evaluate)
 
 
 def evaluate(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.heartbeat import send_news
-from assistant.cli.help import TOOLS, command
 from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, note, print_json
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
@@ -21,12 +20,6 @@ PAUSE = 1.0
 """Seconds between two looks at the folder."""
 REST = 30.0
 """Seconds between two looks at the queue for what has to be tried again."""
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    command(cli, TOOLS)(event)
-    command(cli, TOOLS)(listen)
 
 
 def event(

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import DAILY, command
 from assistant.cli.memory_text import (
     passage_json,
     passage_line,
@@ -50,13 +49,6 @@ from assistant.memory.protocol import Keeper, Memory
 
 AT_ONCE = 100
 """Facts from a pipe that are written together."""
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    command(cli, DAILY)(remember)
-    command(cli, DAILY)(recall)
-    command(cli, DAILY)(forget)
 
 
 # Remember

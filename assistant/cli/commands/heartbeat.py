@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assistant.cli.help import TOOLS, command, group
 from assistant.cli.options import AsJson, Globals, note, print_json
 from assistant.display import counted, spelled
 
@@ -15,15 +14,6 @@ if TYPE_CHECKING:
     from assistant.upkeep.tasks import Task
 
 
-heartbeat_commands = group("Run the tasks of HEARTBEAT.md, now or by a timer.")
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    cli.add_typer(heartbeat_commands, name="heartbeat", rich_help_panel=TOOLS)
-
-
-@command(heartbeat_commands)
 def run(
     context: typer.Context,
     test: Annotated[
@@ -102,7 +92,6 @@ def send_news(options: Globals) -> None:
         note(fault)
 
 
-@command(heartbeat_commands)
 def explain(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how each task is understood, and when it is due next."""
     from assistant.heartbeat import beat
@@ -158,7 +147,6 @@ def _next(told: dict[str, Any]) -> str:
     return f"next {told['next'].replace('T', ' ')}" if told["next"] else "never again"
 
 
-@command(heartbeat_commands)
 def install(
     context: typer.Context,
     kind: Annotated[

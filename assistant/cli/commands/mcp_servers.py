@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.help import PROGRAMS, command, group
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, note, print_json
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
@@ -17,18 +16,10 @@ if TYPE_CHECKING:
     from assistant.tools.mcp_client.tools import Checked
 
 
-server_commands = group("Look at the MCP servers whose tools the assistant uses, and approve them.")
-
 NONE = "There are no MCP servers: add one with `assistant config edit`, or in a .mcp.json."
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    cli.add_typer(server_commands, name="mcp-servers", rich_help_panel=PROGRAMS)
-
-
-@command(server_commands, name="list")
-def list_(
+def list_servers(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.")] = None,
     as_json: AsJson = False,
@@ -52,7 +43,6 @@ def list_(
         raise typer.Exit(1)
 
 
-@command(server_commands)
 def approve(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The server.")],

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, command, group
 from assistant.cli.memory_text import one_line, show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.disk import storage
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
     from assistant.upkeep.changes import Change
 
 
-memory_commands = group("Look after memory: its state, history, reviews and index.")
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    cli.add_typer(memory_commands, name="memory", rich_help_panel=MEMORY)
-
-
-@command(memory_commands)
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and what needs attention."""
     with context.obj.memory() as memory:
@@ -73,7 +63,6 @@ EVERY_WRITE = 100_000
 MARKS = {"learnt": ("+", "green"), "changed": ("~", "yellow"), "forgotten": ("-", "red")}
 
 
-@command(memory_commands)
 def log(
     context: typer.Context,
     limit: Annotated[
@@ -143,7 +132,6 @@ def _show_change(change: "Change") -> None:
         typer.echo(f"  → {spelled(change.now)}")
 
 
-@command(memory_commands)
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
     """Undo the latest write to memory."""
     with context.obj.memory() as memory:
@@ -155,7 +143,6 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
             typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(said)}")
 
 
-@command(memory_commands)
 def check(
     context: typer.Context,
     rebuild: Annotated[
@@ -180,7 +167,6 @@ def check(
         raise typer.Exit(1)
 
 
-@command(memory_commands)
 def capture(
     context: typer.Context,
     wait: Annotated[bool, typer.Option("--wait", help="Also wait for open chats to end.")] = False,
@@ -206,7 +192,6 @@ def _left(waiting: int) -> str:
     return f", {counted(waiting, 'waits', 'wait')} for `assistant memory review`" if waiting else ""
 
 
-@command(memory_commands)
 def merge(
     context: typer.Context,
     versions: Annotated[
@@ -312,8 +297,7 @@ def _show_merge(planned: "CopyMerge") -> None:
         typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
 
 
-@command(memory_commands, name="map")
-def draw(
+def draw_map(
     context: typer.Context,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write the page to this file.")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, command
 from assistant.cli.options import AsJson, Yes, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Problems that are named; of more the number."""
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    command(cli, MEMORY, name="import")(import_)
-    command(cli, MEMORY)(export)
 
 
 def import_(

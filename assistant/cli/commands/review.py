@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.commands.memory import memory_commands, sentences
-from assistant.cli.help import command
+from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
 from assistant.cli.options import AsJson, ask, print_json
 from assistant.display import counted, local_time, spelled
@@ -27,12 +26,6 @@ ANSWERS = {
     for form in (word, word[0])
 }
 """The words that decide on a fact that waits; anything else leaves it waiting."""
-
-
-def register(_: typer.Typer) -> None:
-    """Add these to the memory commands."""
-    for function in (review, restore, tidy):
-        command(memory_commands)(function)
 
 
 def review(

@@ -5,26 +5,16 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, command, group
 from assistant.cli.options import AsJson, Yes, confirmed, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Query
-
-session_commands = group("Look at past conversations.")
 
 Session = Annotated[
     str, typer.Argument(metavar="ID", help="Its ID, or the beginning or end of it.")
 ]
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the sessions' commands to the tree."""
-    cli.add_typer(session_commands, name="sessions", rich_help_panel=MEMORY)
-    command(cli, MEMORY)(undo)
-
-
-@command(session_commands, name="list")
 def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
     """List past conversations, newest first, with their cost."""
     from assistant.cli.session_text import show_sessions  # transcripts: behind `--help`
@@ -37,7 +27,6 @@ def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
         show_sessions(place.sessions)
 
 
-@command(session_commands)
 def show(
     context: typer.Context,
     session: Session,
@@ -67,7 +56,6 @@ def show(
             typer.echo(line)
 
 
-@command(session_commands)
 def rename(
     context: typer.Context,
     session: Session,
@@ -80,7 +68,6 @@ def rename(
     typer.echo(f"{named} is now {spelled(' '.join(title))!r}.")
 
 
-@command(session_commands)
 def delete(
     context: typer.Context,
     session: Session,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.help import SETUP, command, group
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import WorkspaceError
@@ -20,16 +19,6 @@ from assistant.workspace import template, trust
 
 if TYPE_CHECKING:
     from assistant.cli import doctor as checks
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    command(cli, SETUP)(init)
-    command(cli, SETUP)(doctor)
-    command(cli, SETUP, name="trust")(trust_workspace)
-    cli.add_typer(secret_commands, name="secrets", rich_help_panel=SETUP)
-    cli.add_typer(daemon_commands, name="daemon", rich_help_panel=SETUP)
-    command(cli, SETUP)(completion)
 
 
 def init(
@@ -124,12 +113,10 @@ def trust_workspace(context: typer.Context) -> None:
     typer.echo(f"{place.root} is trusted" if new else f"{place.root} was already trusted")
 
 
-secret_commands = group("Register values that must never be sent or stored.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as `home_key`.")]
 
 
-@command(secret_commands, name="add")
-def add(name: Name) -> None:
+def add_secret(name: Name) -> None:
     """Register a secret; its value is asked for, or read from a pipe.
 
     Examples:
@@ -146,8 +133,7 @@ def add(name: Name) -> None:
     typer.echo(f"{name} is registered; its value is in {where}")
 
 
-@command(secret_commands, name="show")
-def show(
+def show_secrets(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print its value.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -167,8 +153,7 @@ def show(
         typer.echo(registered_name)
 
 
-@command(secret_commands, name="remove")
-def remove(name: Name) -> None:
+def remove_secret(name: Name) -> None:
     """Remove a registered secret."""
     from assistant.secrets import registered  # as above
 
@@ -176,11 +161,7 @@ def remove(name: Name) -> None:
     typer.echo(f"{name} is no longer registered")
 
 
-daemon_commands = group("Control the process that holds the index in memory.")
-
-
-@command(daemon_commands, name="stop")
-def daemon_stop(context: typer.Context) -> None:
+def stop_daemon(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts it again."""
     from assistant.cli import resident
     from assistant.memory.daemon import lifecycle

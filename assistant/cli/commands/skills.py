@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import TOOLS, command, group, meant
+from assistant.cli.help import did_you_mean
 from assistant.cli.options import AsJson, Globals, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -22,16 +22,8 @@ LONGEST_NAME = 64
 """As in the Agent Skills format."""
 UNDESCRIBED = "Say here what this skill does, and when to use it."
 
-skill_commands = group("Look at the assistant's skills, or write one.")
 
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands to the tree."""
-    cli.add_typer(skill_commands, name="skills", rich_help_panel=TOOLS)
-
-
-@command(skill_commands, name="list")
-def list_(
+def list_skills(
     context: typer.Context,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Show this one, as the model reads it.")
@@ -78,7 +70,7 @@ def _show(found: "Skills", name: str, *, as_json: bool) -> None:
     if skill is None:
         known = ", ".join(skill.name for skill in found.skills) or "none"
         near = get_close_matches(name, [skill.name for skill in found.skills], n=1)
-        raise UsageError(f"there is no skill {name!r}", meant(near) or f"There are: {known}")
+        raise UsageError(f"there is no skill {name!r}", did_you_mean(near) or f"There are: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
     if as_json:
         print_json({"name": skill.name, "path": skill.path, "text": text, "files": files})
@@ -88,7 +80,6 @@ def _show(found: "Skills", name: str, *, as_json: bool) -> None:
         typer.echo(typer.style(spelled(file), dim=True))
 
 
-@command(skill_commands)
 def new(
     context: typer.Context,
     name: Annotated[
