@@ -19,9 +19,9 @@ from assistant.tools.rules import MAGIC
 Path = tuple[str | int, ...]
 """The keys of a setting; the tables of a list count from 0 here."""
 _TOOLS = """
-agenda apply_patch ask browse delegate edit_file fetch_url find_files grep list_files list_jobs
-load_skills load_tools note plan read_file read_job read_on recall remember remind search_sessions
-shell stop_job web_search write_file
+agenda apply_patch ask browse delegate edit_file execute_code fetch_url find_files grep list_files
+list_jobs load_skills load_tools note plan read_file read_job read_on recall remember remind
+search_sessions shell stop_job web_search write_file
 """
 TOOLS = tuple(_TOOLS.split())
 """The tools that rules of the policy may name, besides those of MCP servers and patterns."""

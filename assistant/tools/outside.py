@@ -66,14 +66,14 @@ def outside(
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor, checkpoints),
-        Shell(
+        *Shell(
             roots,
             redactor,
             interrupt,
             settings=chosen.shell,
             jobs=jobs,
             checkpoints=checkpoints,
-        ).as_tool(),
+        ).tools(),
         *job_tools(jobs, interrupt),
         *web.tools,
         *foreign.tools(),

@@ -87,10 +87,10 @@ def _compiled(text: str, translate: Callable[..., Any], pattern: str, flags: int
 
 DENIED = "The owner's rules deny this call."
 """The error of a denied call, whether or not the target exists."""
-SHELL = "shell"
+SHELL, CODE = "shell", "execute_code"
 READ = "read_file"
 READING = (READ, "list_files", "find_files", "grep")
-SHOWING = ("grep", "recall", SHELL)
+SHOWING = ("grep", "recall", SHELL, CODE)
 """Other tools that show the content of files: a path that may not be read is closed to these
 too."""
 WRITING = ("write_file", "edit_file", "apply_patch")
@@ -113,8 +113,9 @@ class Rule:
         return sum(char not in MAGIC for char in self.pattern)
 
     def names(self, tool: str) -> bool:
-        """Return whether the rule is about this tool."""
-        return across(self.tool).matches(tool)
+        """Return whether the rule is about this tool; what is said of commands holds for code."""
+        glob = across(self.tool)
+        return glob.matches(tool) or (tool == CODE and glob.matches(SHELL))
 
     def binds(self, tool: str) -> bool:
         """Return whether a path that the rule matches is restricted for this tool."""

@@ -54,7 +54,7 @@ def toolbox(roots: Roots, interrupt: threading.Event) -> Toolbox:
             *reading_tools(roots),
             *searching_tools(roots),
             *writing_tools(roots, redactor),
-            Shell(roots, redactor, interrupt).as_tool(),
+            *Shell(roots, redactor, interrupt).tools(),
         ]
     )
 

@@ -21,7 +21,7 @@ SHOWN_ROWS = 3
 """Lines of a command's output that stand below it."""
 SHOWN_CHANGES = 8
 """Changed lines that stand below what changed them."""
-PRINTING = ("shell", "read_job")
+PRINTING = ("shell", "execute_code", "read_job")
 """Tools whose result is shown as it is."""
 NO_OUTPUT = "(no output)"
 CHANGED = re.compile(r"[+-](?!\+\+ |-- )")

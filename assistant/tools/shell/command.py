@@ -1,4 +1,5 @@
-"""`shell`: runs a command in the sandbox or, with the owner's approval, outside it."""
+"""`shell` and `execute_code`: run a command or Python code in the sandbox or, with the owner's
+approval, outside it."""
 
 import os
 import subprocess
@@ -74,6 +75,8 @@ def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
     }
 
 
+RUN_PYTHON = 'exec python3 -u -c "$0"'
+"""Runs the Python that a command would find, a project's own included."""
 TIMEOUT = 120
 MAX_TIMEOUT = 900
 MEGABYTE = 1_000_000
@@ -113,9 +116,14 @@ class Shell:
     jobs: Jobs = field(default_factory=Jobs)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
+    def tools(self) -> list[Tool]:
+        """Return `shell` and `execute_code` as the model is offered them."""
+        functions = (self.shell, self.execute_code)
+        return [tool(function, writes=True, reveals=True) for function in functions]
+
     def as_tool(self) -> Tool:
-        """Return `shell` as the model is offered it."""
-        return tool(self.shell, writes=True, reveals=True)
+        """Return `shell` alone."""
+        return self.tools()[0]
 
     def shell(
         self,
@@ -136,16 +144,52 @@ class Shell:
         The workspace can be written, but for the files that steer or remember, git's own (commit
         outside) and those that editors and shells run. There is no network.
         """
-        if unknown := stand_ins(command):
+        argv = [interpreter(self.roots.directories), "-c", command]
+        return self._plan(
+            argv,
+            command,
+            timeout,
+            background=background,
+            outside=outside,
+            reads=only_reads(command),
+        )
+
+    def execute_code(
+        self,
+        code: Annotated[str, Field(min_length=1, description="A Python program; print results.")],
+        timeout: Annotated[
+            int | None,
+            Field(ge=1, le=MAX_TIMEOUT, description=f"Seconds until it is stopped; {TIMEOUT}."),
+        ] = None,
+        outside: Annotated[
+            bool, Field(description="Outside the sandbox, with network; the owner is asked.")
+        ] = False,
+    ) -> Plan:
+        """Run a Python program, as `shell` runs a command: to compute, or to work through files."""
+        argv = [interpreter(self.roots.directories), "-c", RUN_PYTHON, code]
+        return self._plan(argv, code, timeout, outside=outside)
+
+    def _plan(
+        self,
+        argv: list[str],
+        text: str,
+        timeout: int | None,
+        *,
+        background: bool = False,
+        outside: bool = False,
+        reads: bool = False,
+    ) -> Plan:
+        """Plan to run `argv`, which is shown to the owner as `text` and may be known to be one that
+        only `reads`."""
+        if unknown := stand_ins(text):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
         unsafe = self._unsafe_reason(outside)
-        start = partial(self._start, command, not unsafe)
-        writes = not only_reads(command)
-        not_undoable = too_much(self.roots.directories, self._untouched) if writes else ""
-        keeping = self._keep_checkpoint if writes and not not_undoable else nullcontext
+        start = partial(self._start, argv, not unsafe)
+        not_undoable = "" if reads else too_much(self.roots.directories, self._untouched)
+        keeping = nullcontext if reads or not_undoable else self._keep_checkpoint
         work = None if background else partial(self._wait, start, timeout or TIMEOUT, keeping)
         run = (
-            partial(self._run_in_background, command, start, timeout, keeping)
+            partial(self._run_in_background, text, start, timeout, keeping)
             if work is None
             else lambda: _run_silently(work(""))
         )
@@ -153,8 +197,8 @@ class Shell:
         description = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
         if not_undoable:
             description += f"; /undo cannot take back what it changes, since {not_undoable}"
-        detail = f"{description}:\n{exactly(command, kept=chr(10))}"
-        return Plan(run, danger, (command,), lambda: detail, work=work)
+        detail = f"{description}:\n{exactly(text, kept=chr(10))}"
+        return Plan(run, danger, (text,), lambda: detail, work=work)
 
     def _keep_checkpoint(self) -> AbstractContextManager[None]:
         """Keep what the command changes below the roots, so that it can be undone."""
@@ -186,10 +230,10 @@ class Shell:
             return f"The sandbox does not hold: {error}"
         return ""
 
-    def _start(self, command: str, inside: bool, seconds: float | None) -> Process:
+    def _start(self, argv: list[str], inside: bool, seconds: float | None) -> Process:
         memory = self.settings.memory_mb
         launch = Launch(
-            [interpreter(self.roots.directories), "-c", command],
+            argv,
             str(self.roots.workspace.root),
             self.settings.processes,
             memory * MEGABYTE if memory else default_memory(),

@@ -12,6 +12,7 @@ from assistant.settings.sections import PolicySettings
 from assistant.tools.base import RESULT_LIMIT
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision, Policy
+from assistant.tools.rules import Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell, environment
 from assistant.tools.toolbox import Toolbox
@@ -218,3 +219,38 @@ def test_no_library_of_the_workspace_is_loaded_by_what_starts_a_command(
     (workspace.root / "libm.so.6").write_text("no library")  # Python needs it, a shell does not
     monkeypatch.setenv("LD_LIBRARY_PATH", str(workspace.root))
     assert call("shell", command="echo $LD_LIBRARY_PATH").content == str(workspace.root)
+
+
+def test_code_runs_where_commands_do(anywhere: Call, workspace: Workspace) -> None:
+    code = """import pathlib
+total = sum(range(101))
+pathlib.Path("sum.txt").write_text(f'{total}\\n')
+print("it's", total, pathlib.Path.cwd())"""
+    result = anywhere("execute_code", code=code)
+    assert result.content == f"it's 5050 {workspace.root}"
+    assert (workspace.root / "sum.txt").read_text() == "5050\n"
+
+
+def test_a_fault_of_the_code_shows_its_traceback(anywhere: Call) -> None:
+    result = anywhere("execute_code", code="print(1)\n1 / 0")
+    assert result.error
+    assert result.content.startswith("1\n") and result.content.endswith("[exit 1]")
+    assert "ZeroDivisionError" in result.content
+
+
+@confined
+def test_code_in_the_sandbox_sees_no_other_files_and_its_output_is_bounded(
+    call: Call, outside: Path
+) -> None:
+    result = call("execute_code", code=f"print(open({str(outside / 'secret.txt')!r}).read())")
+    assert result.error and "crown jewels" not in result.content
+    assert len(call("execute_code", code="print('x' * 5_000_000)").content) <= RESULT_LIMIT
+
+
+@pytest.mark.parametrize("rule", ["shell", "execute_code", "*"])
+def test_what_a_rule_says_of_commands_holds_for_code(
+    roots: Roots, interrupt: threading.Event, rule: str
+) -> None:
+    tools = Shell(roots, Redactor(), interrupt).tools()
+    toolbox = Toolbox(tools, Policy(Rules(PolicySettings(deny=(rule,)))))
+    assert "execute_code" not in [spec.name for spec in toolbox.specs()]
