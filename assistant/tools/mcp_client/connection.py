@@ -8,7 +8,7 @@ import json
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
 from assistant.tools.base import ToolResult, awaited
 from assistant.tools.launch import starting
-from assistant.tools.mcp_client.pins import Definition
+from assistant.tools.mcp_client.pins import PROMPTS, RESOURCES, Definition
 from assistant.tools.mcp_client.servers import Server, filled
 
 if TYPE_CHECKING:
@@ -36,9 +36,13 @@ def result_of(answer: Any) -> ToolResult:
     text = "\n".join(_parts(answer.content))
     if not text.strip() and answer.structured_content is not None:
         text = json.dumps(answer.structured_content, ensure_ascii=False, default=str)
-    neutral = neutralised(text)
+    return _text([text], error=bool(answer.is_error))
+
+
+def _text(lines: Iterable[str], *, error: bool = False) -> ToolResult:
+    neutral = neutralised("\n".join(lines)) or "(none)"
     first_line = one_line(neutral.strip().partition("\n")[0])[:SHOWN]
-    return ToolResult(neutral, error=bool(answer.is_error), compact=first_line)
+    return ToolResult(neutral, error=error, compact=first_line)
 
 
 def _parts(content: Any) -> Iterator[str]:
@@ -50,10 +54,19 @@ def _parts(content: Any) -> Iterator[str]:
                 yield f"[{part.type}, {part.mime_type}, {len(part.data):,} characters: not shown]"
             case "resource_link":
                 yield f"[resource: {part.uri}]"
-            case "resource" if hasattr(part.resource, "text"):
-                yield part.resource.text
+            case "resource":
+                yield _content(part.resource)
             case _:
                 yield f"[{part.type}: not shown]"
+
+
+def _content(resource: Any) -> str:
+    """The text of a resource, or what it is instead."""
+    return getattr(resource, "text", None) or f"[{resource.uri}, {resource.mime_type}: not shown]"
+
+
+def _line(name: str, description: str | None) -> str:
+    return one_line(f"{name}: {description}" if description else name)
 
 
 COMPANION = starting("run_server")
@@ -118,6 +131,47 @@ class Connection:
             assert self._client is not None
             return result_of(await self._client.call_tool(tool, dict(arguments)))
 
+        return self._answer(call)
+
+    def resources(self, uri: str | None = None) -> ToolResult:
+        """List the server's resources, or read one. Raises ToolError."""
+
+        async def call() -> ToolResult:
+            assert self._client is not None
+            if uri:
+                contents = (await self._client.read_resource(uri)).contents
+                return _text(map(_content, contents))
+            listed = (await self._client.list_resources(cache_mode="bypass")).resources
+            patterns = (await self._client.list_resource_templates()).resource_templates
+            return _text(
+                [_line(resource.uri, resource.description or resource.name) for resource in listed]
+                + [_line(pattern.uri_template, pattern.description) for pattern in patterns]
+            )
+
+        return self._answer(call)
+
+    def prompts(
+        self, name: str | None = None, arguments: Mapping[str, str] | None = None
+    ) -> ToolResult:
+        """List the server's prompts with their arguments, or read one. Raises ToolError."""
+
+        async def call() -> ToolResult:
+            assert self._client is not None
+            if name:
+                filled_in = await self._client.get_prompt(name, dict(arguments or {}))
+                return _text(_parts(message.content for message in filled_in.messages))
+            listed = (await self._client.list_prompts(cache_mode="bypass")).prompts
+            return _text(
+                _line(
+                    f"{prompt.name}({', '.join(each.name for each in prompt.arguments or ())})",
+                    prompt.description,
+                )
+                for prompt in listed
+            )
+
+        return self._answer(call)
+
+    def _answer(self, call: Callable[[], Any]) -> ToolResult:
         result: ToolResult = self._run_in_portal(
             call, self.server.settings.timeout_seconds, "answer"
         )
@@ -193,6 +247,11 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None:
                 break
+        can = self._client.server_capabilities
+        if can.resources and (await self._client.list_resources()).resources:
+            definitions.setdefault(RESOURCES.name, RESOURCES)
+        if can.prompts and (await self._client.list_prompts()).prompts:
+            definitions.setdefault(PROMPTS.name, PROMPTS)
         return definitions
 
     def _run_in_portal(self, work: Callable[[], Any], seconds: float, what: str) -> Any:

@@ -47,6 +47,27 @@ class Definition:
         return hashlib.sha256(self.rendered.encode("utf-8", "replace")).hexdigest()
 
 
+RESOURCES = Definition(
+    "resources",
+    "List what this server has to read, or read one of them.",
+    {
+        "type": "object",
+        "properties": {"uri": {"type": "string", "description": "Without it, all are listed."}},
+    },
+)
+PROMPTS = Definition(
+    "prompts",
+    "List the prompts that this server offers, or fill one in and read it.",
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "Without it, all are listed."},
+            "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    },
+)
+"""Offered as tools of a server that has any, unless it has a tool of that name."""
+
 Definitions = Mapping[str, Definition]
 """Definitions by the server's tool names."""
 
