@@ -136,7 +136,7 @@ class Memory:
         if matches.exact and len(matches.passages) == 1:
             return self._keeper.forget(matches.passages)
         candidates = "; ".join(
-            f"{passage.citation} {passage.text.strip()}" for passage in matches.passages
+            f"{passage.citation} {passage.shown.strip()}" for passage in matches.passages
         )
         problem = f"no single fact is {target!r}"
         raise LedgerError(

@@ -305,7 +305,7 @@ class Conversation:
             CitedPassage(
                 passage.id,
                 passage.citation,
-                self.redactor.redact(passage.text),
+                self.redactor.redact(passage.shown),
                 passage.date,
                 " › ".join(passage.heading),
                 {name: round(share, 3) for name, share in passage.signals.items()},

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 
 from assistant.memory.base import Passage
-from assistant.memory.text.fact_line import without
 from assistant.messages import estimate_tokens
 from assistant.quoting import COMMENT, one_line, quoted
 
@@ -35,7 +34,7 @@ def entries(passages: Iterable[Passage]) -> str:
 def entry(passage: Passage) -> str:
     """Render a passage as `- (FILE:LINE, DATE) text`, further lines quoted behind a bar."""
     date = f", {passage.date}" if passage.date else ""
-    text = BULLET.sub("", without(passage.text).strip(), count=1)
+    text = BULLET.sub("", passage.shown.strip(), count=1)
     return f"- ({one_line(passage.citation)}{date}) {quoted(text)}"
 
 

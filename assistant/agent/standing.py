@@ -11,9 +11,9 @@ from itertools import groupby
 
 from assistant.agent.passages import BULLET
 from assistant.errors import StorageError
+from assistant.memory.annotations import is_core, recorded, without
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of
-from assistant.memory.text.fact_line import is_core, recorded, without
 from assistant.messages import estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES, Workspace, read_text

@@ -63,7 +63,7 @@ def show_recall(recall: Recall, *, why: bool = False, within: str = "") -> None:
 def _show_passage(passage: Passage, query: str | None) -> None:
     """A passage; for a query also why it matches."""
     superseded = ["superseded"] if passage.status == "superseded" else []
-    _show(passage.citation, passage.date, [*passage.heading, *superseded], passage.text)
+    _show(passage.citation, passage.date, [*passage.heading, *superseded], passage.shown)
     if query is not None:
         day = min(passage.mentions, default=None)
         why = reasons(query, passage.plain, passage.signals, passage.date, day)
@@ -138,7 +138,7 @@ def one_line(text: str, width: int = 100) -> str:
 
 def passage_line(passage: Passage) -> str:
     """A passage and its place on one line."""
-    return one_line(f"{passage.citation}  {passage.text}")
+    return one_line(f"{passage.citation}  {passage.shown}")
 
 
 def show_diff(lines: Iterable[str]) -> None:
@@ -165,7 +165,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
     """A passage as programs read it."""
     return {
         name: value
-        for name, value in asdict(passage).items()
+        for name, value in {**asdict(passage), "text": passage.shown}.items()
         if name != "plain" and (value is not None or name == "date")
     }
 

@@ -298,7 +298,7 @@ class MemoryTools:
                 f"{passage.citation} stands as it was: this program cannot ask its owner",
                 f"They can run `assistant forget {passage.citation}`",
             )
-        answer = self.ask(f"Forget {passage.citation}?\n{revealed(passage.text.strip())}")
+        answer = self.ask(f"Forget {passage.citation}?\n{revealed(passage.shown.strip())}")
         if answer is None:
             return f"The owner did not answer, so {passage.citation} stands. Ask again later."
         if not answer:

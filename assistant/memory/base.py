@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
+from assistant.memory import annotations
 from assistant.messages import estimate_tokens
 from assistant.workspace.folder import PROCEDURE_FILES
 
@@ -64,9 +65,14 @@ class Passage:
         return f"{self.source}:{self.start_line}"
 
     @property
+    def shown(self) -> str:
+        """The text as it is shown: without the comments that say something of it."""
+        return annotations.without(self.text)
+
+    @property
     def tokens(self) -> int:
         """What the passage costs of a budget."""
-        return estimate_tokens(self.text)
+        return estimate_tokens(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +183,8 @@ class Fact:
     other under one name of `together` is undone as one. One that `waits` is read by the owner
     before it is memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps
     that day. `under` is a heading of the owner's in MEMORY.md (`People › Lena`) to write it under
-    instead, with its day in a comment; "" asks for the heading that fits.
+    instead, with its day in a comment; "" asks for the heading that fits. `matters_for` are the
+    occasions that it is found for, kept in a comment; without any, those of what it replaces.
     """
 
     text: str
@@ -189,6 +196,7 @@ class Fact:
     waits: bool = False
     recorded: str = ""
     under: str | None = None
+    matters_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

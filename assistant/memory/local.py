@@ -276,6 +276,7 @@ class LocalMemory:
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self._lock:
+            facts = list(map(self._redaction.open_phrases, facts))
             facts = [self._bound(fact) if _is_doubtful(fact) else fact for fact in facts]
             secrets = self._redaction.secrets(facts)
             refused = list(map(self._redaction.refusal, facts, secrets))

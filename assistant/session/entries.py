@@ -197,7 +197,8 @@ class NoticeEntry(_Entry):
 class CapturedFact:
     """A fact found in a conversation, with the entries that state it; `kind` says who is behind it.
 
-    `day` (ISO) is when it was said, `under` the heading of the owner's that it belongs under.
+    `day` (ISO) is when it was said, `under` the heading of the owner's that it belongs under,
+    `matters_for` the occasions that it is to be found for.
     """
 
     text: str
@@ -206,6 +207,7 @@ class CapturedFact:
     replaces: str | None = None
     day: str = ""
     under: str = ""
+    matters_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def _render_passages(passages: Sequence[Passage]) -> str:
         return "Memory holds nothing on this."
     return "\n".join(
         f"{one_line(passage.citation)} ({passage.date or 'undated'}"
-        f"{', superseded' if passage.status == 'superseded' else ''}): {quoted(passage.text)}"
+        f"{', superseded' if passage.status == 'superseded' else ''}): {quoted(passage.shown)}"
         for passage in passages
     )
 
@@ -176,6 +176,6 @@ def _describe_stored(stored: Remembered, location: str) -> str:
             answer = f"Stored at {location}."
     if not stored.similar:
         return answer
-    listed = (f"- {one_line(fact.citation)}: {quoted(fact.text)}" for fact in stored.similar)
+    listed = (f"- {one_line(fact.citation)}: {quoted(fact.shown)}" for fact in stored.similar)
     similar = "Similar facts; if this supersedes one, pass its FILE:LINE:"
     return "\n".join([answer, similar, *listed])

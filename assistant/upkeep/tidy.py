@@ -206,8 +206,8 @@ def relations(
 
 def _numbered(pairs: Sequence[Pair]) -> str:
     lines = [
-        f"{number}. earlier ({pair.earlier.date or 'undated'}): {quoted(pair.earlier.text)}\n"
-        f"{number}. later ({pair.later.date or 'undated'}): {quoted(pair.later.text)}"
+        f"{number}. earlier ({pair.earlier.date or 'undated'}): {quoted(pair.earlier.shown)}\n"
+        f"{number}. later ({pair.later.date or 'undated'}): {quoted(pair.later.shown)}"
         for number, pair in enumerate(pairs, start=1)
     ]
     return "\n".join(["[KNOWN]", *lines, "[/KNOWN]"])

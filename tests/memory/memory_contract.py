@@ -87,6 +87,42 @@ class MemoryContract:
         assert newer.status == "superseded"
         assert found(memory, "Where does she live?") == ["Lives in Porto"]
 
+    def test_a_fact_is_found_by_what_it_matters_for_which_is_not_shown(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        said, words = "The owner is allergic to nuts", ("restaurants", "flights & more", "quixotry")
+        (nuts,) = memory.remember([Fact(said, matters_for=words)])
+        line = f"- {said} <!-- for: restaurants, flights more, quixotry -->"
+        path = workspace.root / "MEMORY.md"
+        assert line in path.read_text("utf-8").splitlines()
+        best = memory.recall(Query("quixotry")).passages[0]
+        assert (best.id, best.text, best.plain, best.shown) == (nuts.id, line, said, f"- {said}")
+        assert memory.remember([Fact(said.upper())])[0].status == "exists"
+        before = path.read_bytes()
+        (sesame,) = memory.remember([Fact("Allergic to sesame alone", replaces=nuts.id)])
+        assert memory.recall(Query("quixotry")).passages[0].id == sesame.id
+        memory.forget(memory.locate(sesame.id).passages)
+        assert "sesame" not in memory.recall(Query("quixotry")).passages[0].text
+        for _ in range(2):
+            memory.undo()
+        assert path.read_bytes() == before
+        path.write_text(path.read_text("utf-8").replace("quixotry", "zeugma"), encoding="utf-8")
+        assert [memory.recall(Query("zeugma")).passages[0].plain] == [said]
+
+    def test_a_purge_takes_what_a_fact_matters_for_along(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        fact = Fact("The owner is allergic to nuts", matters_for=("zanzibar",))
+        (nuts,) = memory.remember([fact])
+        (sesame,) = memory.remember([Fact("Allergic to sesame alone", replaces=nuts.id)])
+        memory.purge(memory.locate(sesame.id).passages)
+        memory.purge(memory.locate(fact.text).passages)
+        memory.close()
+        files = [each for each in workspace.root.rglob("*") if each.is_file()]
+        assert [each for each in files if b"zanzibar" in each.read_bytes()] == []
+
     def test_what_exists_near_several_texts_is_told_with_the_owners_headings(
         self, memory: Keeper, workspace: Workspace
     ) -> None:

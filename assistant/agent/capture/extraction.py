@@ -30,6 +30,7 @@ from assistant.agent.capture.origins import (
 )
 from assistant.agent.excerpts import quote
 from assistant.display import local_day
+from assistant.memory.annotations import phrases
 from assistant.memory.base import Fact, Origin, Passage
 from assistant.memory.text.headings import PATH
 from assistant.messages import Message
@@ -86,14 +87,16 @@ day. Do not repeat them, nor what the assistant stored with `remember`. If what 
 one of them, supersede it; never add the new beside the old.
 Answer with JSON only:
 {"operations": [
-  {"op": "add", "text": "…", "entries": ["e4"], "quote": "…", "under": "…"},
+  {"op": "add", "text": "…", "entries": ["e4"], "quote": "…", "under": "…", "for": ["…", "…"]},
   {"op": "supersede", "which": "K2", "text": "…", "entries": ["e6"], "quote": "…"},
   {"op": "skip", "which": "K1"}]}
 Each text is one self-contained sentence in the owner's language, with names. `entries` are the \
 ids of the entries that state it. `quote` is the owner's own wording in one of them, word for \
 word; leave it out if the owner did not say it. `under` is the heading of [HEADINGS] that the \
-fact belongs under; leave it out if none fits. Dates are absolute: count “tomorrow” or “on \
-Friday” from the day that stands above the entry, not from today. Nothing to keep: \
+fact belongs under; leave it out if none fits. `for` is up to eight words for the occasions on \
+which the fact must be thought of though nobody names it (an allergy: restaurants, recipes, \
+flights); leave it out if there are none. Dates are absolute: count “tomorrow” or “on Friday” \
+from the day that stands above the entry, not from today. Nothing to keep: \
 {"operations": []}."""
 
 
@@ -118,7 +121,7 @@ def extraction_request(
         if (location := _place(passage)) != previous:
             lines.append(location)
             previous = location
-        lines.append(f"K{number}: {quoted(passage.text)}")
+        lines.append(f"K{number}: {quoted(passage.shown)}")
     text = "[KNOWN]\n" + "\n".join(lines) + "\n[/KNOWN]\n\n"
     if headings:
         text += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
@@ -248,7 +251,8 @@ class _Reader:
             raise ValueError  # nobody but the owner replaces what the owner said
         day = self._day(day_of)
         name = replaces.id if replaces else None
-        return CapturedFact(text, kind, entries, name, day, self._under(operation))
+        under, found = self._under(operation), _matters_for(operation)
+        return CapturedFact(text, kind, entries, name, day, under, found)
 
     def _entries(self, operation: Mapping[str, Any]) -> tuple[str, ...]:
         """The entry ids that an operation cites, written as `e1`, `E1` or 1, in a list or not."""
@@ -318,6 +322,14 @@ def _op(operation: Mapping[str, Any]) -> str | None:
     return OPERATIONS.get(name.strip().lower()) if isinstance(name, str) else None
 
 
+def _matters_for(operation: Mapping[str, Any]) -> tuple[str, ...]:
+    """The occasions of `for`, in a list or as one text; whatever else it is says nothing."""
+    given = operation.get("for")
+    return phrases(
+        text for text in (given if isinstance(given, list) else [given]) if isinstance(text, str)
+    )
+
+
 def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
     """Convert a captured fact for memory, with its origin; a session's facts are undone together.
 
@@ -335,6 +347,7 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
         waits=bool(program),
         under=fact.under,
         recorded=fact.day,
+        matters_for=fact.matters_for,
     )
 
 
@@ -388,7 +401,7 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
     if any(stated) and (is_theirs or fact.kind == "tool"):
         return folded(fact.text) in shown_facts(session[stated.index(True) :])
     numbers = {word for word in folded(fact.text).split() if not word.isalpha()}
-    in_prompt = () if is_news else (folded(passage.text) for passage in known)
+    in_prompt = () if is_news else (folded(passage.shown) for passage in known)
     shown_texts = shown_facts(session).union(in_prompt)
     return any(
         numbers <= set(known_text.split()) and _support(fact.text, [known_text]) >= ECHO

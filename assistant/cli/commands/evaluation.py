@@ -8,6 +8,7 @@ from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted
 from assistant.errors import UsageError
+from assistant.memory.annotations import without
 from assistant.workspace.folder import read_text
 
 
@@ -64,5 +65,5 @@ def evaluate(
         fact = outcome.question.fact
         rank = f"ranked {outcome.rank}" if outcome.rank else "not found"
         typer.echo(f"  {one_line(outcome.question.text)}  ({rank})")
-        where = one_line(f"{fact.source}:{fact.start_line}  {fact.text}")
+        where = one_line(f"{fact.source}:{fact.start_line}  {without(fact.text)}")
         typer.echo(typer.style(f"    {where}", dim=True))

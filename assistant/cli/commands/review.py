@@ -212,7 +212,7 @@ def _apply(memory: Keeper, proposal: "Proposal") -> None:
 def _diff(proposal: "Proposal") -> Iterator[str]:
     old, new = proposal.old, proposal.new
     yield f"@@ {old.citation} {old.date or ''} · {proposal.why} @@".replace("  ", " ")
-    yield from (f"-{line}" for line in old.text.splitlines())
+    yield from (f"-{line}" for line in old.shown.splitlines())
     if proposal.kind == "supersede":
         yield f"+- ~~…~~ (superseded: {one_line(proposal.new.plain)})"
-    yield f" {one_line(new.text)}  ({new.citation} {new.date or ''})".replace(" )", ")")
+    yield f" {one_line(new.shown)}  ({new.citation} {new.date or ''})".replace(" )", ")")

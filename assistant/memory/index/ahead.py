@@ -96,6 +96,7 @@ class Ahead:
                 continue  # `memory status` names it
             for chunk in masked(chunks(text, name), text, self._redactor):
                 yield chunk.plain
+                yield chunk.matters_for
                 yield standing(name, chunk.heading)
 
 

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.annotations import searched
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.database import CatalogDamaged, Database
 from assistant.memory.index.layout import COLUMNS, NOWHERE, RANGE, Layout, Rows
@@ -46,7 +47,7 @@ BEYOND = np.iinfo(np.int64).max
 LISTS = 1024
 """Lists of texts that stay decoded."""
 _TABLES = (
-    "sources", "sections", "chunks", "occasions", "outbox", "vocabulary", "postings",
+    "sources", "sections", "chunks", "marks", "occasions", "outbox", "vocabulary", "postings",
     "heading_postings",
 )  # fmt: skip
 _DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
@@ -272,8 +273,9 @@ class Catalog:
         self.vectors.prune(0)
         with self.database.transaction() as db:
             db.execute("DELETE FROM vocabulary")
-            texts = db.execute("SELECT plain FROM chunks UNION ALL SELECT heading FROM sections")
-            add_spelt(db, (text for (text,) in texts.fetchall()))
+            texts = db.execute("SELECT plain, text FROM chunks").fetchall()
+            add_spelt(db, (searched(plain, text) for plain, text in texts))
+            add_spelt(db, (heading for (heading,) in db.execute("SELECT heading FROM sections")))
         self.database.vacuum()
 
     def verify(self) -> None:
@@ -326,6 +328,15 @@ class Catalog:
             rows = db.execute("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
             found = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
         return np.asarray(found[found != NOWHERE])
+
+    def marked(self, layout: Layout) -> tuple[Rows, Rows]:
+        """The positions of the chunks that say what they matter for, and the numbers of the vectors
+        of that."""
+        with self.database.using() as db:
+            rows = np.array(db.execute("SELECT chunk, vector FROM marks").fetchall(), np.int64)
+        rows = rows.reshape(-1, 2)
+        at = layout.known(rows[:, 0])
+        return at[at != NOWHERE], rows[at != NOWHERE, 1]
 
     def at_line(self, source: str, line: int) -> list[Chunk]:
         """The chunks of a source that stand on a line, in order."""
@@ -443,13 +454,15 @@ class _Writer:
 
     def _delete(self, rowids: Sequence[int]) -> None:
         gone = self._db.execute(
-            "SELECT rowid, id, plain FROM chunks WHERE rowid IN (SELECT value FROM json_each(?))",
+            "SELECT rowid, id, plain, text FROM chunks"
+            " WHERE rowid IN (SELECT value FROM json_each(?))",
             (json.dumps(rowids),),
         ).fetchall()
-        self._words.drop((row, searchable(plain)) for row, _, plain in gone)
+        self._words.drop((row, searchable(searched(plain, text))) for row, _, plain, text in gone)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
-        self._db.executemany("DELETE FROM occasions WHERE chunk = ?", [(row,) for row in rowids])
-        self._tell_chroma(id_ for _, id_, _ in gone)
+        for table in ("occasions", "marks"):
+            self._db.executemany(f"DELETE FROM {table} WHERE chunk = ?", [(row,) for row in rowids])
+        self._tell_chroma(id_ for _, id_, *_ in gone)
 
     def _insert(
         self, source: int, update: SourceUpdate, new: Sequence[int], table: NDArray[Any]
@@ -459,10 +472,12 @@ class _Writer:
             return
         chunks = [update.chunks[place] for place in new]
         keys = [vector_key(chunk.plain, self._fingerprint) for chunk in chunks]
-        vectors = vector_ids(self._db, keys)
+        named = [chunk.matters_for for chunk in chunks]
+        marks = [vector_key(text, self._fingerprint) for text in named]
+        vectors = vector_ids(self._db, [*keys, *marks])
         sections = self._sections(source, update.name, {chunk.heading for chunk in chunks})
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
-        texts = ((row, searchable(c.plain)) for row, c in enumerate(chunks, first))
+        texts = ((row, searchable(c.searched)) for row, c in enumerate(chunks, first))
         lengths = self._words.add(texts)
         rows, spoken_of = [], []
         for row, place, key, c in zip(count(first), new, keys, chunks, strict=False):
@@ -483,7 +498,10 @@ class _Writer:
             rows,
         )
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
-        add_spelt(self._db, (chunk.plain for chunk in chunks))
+        for row, text, key in zip(count(first), named, marks, strict=False):
+            if text:
+                self._db.execute("INSERT INTO marks VALUES (?, ?)", (row, vectors[key]))
+        add_spelt(self._db, (chunk.searched for chunk in chunks))
         self._tell_chroma(chunk.id for chunk in chunks)
 
     def _tell_chroma(self, ids: Iterable[str]) -> None:

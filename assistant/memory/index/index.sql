@@ -20,6 +20,9 @@ CREATE TABLE chunks (
   plain TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX chunks_by_said ON chunks (said);
 
+-- The chunks that say what they matter for; `vector` is that of these words.
+CREATE TABLE marks (chunk INTEGER PRIMARY KEY, vector INTEGER NOT NULL);
+
 -- The days that a chunk speaks of, from the first to the last, as ordinals.
 CREATE TABLE occasions (
   chunk INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, value BLOB NOT NULL);

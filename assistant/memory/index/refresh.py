@@ -107,7 +107,7 @@ class _Group:
     texts: dict[bytes, str] = field(default_factory=dict)
     """What is new, by the keys of the vectors."""
     documents: set[bytes] = field(default_factory=set)
-    """Those of the keys that are of chunks, and not of headings alone."""
+    """Those of the keys that are of chunks, and not of headings or of what chunks matter for."""
 
 
 class Synchronizer:
@@ -395,15 +395,18 @@ class Synchronizer:
             chunks.append(chunk)
         update = SourceUpdate(file.name, file.stat, file.digest, chunks)
         same = update.unchanged(self.store.catalog.columns(file.name))
-        headings = set()
+        headings: set[tuple[str, ...]] = set()
+        beside: set[str] = set()
+        """What stands above them, and what they matter for."""
         for place in np.flatnonzero(same == NOWHERE).tolist():
             key = vector_key(chunks[place].plain, fingerprint)
             group.texts[key] = chunks[place].plain
             group.documents.add(key)
             headings.add(chunks[place].heading)
-        for heading in headings:
-            if above := standing(file.name, heading):
-                group.texts.setdefault(vector_key(above, fingerprint), above)
+            beside.add(chunks[place].matters_for)
+        beside.update(standing(file.name, heading) for heading in headings)
+        for text in beside - {""}:
+            group.texts.setdefault(vector_key(text, fingerprint), text)
         group.files.append((file, update))
 
     def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> None:

@@ -101,7 +101,7 @@ class VectorCache:
         with self._database.using() as db:
             done = db.execute(
                 "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE id NOT IN"
-                " (SELECT vector FROM chunks UNION ALL"
+                " (SELECT vector FROM chunks UNION ALL SELECT vector FROM marks UNION ALL"
                 " SELECT vector FROM sections WHERE vector IS NOT NULL)"
                 " ORDER BY id DESC LIMIT -1 OFFSET ?)",
                 (keep,),

@@ -1,8 +1,8 @@
 """Query → ranked, cited passages within a budget.
 
-Candidates are the nearest of the vector index and those that the words speak for most; only they
-are looked at with every signal. Nothing is refused: the budget ends the list, and for a turn of a
-conversation what bears on it.
+Candidates are the nearest of the vector index, by what they say and by what they matter for, and
+those that the words speak for most; only they are looked at with every signal. Nothing is refused:
+the budget ends the list, and for a turn of a conversation what bears on it.
 """
 
 import functools
@@ -73,7 +73,7 @@ class Core:
 
 
 NEAREST = 100
-"""Candidates asked of the vector index."""
+"""Candidates asked of the vector index, and of the facts that say what they matter for."""
 WORDED = 200
 """Candidates found by their words."""
 READ = 48
@@ -178,11 +178,13 @@ class Recaller:
             nearest, cosines = self.store.dense.nearest(layout, vector, NEAREST)
         else:
             nearest, cosines = scan.nearest(layout, vector, len(layout), answers)
-        words = self._words(question, view)
-        worded = np.setdiff1d(_largest(words.covered + words.bm25, WORDED), nearest)
-        positions = np.concatenate([nearest, worded])
-        others = scan.vectors(layout, worded) @ vector if len(worded) else cosines[:0]
-        dense = np.concatenate([cosines, others])
+        words, mattering = self._words(question, view), view.mattering(vector)
+        worded = _largest(words.covered + words.bm25, WORDED)
+        found = np.concatenate([worded, _largest(mattering, NEAREST)])
+        others = np.setdiff1d(found, nearest)
+        positions = np.concatenate([nearest, others])
+        beyond = scan.vectors(layout, others) @ vector if len(others) else cosines[:0]
+        dense = np.maximum(np.concatenate([cosines, beyond]), mattering[positions])
         dense, positions = dense[answers[positions]], positions[answers[positions]]
         matrix = view.matrix(
             question,

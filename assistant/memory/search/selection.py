@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
+from assistant.memory.annotations import without
 from assistant.memory.base import fill
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.identity import fold
@@ -51,7 +52,7 @@ class Scored:
     @property
     def tokens(self) -> int:
         """What it costs of a budget."""
-        return estimate_tokens(self.chunk.text)
+        return estimate_tokens(without(self.chunk.text))
 
     def moved(self, reason: str, score: float) -> "Scored":
         """The same with another score; the difference is a share of its own."""

@@ -11,10 +11,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.embedding.embedder import Vectors, normalized
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.words import Postings, Term
@@ -132,6 +134,24 @@ class View:
         """The vectors of sections by their numbers; None for those without a telling heading."""
         self._traits: dict[int, tuple[frozenset[str], tuple[Period, ...]]] = {}
         """Who says a chunk, and the times it mentions, by position."""
+
+    @cached_property
+    def _marked(self) -> tuple[Rows, Vectors]:
+        """The chunks that say what they matter for, and vectors midway between that and what they
+        say."""
+        at, numbers = self._catalog.marked(self.layout)
+        read = self._catalog.vectors.read
+        if not len(at):
+            return at, read([])
+        return at, normalized(read(self.layout.vector[at].tolist()) + read(numbers.tolist()))
+
+    def mattering(self, vector: Column) -> Column:
+        """The cosine of each chunk with what it matters for in mind; 0 where it does not say."""
+        at, vectors = self._marked
+        found = np.zeros(len(self.layout), dtype=np.float32)
+        if len(at):
+            found[at] = vectors @ vector
+        return found
 
     def matrix(
         self, question: Question, vector: Column, positions: Rows, **columns: Column

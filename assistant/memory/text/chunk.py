@@ -16,9 +16,9 @@ from pathlib import PurePosixPath
 from zlib import crc32
 
 from assistant.characters import STRETCH, ends_a_line, stretches
+from assistant.memory.annotations import matters_for, recorded, searched
 from assistant.memory.base import Passage, Status
 from assistant.memory.text.blocks import MAX_CHARS, Heading, Unit, parse
-from assistant.memory.text.fact_line import recorded
 from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.times.dates import heading_date, mentions
 
@@ -51,6 +51,16 @@ class Chunk:
     mentions: tuple[str, ...] = ()
     status: Status = "current"
     until: str | None = None
+
+    @property
+    def matters_for(self) -> str:
+        """What a comment says that it matters for; "" if none does."""
+        return ", ".join(matters_for(self.text, self.plain))
+
+    @property
+    def searched(self) -> str:
+        """The words that it is found by: `plain`, and what it matters for."""
+        return searched(self.plain, self.text)
 
 
 def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:

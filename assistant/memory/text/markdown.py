@@ -11,6 +11,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter.index import _front_matter_rule
 
+from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import digest
 
 MAX_NESTING = 40
@@ -110,8 +111,8 @@ def lines_below(text: str, at: int) -> Iterator[str]:
 
 
 def line_digest(line: str) -> str:
-    """A short digest of a line, its surrounding white space left out."""
-    return digest(line.strip())[:12]
+    """A short digest of a line, without the white space around it and what it matters for."""
+    return digest(without_phrases(line).strip())[:12]
 
 
 BLOT = "\0"

@@ -10,7 +10,7 @@ from functools import cache
 
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import Chunk
-from assistant.memory.text.markdown import plain
+from assistant.memory.text.markdown import plain, shown
 from assistant.secrets.redactor import Redactor
 
 Place = tuple[int, int, str]
@@ -72,8 +72,14 @@ def _words(chunk: Chunk, inside: Sequence[Place]) -> str:
     """The words to match; nothing but stand-ins if markup hides where a secret is in them."""
     words = chunk.plain
     for first, last, stand_in in inside:
-        secret = chunk.text[first - chunk.start_char : last - chunk.start_char]
-        if secret not in words:
+        begin, end = first - chunk.start_char, last - chunk.start_char
+        if (secret := chunk.text[begin:end]) in words:
+            words = words.replace(secret, stand_in)
+        elif not _in_comment(chunk.text, begin, end):
             return " ".join(stand_in for _, _, stand_in in inside)
-        words = words.replace(secret, stand_in)
     return words
+
+
+def _in_comment(text: str, begin: int, end: int) -> bool:
+    """Whether all of these characters stand in a comment."""
+    return not any(start < end and begin < stop for start, stop in shown(text, 0, len(text)))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from assistant.errors import LedgerError
+from assistant.memory.annotations import without_phrases
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key
@@ -194,11 +195,11 @@ def _changed_place(text: str, edit: Edit, removed: str) -> Splice:
         if len(found) == 1:
             return Splice(found[0], edit.inserted, removed)
         raise _refused(edit, found)
-    lines = [line.strip() for line in LINES.findall(edit.inserted)]
-    found = [line.start() for line in LINES.finditer(text) if line[0].strip() == lines[-1]]
-    if len(found) != 1:
-        raise _refused(edit, found)
-    cut = removal(text, found[0], found[0] + len(lines[-1]))
+    lines = [without_phrases(line).strip() for line in LINES.findall(edit.inserted)]
+    same = [one for one in LINES.finditer(text) if without_phrases(one[0]).strip() == lines[-1]]
+    if len(same) != 1:
+        raise _refused(edit, [one.start() for one in same])
+    cut = removal(text, same[0].start(), same[0].start() + len(same[0][0].rstrip()))
     heading = _ANY_HEADING.fullmatch(lines[0])
     return with_emptied_heading(text, cut, heading[1]) if heading else cut
 

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from assistant.errors import LedgerError
+from assistant.memory import annotations
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage, Remembered, Upkept
 from assistant.memory.text import fact_line
 from assistant.memory.text.headings import below, headings
@@ -208,8 +209,14 @@ class Ledger:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
         if request and (done := self.answered(request)):
             return done
-        facts = [Fact(entry.text, origin=entry.origin) for entry in self._lost(ids)]
+        facts = [self._written(entry) for entry in self._lost(ids)]
         return self._write(facts, {}, request, dict.fromkeys(ids, "restored"))
+
+    def _written(self, entry: JournalEntry) -> Fact:
+        """The fact that a write added, with what its line said that it matters for."""
+        added = self._journal.records()[entry.id].write.added
+        found = annotations.matters_for(added.inserted) if added else ()
+        return Fact(entry.text, origin=entry.origin, matters_for=found)
 
     def returned(self) -> list[Returned]:
         """The forgotten facts that a save brought back and that the owner has not decided on."""
@@ -353,7 +360,10 @@ class Ledger:
             change.verdicts.update(self.given_up(old))
         if not there:
             day = _recorded(fact, self._today())
-            splice = _placed(change.draft.text(MEMORY_FILE), fact, old, escape(said), day)
+            item = annotations.mattering(escape(said), fact.matters_for)
+            for passage in old:
+                item = annotations.inherited(item, passage.text)
+            splice = _placed(change.draft.text(MEMORY_FILE), fact, old, item, day)
             edits.append(change.draft.edit(MEMORY_FILE, splice))
         write = replace(write, edits=tuple(edits))
         change.writes.append(write)
@@ -379,7 +389,7 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
         there = headings(text)
         paths = [fact.under] + [below(each.heading, there) for each in old]
         if path := next((each for each in paths if each in there), None):
-            return insertion_below(text, there[path], fact_line.dated(item, day))
+            return insertion_below(text, there[path], annotations.dated(item, day))
     return insertion(text, dated(fact.section, day), item)
 
 

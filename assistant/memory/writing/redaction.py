@@ -6,6 +6,7 @@ words are needed again.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage, Remembered, Secret
@@ -51,6 +52,11 @@ class Redaction:
             )
             at = end + 1
         return found
+
+    def open_phrases(self, fact: Fact) -> Fact:
+        """The fact, without what says what it matters for if that holds a secret."""
+        said = ", ".join(fact.matters_for)
+        return fact if self.text(said) == said else replace(fact, matters_for=())
 
     def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
         """What a fact is answered that is not written because of its secrets."""

@@ -208,7 +208,10 @@ def _without(value: Any, words: Words) -> Any:
         case list():
             return [_without(each, words) for each in value]
         case dict():
-            return {name: _without(each, words) for name, each in value.items()}
+            told = {name: _without(each, words) for name, each in value.items()}
+            if "matters_for" in value and told.get("text") != value.get("text"):
+                told["matters_for"] = []
+            return told
         case _:
             return value
 

@@ -144,6 +144,7 @@ def _read(line: bytes) -> Held | None:
         fact = raw["fact"]
         origin = fact.pop("origin")
         origin = Origin(origin["kind"], origin["session"], tuple(origin["entries"]))
+        fact["matters_for"] = tuple(fact.get("matters_for", ()))
         return Held(raw["id"], raw["time"], Fact(**fact, origin=origin))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -29,6 +29,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from assistant.disk import storage
+from assistant.memory.annotations import without_phrases
 from assistant.memory.base import Passage
 from assistant.memory.text.identity import fact_key, fold
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
@@ -352,5 +353,5 @@ class Gone:
 
 
 def _bare(line: str) -> str:
-    """A line without its bullet."""
-    return line.strip().lstrip("-*+ \t")
+    """A line without its bullet and what it matters for."""
+    return without_phrases(line).strip().lstrip("-*+ \t")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import islice
 
+from assistant.memory import annotations
 from assistant.memory.base import Origin, Upkept
-from assistant.memory.text import fact_line
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.headings import PATH, headings
 from assistant.memory.text.identity import fact_key
@@ -117,7 +117,7 @@ class Upkeep:
         """The write of a fact that is one line of a list and stands as we wrote it."""
         at = chunk.start_char
         alone = "\n" not in chunk.text and chunk.text[:2] in ("- ", "* ", "+ ")
-        if not alone or text[at - 1 : at] not in ("", "\n") or fact_line.is_core(chunk.text):
+        if not alone or text[at - 1 : at] not in ("", "\n") or annotations.is_core(chunk.text):
             return None
         return self._journal.recorded(chunk.plain)
 
@@ -137,7 +137,7 @@ class Upkeep:
         if not own or waits or chunk.source != MEMORY_FILE:
             return None
         if path := self._fits(chunk.plain, there) if there else "":
-            item = fact_line.dated(fact_line.without(item), date.fromisoformat(day))
+            item = annotations.dated(item, date.fromisoformat(day))
             return _Move(chunk, write, item, MEMORY_FILE, title, path)
         return _Move(chunk, write, item, f"memory/{year}.md", title)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.language import is_function_word, language_of
 from assistant.memory.text.markdown import line_digest, plain
@@ -59,7 +60,13 @@ class Words:
         """What was said, with each of the facts, and each line that tells one, taken out."""
         for each in self._spoken:
             text = each.sub(GONE, text)
-        return "\n".join(GONE if self._told(line) else line for line in text.split("\n"))
+        return "\n".join(map(self._line, text.split("\n")))
+
+    def _line(self, line: str) -> str:
+        """A line, or what is left of it if a fact stood there: not what that mattered for."""
+        if self._told(line):
+            return GONE
+        return without_phrases(line) if GONE in line else line
 
     def unlearnt(self, edit: Edit) -> Edit:
         """The edit without the digests of lines that say these, which would confirm a guess."""

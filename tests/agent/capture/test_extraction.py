@@ -439,6 +439,16 @@ def test_a_fact_names_the_heading_it_belongs_under() -> None:
     assert [each.under for each in found] == ["People › Lena", "People › Lena", "Home", "", ""]
 
 
+def test_a_fact_names_what_it_matters_for() -> None:
+    named = (["restaurants", "eating out"], "trips, flights", ["a <b>", 7, None], {"x": 1}, 3)
+    answer = [add(f"Fact {n}", "e1") | {"for": each} for n, each in enumerate(named)]
+    found = parse(json.dumps({"operations": answer}), TURNS, KNOWN, ()).facts
+    assert [each.matters_for for each in found] == [
+        ("restaurants", "eating out"), ("trips", "flights"), ("a b",), (), (),
+    ]  # fmt: skip
+    assert to_memory(found[0], "s1").matters_for == found[0].matters_for
+
+
 def test_each_sentence_of_the_owner_is_looked_up() -> None:
     said = UserEntry("I moved to Rome. Ada didn't!\nNor did Ben")
     turn = Turn((said, UserEntry("Or did he?", joins=True), AssistantEntry("Who knows.")))

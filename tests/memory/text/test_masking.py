@@ -56,3 +56,12 @@ def test_a_passage_of_a_file_that_has_changed_stays_as_it_is() -> None:
     (hidden,) = masked(chunks(text), text, Redactor())
     other = f"- {TOKENS['GitLab']} and more of it\n"
     assert verbatim(passage(hidden), other, Redactor()) == passage(hidden)
+
+
+def test_a_secret_in_a_comment_is_hidden_and_the_fact_keeps_its_words() -> None:
+    redactor = Redactor({"DOOR": "sesame-4711"})
+    text = "- Allergic to nuts <!-- for: sesame-4711, travel -->\n"
+    (hidden,) = masked(chunks(text), text, redactor)
+    assert hidden.plain == "Allergic to nuts"
+    assert hidden.searched == "Allergic to nuts\ntravel"
+    assert "sesame" not in hidden.text

@@ -43,6 +43,8 @@ def test_an_added_line_is_found_where_it_stands_now(added: Edit) -> None:
     moved = "# Memory\n\nWords of the owner's.\n\n- new\n\n- two\n- three\n"
     assert "new" not in undone(moved, added)
     assert "Words of the owner's." in undone(moved, added)
+    marked = moved.replace("- new", "- new <!-- for: gifts -->")
+    assert undone(marked, added) == undone(moved, added)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,14 @@ def test_a_short_word_is_not_found_in_a_longer_one() -> None:
     assert Words(["tea"]).without("steam or tea") == f"steam or {GONE}"
 
 
+def test_what_a_fact_matters_for_goes_with_it_and_does_not_tell_its_line() -> None:
+    line = "- The safe opens with zanzibar-17 <!-- for: burglars --> <!-- 2026-11-21 -->"
+    assert SAFE.without(f"{line}\n- Other <!-- for: x -->") == (
+        f"- {GONE} <!-- 2026-11-21 -->\n- Other <!-- for: x -->"
+    )
+    assert line_digest("- one <!-- for: burglars -->") == line_digest(" - one")
+
+
 @pytest.mark.parametrize("fact", ["我住在柏林", "🦭🦭"])
 def test_facts_without_spaced_words_are_known(fact: str) -> None:
     assert Words([fact]).stand_in(f"昨天说{fact}了")

@@ -1,0 +1,129 @@
+"""Comments at the end of a fact's line that say something of the fact. Never shown; pure.
+
+`<!-- core -->` puts the fact into every prompt, `<!-- not core -->` keeps it from being chosen for
+that. `<!-- for: restaurants, travel -->` says what it matters for: it is found by these words too.
+`<!-- 2026-11-21 -->` is the day on which it was recorded.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from assistant.secrets.stand_ins import STAND_IN
+
+MOST_PHRASES = 8
+"""The most phrases that say what a fact matters for."""
+MOST_CHARACTERS = 80
+"""Their characters together."""
+CORE = "core"
+NOT_CORE = "not core"
+_COMMENT = r"[ \t]*<!--[ \t]*(?:{})[ \t]*-->"
+_CORE = re.compile(_COMMENT.format("core"), re.IGNORECASE)
+_NOT_CORE = re.compile(_COMMENT.format("not core"), re.IGNORECASE)
+_DAY = re.compile(_COMMENT.format(r"(\d{4}-\d\d-\d\d)"))
+_FOR = re.compile(_COMMENT.format(r"for:((?:(?!-->).)*?)"), re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,;\n]")
+_HYPHENS = re.compile(r"-{2,}")
+
+
+def is_core(text: str) -> bool:
+    """Whether a fact belongs to the core."""
+    return "<!--" in text and bool(_CORE.search(text))
+
+
+def is_not_core(text: str) -> bool:
+    """Whether a fact is never chosen for the core."""
+    return "<!--" in text and bool(_NOT_CORE.search(text))
+
+
+def recorded(text: str) -> str | None:
+    """The day (ISO) on which a fact says that it was recorded."""
+    match = _DAY.search(text) if "<!--" in text else None
+    if match is None:
+        return None
+    try:
+        return date.fromisoformat(match[1]).isoformat()
+    except ValueError:
+        return None
+
+
+def matters_for(text: str, shown: str = "") -> tuple[str, ...]:
+    """What a fact says that it matters for. `shown` are its words: a comment that is among them, as
+    in a block of code, says nothing."""
+    if "<!--" not in text:
+        return ()
+    comments = (match for match in _FOR.finditer(text) if match[0].strip() not in shown)
+    return phrases(match[1] for match in comments)
+
+
+def searched(plain: str, text: str) -> str:
+    """The words that a passage is found by: its own, and what it says that it matters for."""
+    found = matters_for(text, plain)
+    return f"{plain}\n{', '.join(found)}" if found else plain
+
+
+def phrases(given: Iterable[str]) -> tuple[str, ...]:
+    """The first few phrases of texts that list them, as they are written: letters, digits, spaces
+    and hyphens alone; whatever else stands in them is ignored."""
+    kept: list[str] = []
+    left = MOST_CHARACTERS
+    for phrase in dict.fromkeys(_phrases(given)):
+        if len(kept) < MOST_PHRASES and len(phrase) <= left:
+            kept.append(phrase)
+            left -= len(f"{phrase}, ")
+    return tuple(kept)
+
+
+def _phrases(given: Iterable[str]) -> Iterator[str]:
+    for text in given:
+        for part in _SEPARATOR.split(STAND_IN.sub(" ", text)):
+            letters = unicodedata.normalize("NFC", part)
+            spaced = "".join(each if _is_plain(each) else " " for each in letters)
+            words = (word.strip("-") for word in _HYPHENS.sub("-", spaced).split())
+            if phrase := " ".join(filter(None, words)):
+                yield phrase
+
+
+def _is_plain(character: str) -> bool:
+    return character == "-" or unicodedata.category(character)[0] in "LMN"
+
+
+def without(text: str) -> str:
+    """The text without these comments."""
+    if "<!--" not in text:
+        return text
+    for comment in (_CORE, _NOT_CORE, _FOR, _DAY):
+        text = comment.sub("", text)
+    return text.rstrip(" \t")
+
+
+def without_phrases(text: str) -> str:
+    """The text without the comments that say what it matters for: the same line before that was
+    said."""
+    return _FOR.sub("", text) if "<!--" in text else text
+
+
+def dated(item: str, day: date) -> str:
+    """An item of a list with the day on which it was recorded."""
+    return f"{_DAY.sub('', item)} <!-- {day.isoformat()} -->"
+
+
+def mattering(item: str, found: Iterable[str]) -> str:
+    """An item of a list that says what it matters for."""
+    named = ", ".join(phrases(found))
+    bare = without_phrases(item)
+    return f"{bare} <!-- for: {named} -->" if named else bare
+
+
+def in_core(item: str, mark: str) -> str:
+    """An item of a list that says `CORE`, `NOT_CORE`, or nothing of the core."""
+    bare = _NOT_CORE.sub("", _CORE.sub("", item))
+    return f"{bare} <!-- {mark} -->" if mark else bare
+
+
+def inherited(item: str, old: str) -> str:
+    """The item with what the text of the fact that it replaces says of the core, and of what it
+    matters for where the item says nothing of that."""
+    mark = CORE if is_core(old) else NOT_CORE if is_not_core(old) else ""
+    return in_core(item if matters_for(item) else mattering(item, matters_for(old)), mark)
