@@ -1,8 +1,10 @@
 """Which suites there are: the memory each is asked of, and by what it is measured."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from assistant.memory.annotations import mattering, without_phrases
 from scripts.evaluation import notes, probes, suites
 from scripts.evaluation.probes import Probe
 
@@ -11,6 +13,42 @@ UNRELATED_TALK = (
     "Grey thread from the eaves, / the gutter learns an old song, / boots wait by the door.",
 )
 """What was said before a new topic."""
+
+
+Edit = Callable[[str, str], str]
+"""What a file is made of before it is asked: by its name and text."""
+
+
+_FACT = re.compile(r"^- .*$", re.MULTILINE)
+
+
+def _as_it_is(name: str, text: str) -> str:
+    return text
+
+
+def _unmarked(name: str, text: str) -> str:
+    """A file whose facts do not say what they matter for."""
+    return without_phrases(text)
+
+
+OTHERS = {
+    "animals": ("visits", "holidays", "gifts"),
+    "belongings": ("borrowing", "shopping", "gifts"),
+    "dwellings": ("visits", "hotels", "moving house"),
+    "events": ("invitations", "parties", "gifts"),
+    "hobbies": ("gifts", "birthdays", "day trips"),
+    "jobs": ("talks", "interviews", "advice"),
+    "people": ("invitations", "seating", "birthdays"),
+    "trips-of-others": ("travel", "flights", "sightseeing"),
+    "well-being-of-others": ("restaurants", "recipes", "sport", "appointments"),
+}
+"""What the facts about other people may be said to matter for, by their file."""
+
+
+def _all_marked(name: str, text: str) -> str:
+    """A file of facts about others that say what they matter for, too."""
+    words = OTHERS.get(name.rpartition("/")[2].removesuffix(".md"), ())
+    return _FACT.sub(lambda line: mattering(line[0], words), text) if words else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +61,13 @@ class Plan:
     workspaces: tuple[str, ...]
     probes: tuple[Probe, ...]
     distractors: int = 0
+    edit: Edit = _as_it_is
 
     def files(self) -> Mapping[str, str]:
         """The memory's files."""
-        return {**suites.workspace(*self.workspaces), **notes.files(self.distractors)}
+        own = suites.workspace(*self.workspaces)
+        edited = {name: self.edit(name, text) for name, text in own.items()}
+        return {**edited, **notes.files(self.distractors)}
 
 
 FACTS = ("facts",)
@@ -40,6 +81,18 @@ def _among(suite: str, *asked: Probe, notes: int = 0) -> Iterator[Plan]:
     yield Plan(f"{suite}, 1,000", suite, (suite, FILLER), asked)
     if notes:
         yield Plan(f"{suite}, {notes + 1_000:,}", suite, (suite, FILLER), asked, notes)
+
+
+def _marks() -> Iterator[Plan]:
+    """A person's constraints among a thousand facts about others: with what they matter for,
+    without, and with others' facts marked as well."""
+    asked = (probes.turn(), probes.within(450, 1000))
+    for name, edit in (
+        ("marks, 1,000", _as_it_is),
+        ("marks taken off, 1,000", _unmarked),
+        ("marks on all, 1,000", _all_marked),
+    ):
+        yield Plan(name, "marks", ("marks", FILLER), asked, edit=edit)
 
 
 def _documents(project: str) -> Plan:
@@ -61,6 +114,7 @@ PLANS = (
     *_among("preferences", probes.turn(), probes.within(450, 1000), notes=9_000),
     *_among("names", probes.turn(), probes.ranked()),
     *_among("stale", probes.turn(), probes.current()),
+    *_marks(),
     Plan("small talk", "smalltalk", ("life", FILLER), (probes.disturbed(),)),
     Plan("languages", "languages", ("languages", FILLER), (probes.turn(), probes.ranked())),
     *map(_documents, ("alertmanager", "click", "httpx", "mkdocs", "restic", "ripgrep")),

@@ -65,7 +65,7 @@ def rows(
     kinds: bool = False,
 ) -> Iterator[Row]:
     """Measure the plans one after another; those of one memory share a room."""
-    for _, named in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors)):
+    for _, named in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors, plan.edit)):
         sharing = list(named)
         tell(f"indexing {sharing[0].name} …")
         with opened(sharing[0].files(), embedder) as room:
