@@ -25,8 +25,8 @@ from assistant.session.entries import UserEntry
 from assistant.session.history import group, unanswered
 from assistant.settings.sections import ModelSettings
 from assistant.settings.tree import Settings
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace

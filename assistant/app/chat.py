@@ -35,13 +35,12 @@ from assistant.settings.tree import Settings
 from assistant.skills import loading
 from assistant.skills.base import Skills
 from assistant.tools.base import Tool
+from assistant.tools.files.access import Roots
 from assistant.tools.files.mentions import Mentions
-from assistant.tools.files.roots import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
 from assistant.tools.owner import agenda_tool, asking_tool, reminding_tool, skill_tools
-from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
-from assistant.tools.rules import DENIED
+from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import LOADER, Toolbox
 from assistant.upkeep import agenda, outbox

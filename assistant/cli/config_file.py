@@ -14,7 +14,7 @@ from assistant.cli.help import did_you_mean
 from assistant.errors import ConfigError, UsageError
 from assistant.model import catalogue
 from assistant.settings import tree as settings
-from assistant.tools.rules import MAGIC
+from assistant.tools.policy import MAGIC
 
 Path = tuple[str | int, ...]
 """The keys of a setting; the tables of a list count from 0 here."""

@@ -20,7 +20,7 @@ from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
 
 if TYPE_CHECKING:
     from assistant.settings.tree import Settings
-    from assistant.tools.files.roots import Roots
+    from assistant.tools.files.access import Roots
 
 READING, RECALLING = "read_file", "recall"
 """The tools of a chat whose rules hold here."""
@@ -126,7 +126,7 @@ class Shelf:
 
     @cached_property
     def _roots(self) -> "Roots":
-        from assistant.tools.files.roots import Roots  # behind the first answer
+        from assistant.tools.files.access import Roots  # behind the first answer
 
         return Roots(self.workspace, (), self._settings.policy, notes=self._settings.notes)
 

@@ -22,8 +22,8 @@ from assistant.memory.base import (
 from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult
-from assistant.tools.files.roots import Roots
-from assistant.tools.rules import DENIED
+from assistant.tools.files.access import Roots
+from assistant.tools.policy import DENIED
 from assistant.tools.schema import tool
 from assistant.workspace.folder import MEMORY_FILE
 

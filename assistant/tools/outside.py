@@ -10,15 +10,14 @@ from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import WebSettings
 from assistant.settings.tree import Settings
 from assistant.tools.base import Tool
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
 from assistant.tools.mcp_client.tools import Foreign
-from assistant.tools.rules import Rules
-from assistant.tools.shell.command import Shell
-from assistant.tools.shell.jobs import Jobs, job_tools
+from assistant.tools.policy import Rules
+from assistant.tools.shell.command import Jobs, Shell, job_tools
 from assistant.tools.web import search
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.browser import Browser, browsing_tool, missing

@@ -1,15 +1,345 @@
 """Decide which calls run, ask or never run, by the owner's rules and the danger level.
 
 `deny` overrides everything. Of `ask` and `allow` the more specific rule wins, and `ask` on a tie;
-both override the danger level. `rules.py` describes what a rule matches.
+both override the danger level.
+
+A rule is `tool` or `tool:pattern`, both globs. The pattern applies to what a call touches: a path,
+or the text of a command. Paths are compared in their real form, absolute and with every link
+resolved, however a call or a rule spells them. `deny` and `ask` match broadly: a pattern without a
+slash matches in every folder, one that names a folder matches everything in it, and case is
+ignored. `allow` matches narrowly: a path below the workspace, exactly.
 """
 
+import os
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
+import regex
+from wcmatch import fnmatch, glob
+from wcmatch._wcparse import PatternLimitException
+
+from assistant.errors import ConfigError, ToolError
 from assistant.events import ApprovalRequested, QuestionAsked
+from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Danger, Plan
-from assistant.tools.rules import Rules
+from assistant.tools.commands import OPERATORS, plain_commands
+
+SECONDS = 1.0
+"""Timeout for matching one path against one glob."""
+CHOICES = 500
+"""The most globs that one may expand to through its braces."""
+WITHIN = glob.GLOBSTAR | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX | glob.BRACE | glob.MATCHBASE
+ACROSS = fnmatch.DOTMATCH | fnmatch.CASE | fnmatch.FORCEUNIX | fnmatch.BRACE
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A compiled glob."""
+
+    text: str
+    patterns: tuple["regex.Pattern[str]", ...]
+
+    def matches(self, path: str) -> bool:
+        """Return whether the whole path matches. Raises ToolError on timeout."""
+        try:
+            return any(pattern.fullmatch(path, timeout=SECONDS) for pattern in self.patterns)
+        except TimeoutError as error:
+            raise ToolError(f"{self.text} takes too long to match", "Use fewer stars") from error
+
+
+@lru_cache(maxsize=256)
+def within(text: str) -> Glob:
+    """Compile a glob over relative paths, in which `*` stays within a folder and `**` does not.
+
+    Without a slash it matches in every folder. Raises ToolError if its braces expand to too many.
+    """
+    return _compiled(text, glob.translate, text.removeprefix("./"), WITHIN)
+
+
+@lru_cache(maxsize=256)
+def across(text: str) -> Glob:
+    """Compile a glob in which `*` also spans folders, and `**/` may match nothing.
+
+    Raises ToolError if its braces expand to too many.
+    """
+    return _compiled(text, fnmatch.translate, text.replace("**/", "{,*/}"), ACROSS)
+
+
+def literally(text: str) -> str:
+    """Return a glob that matches only this text."""
+    return fnmatch.escape(text)
+
+
+def folded(text: str) -> str:
+    """Normalise a path or glob as case- and Unicode-insensitive file systems do."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def _compiled(text: str, translate: Callable[..., Any], pattern: str, flags: int) -> Glob:
+    try:
+        matching, _ = translate(pattern, flags=flags, limit=CHOICES)
+    except PatternLimitException as error:
+        raise ToolError(f"{text} means over {CHOICES} globs", "Use fewer braces") from error
+    return Glob(text, tuple(map(regex.compile, matching)))
+
+
+DENIED = "The owner's rules deny this call."
+"""The error of a denied call, whether or not the target exists."""
+SHELL, CODE = "shell", "execute_code"
+READ = "read_file"
+READING = (READ, "list_files", "find_files", "grep")
+SHOWING = ("grep", "recall", SHELL, CODE)
+"""Other tools that show the content of files: a path that may not be read is closed to these
+too."""
+WRITING = ("write_file", "edit_file", "apply_patch")
+MAGIC = frozenset("*?[]{}\\")
+"""Characters that make a part of a path a pattern."""
+EVERYTHING = ("", "*", "**")
+"""Patterns that match whatever the call touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. An empty `pattern` matches every call of the tool."""
+
+    tool: str
+    pattern: str
+
+    @property
+    def weight(self) -> int:
+        """How specific the rule is: the number of literal characters in its pattern."""
+        return sum(char not in MAGIC for char in self.pattern)
+
+    def names(self, tool: str) -> bool:
+        """Return whether the rule is about this tool; what is said of commands holds for code."""
+        glob = across(self.tool)
+        return glob.matches(tool) or (tool == CODE and glob.matches(SHELL))
+
+    def binds(self, tool: str) -> bool:
+        """Return whether a path that the rule matches is restricted for this tool."""
+        return self.names(tool) or (
+            tool in SHOWING and self.pattern not in EVERYTHING and self.names(READ)
+        )
+
+    def about(self, tools: Iterable[str]) -> bool:
+        """Return whether the rule is about any of these tools."""
+        return any(map(self.names, tools))
+
+
+Touched = tuple[str, bool]
+"""What a call touches: the text of a subject, such as a command, and True; or an absolute path
+and False."""
+
+
+def _touched_by(plan: Plan) -> list[Touched]:
+    return [*((text, True) for text in plan.subjects), *((path, False) for path in plan.places)]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The paths that some rules match, read broadly.
+
+    `exact` holds the literal paths of rules without wildcards, and of rules for everything in a
+    folder; True marks the latter.
+    """
+
+    places: tuple[Glob, ...] = ()
+    folders: tuple[Glob, ...] = ()
+    exact: tuple[tuple[str, bool], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    def holds(self, path: str, *, directory: bool) -> bool:
+        """Return whether a real absolute path is one of these, or lies in one of them."""
+        normalised = folded(path)
+        return any(glob.matches(normalised) for glob in self.places) or (
+            directory and any(folder_glob.matches(normalised) for folder_glob in self.folders)
+        )
+
+
+class Rules:
+    """The owner's rules. `directories` are the workspace and the directories added to it.
+
+    Raises ConfigError for a rule with an invalid glob.
+    """
+
+    def __init__(
+        self, settings: PolicySettings | None = None, directories: Sequence[Path] = ()
+    ) -> None:
+        chosen = settings or PolicySettings()
+        self._deny, self._ask, self._allow = (
+            tuple(map(_parsed, texts)) for texts in (chosen.deny, chosen.ask, chosen.allow)
+        )
+        self._directories = tuple(map(str, directories))
+        for rule in (*self._deny, *self._ask, *self._allow):
+            self._check(rule)
+
+    def switched_off(self, tool: str) -> bool:
+        """Return whether the rules deny every call of the tool."""
+        return any(rule.names(tool) and rule.pattern in EVERYTHING for rule in self._deny)
+
+    def deny(self, tool: str, plan: Plan) -> bool:
+        """Return whether the call is denied."""
+        if self.switched_off(tool):
+            return True
+        return any(self._weight(self._deny, tool, touched) >= 0 for touched in _touched_by(plan))
+
+    def ask(self, tool: str, plan: Plan) -> bool:
+        """Return whether the call needs approval, whatever its danger: the most specific `ask`
+        or `allow` rule decides for each thing it touches."""
+        for touched in _touched_by(plan):
+            weight = self._weight(self._ask, tool, touched)
+            if weight >= 0 and weight >= self._allowed(tool, plan, touched):
+                return True
+        return not _touched_by(plan) and any(
+            rule.names(tool) and rule.pattern in EVERYTHING for rule in self._ask
+        )
+
+    def allow(self, tool: str, plan: Plan) -> bool:
+        """Return whether everything that the call touches is allowed without approval."""
+        if any(rule.names(tool) and not rule.pattern for rule in self._allow) and not plan.guarded:
+            return True
+        touched = _touched_by(plan)
+        return bool(touched) and all(self._allowed(tool, plan, item) >= 0 for item in touched)
+
+    def denied(self, tool: str) -> Named:
+        """Return the paths that are denied to a tool."""
+        return self._named(rule for rule in self._deny if rule.binds(tool))
+
+    def asked(self, tool: str) -> Named:
+        """Return the paths for which a tool needs approval."""
+        return self._named(rule for rule in self._ask if rule.binds(tool))
+
+    def hidden_from_commands(self) -> Named:
+        """Return the paths that no command may see: reading them is denied or needs approval,
+        and a command cannot ask midway."""
+        return self._named(rule for rule in self._in_commands() if rule.about(READING))
+
+    def kept_from_commands(self) -> Named:
+        """Return the paths that commands may see but not change."""
+        return self._named(rule for rule in self._in_commands() if not rule.about(READING))
+
+    def idle(self, tools: Iterable[str]) -> list[str]:
+        """Return the rules that match none of these tools, as the owner wrote them."""
+        names = list(tools)
+        return [
+            f"{rule.tool}:{rule.pattern}" if rule.pattern else rule.tool
+            for rule in (*self._deny, *self._ask, *self._allow)
+            if not any(rule.names(tool) for tool in names)
+        ]
+
+    def _check(self, rule: Rule) -> None:
+        try:
+            rule.names("")
+            self._named([rule])
+        except ToolError as error:
+            raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
+
+    def _weight(self, rules: Iterable[Rule], tool: str, touched: Touched) -> int:
+        """Return the weight of the most specific rule that matches, read broadly; else -1."""
+        text, is_subject = touched
+        parts = {text, *(plain_commands(text) if is_subject and rules and tool == SHELL else ())}
+        weights = [-1]
+        for rule in rules:
+            if not is_subject and rule.binds(tool) and rule.pattern not in EVERYTHING:
+                applies = self._named([rule]).holds(text, directory=os.path.isdir(text))  # noqa: PTH112  # or too long a path
+            else:
+                applies = rule.names(tool) and (
+                    rule.pattern in EVERYTHING
+                    or (is_subject and any(fnmatchcase(part, rule.pattern) for part in parts))
+                )
+            weights += [rule.weight] if applies else []
+        return max(weights)
+
+    def _allowed(self, tool: str, plan: Plan, touched: Touched) -> int:
+        """Return the weight of the most specific rule that allows it, read narrowly; else -1."""
+        text, is_subject = touched
+        weights = [-1]
+        for rule in self._allow:
+            if not rule.names(tool) or (not rule.pattern and plan.guarded):
+                continue
+            if not rule.pattern or (
+                _matches_subject(tool, rule.pattern, text)
+                if is_subject
+                else self._below(rule.pattern).matches(text)
+            ):
+                weights.append(rule.weight)
+        return max(weights)
+
+    def _in_commands(self) -> Iterator[Rule]:
+        """Yield the rules that restrict the shell and are about files, not about command texts."""
+        for rule in (*self._deny, *self._ask):
+            if rule.binds(SHELL) and rule.about((*READING, *WRITING)):
+                yield rule
+
+    def _named(self, rules: Iterable[Rule]) -> Named:
+        relevant = [rule for rule in rules if rule.pattern]
+        spellings = {spelling for rule in relevant for spelling in self._spellings(rule.pattern)}
+        folders = {item.rstrip("*")[:-1] for item in spellings if item.endswith(("/*", "/**"))}
+        return Named(
+            tuple(across(folded(pattern) + "{,/*}") for pattern in sorted(spellings)),
+            tuple(across(folded(folder)) for folder in sorted(folders)),
+            tuple(sorted({item for rule in relevant for item in self._exact(rule.pattern)})),
+        )
+
+    def _exact(self, pattern: str) -> Iterator[tuple[str, bool]]:
+        """Yield the literal paths that the pattern names, and whether each stands for a folder's
+        content."""
+        absolute, names = _parts(pattern)
+        folder = bool(names) and names[-1] in ("*", "**")
+        literal_names = names[:-1] if folder else names
+        if literal_names and all(map(MAGIC.isdisjoint, literal_names)):
+            for root in ("",) if absolute else self._directories:
+                yield os.path.normpath("/".join([root.rstrip("/"), *literal_names])), folder
+
+    def _spellings(self, pattern: str) -> Iterator[str]:
+        """Yield the pattern as absolute globs, as spelled and with its links resolved."""
+        absolute, names = _parts(pattern)
+        for root in ("/",) if absolute else self._directories:
+            fixed = list(takewhile(MAGIC.isdisjoint, names))
+            remainder = names[len(fixed) :]
+            prefix = os.path.normpath("/".join([root.rstrip("/"), *fixed]) or "/")
+            for start in (prefix, os.path.realpath(prefix)):
+                yield "/".join([literally(start).rstrip("/"), *remainder])
+            if len(names) == 1 and not absolute:
+                yield "/".join([literally(root).rstrip("/"), "*", *names])
+
+    def _below(self, pattern: str) -> Glob:
+        """Return the pattern as a glob over absolute paths, read narrowly."""
+        absolute, names = _parts(pattern)
+        root = "/" if absolute or not self._directories else self._directories[0]
+        return across("/".join([literally(root).rstrip("/"), *names]))
+
+
+def _parsed(text: str) -> Rule:
+    tool, _, pattern = (part.strip() for part in text.partition(":"))
+    if "://" in pattern:  # host names ignore case, paths do not
+        scheme, _, rest = pattern.partition("://")
+        machine, slash, path = rest.partition("/")
+        pattern = f"{scheme}://{machine}".lower() + slash + path
+    return Rule(tool, pattern)
+
+
+def _parts(pattern: str) -> tuple[bool, list[str]]:
+    """Return whether a pattern is absolute, and its parts."""
+    text = str(Path(pattern).expanduser()) if pattern.startswith("~/") else pattern
+    return text.startswith("/"), [part for part in text.split("/") if part not in ("", ".")]
+
+
+def _matches_subject(tool: str, pattern: str, subject: str) -> bool:
+    """Match a subject so that wildcards do not span operators: `git status*` does not match `git
+    status; rm …`."""
+    if tool == SHELL and OPERATORS.search(subject) and subject != pattern:
+        return False
+    return bool(pattern) and fnmatchcase(subject, pattern)
+
 
 Action = Literal["run", "ask", "deny"]
 

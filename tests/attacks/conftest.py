@@ -12,8 +12,8 @@ from assistant.secrets.redactor import Redactor
 from assistant.session import transcript
 from assistant.settings.tree import Settings
 from assistant.tools.base import Tool
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll

@@ -17,8 +17,8 @@ from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import UserEntry
 from assistant.settings.tree import Settings
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.model.validator import faults

@@ -12,8 +12,8 @@ from assistant.events import ApprovalRequested
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll
 from assistant.tools.shell.command import Shell

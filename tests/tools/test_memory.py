@@ -8,10 +8,9 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Origin, Passage, Query, Recall, Remembered
 from assistant.settings.sections import PolicySettings
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.access import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
-from assistant.tools.policy import DenyAll
-from assistant.tools.rules import DENIED
+from assistant.tools.policy import DENIED, DenyAll
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling

@@ -5,8 +5,7 @@ import pytest
 from assistant.errors import ConfigError
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Danger, Plan, ToolResult
-from assistant.tools.policy import Policy
-from assistant.tools.rules import Rules
+from assistant.tools.policy import Policy, Rules
 
 ROOT = Path("/somewhere/workspace")
 

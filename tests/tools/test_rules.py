@@ -10,11 +10,10 @@ from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import ToolResult
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import DEEPEST, reading_tools, searching_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
-from assistant.tools.policy import ApproveAll, Decision, DenyAll, Policy
-from assistant.tools.rules import DENIED, Rules
+from assistant.tools.policy import DENIED, ApproveAll, Decision, DenyAll, Policy, Rules
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling

@@ -6,8 +6,8 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Query, Recall
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import searching_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox

@@ -8,9 +8,8 @@ from assistant.errors import ToolError, UsageError
 from assistant.messages import Picture
 from assistant.model.pictures import picture_of
 from assistant.settings.sections import PolicySettings
-from assistant.tools.files.access import Access
+from assistant.tools.files.access import Access, Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.files.roots import Roots
 from assistant.workspace.folder import Workspace
 
 MENTION = re.compile(r'(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))')

@@ -19,9 +19,8 @@ from assistant import documents
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import PART, Plan, Tool, ToolResult
-from assistant.tools.files.access import Access, Place, check_regular, status
-from assistant.tools.files.roots import Roots
-from assistant.tools.rules import Glob, Named, within
+from assistant.tools.files.access import Access, Place, Roots, check_regular, status
+from assistant.tools.policy import Glob, Named, within
 from assistant.tools.schema import tool
 
 SKIPPED = frozenset(

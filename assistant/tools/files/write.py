@@ -24,9 +24,8 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files import patch as patches
-from assistant.tools.files.access import Access, Place
+from assistant.tools.files.access import Access, Place, Roots
 from assistant.tools.files.read import PathArgument
-from assistant.tools.files.roots import Roots
 from assistant.tools.schema import tool
 from assistant.workspace.checkpoints import Checkpoints
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from assistant.config import state_dir
 from assistant.disk import programs, storage
 from assistant.errors import ToolError
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.access import Roots
 from assistant.tools.places import EXECUTED_FILES
-from assistant.tools.rules import Named
+from assistant.tools.policy import Named
 from assistant.tools.sandbox.process import Bounds, system
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)

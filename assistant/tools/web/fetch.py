@@ -8,7 +8,7 @@ from assistant import documents
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.rules import DENIED, Rules
+from assistant.tools.policy import DENIED, Rules
 from assistant.tools.schema import tool
 from assistant.tools.web.addresses import Guard, typed
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assistant.secrets.redactor import Redactor
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll
 from assistant.tools.toolbox import Toolbox

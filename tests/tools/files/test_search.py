@@ -5,10 +5,9 @@ import pytest
 import regex
 
 from assistant.display import counted
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import searching_tools
-from assistant.tools.files.roots import Roots
-from assistant.tools.policy import DenyAll
-from assistant.tools.rules import within
+from assistant.tools.policy import DenyAll, within
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling

@@ -11,8 +11,7 @@ from assistant.memory.base import Fact
 from assistant.memory.writing.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.tools.files.access import Access
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.access import Access, Roots
 from assistant.tools.files.write import Change, commit, writing_tools
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox

@@ -14,8 +14,7 @@ from assistant.settings.sections import PolicySettings, ServerSettings
 from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server, named_by
 from assistant.tools.mcp_client.tools import Foreign, checked
-from assistant.tools.policy import ApproveAll, DenyAll, Policy
-from assistant.tools.rules import Rules
+from assistant.tools.policy import ApproveAll, DenyAll, Policy, Rules
 from assistant.tools.toolbox import Toolbox
 from tests.tools.conftest import calling
 

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from assistant.secrets.redactor import Redactor
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.access import Roots
 from assistant.tools.policy import ApproveAll
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox

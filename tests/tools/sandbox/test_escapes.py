@@ -13,7 +13,7 @@ import pytest
 
 from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
-from assistant.tools.files.roots import EXECUTED, Roots
+from assistant.tools.files.access import EXECUTED, Roots
 from assistant.tools.policy import DenyAll
 from assistant.tools.sandbox.process import available, works
 from assistant.tools.shell.command import Shell

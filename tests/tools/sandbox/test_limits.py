@@ -9,7 +9,7 @@ import pytest
 
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import ShellSettings
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.access import Roots
 from assistant.tools.policy import ApproveAll
 from assistant.tools.sandbox import seccomp as calls
 from assistant.tools.sandbox.process import available

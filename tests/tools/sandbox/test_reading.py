@@ -9,10 +9,9 @@ import pytest
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings, ShellSettings
 from assistant.tools.base import ToolResult
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.files.roots import Roots
-from assistant.tools.policy import DenyAll, Policy
-from assistant.tools.rules import Rules
+from assistant.tools.policy import DenyAll, Policy, Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox

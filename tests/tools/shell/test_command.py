@@ -10,9 +10,8 @@ from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import RESULT_LIMIT
-from assistant.tools.files.roots import Roots
-from assistant.tools.policy import ApproveAll, Decision, Policy
-from assistant.tools.rules import Rules
+from assistant.tools.files.access import Roots
+from assistant.tools.policy import ApproveAll, Decision, Policy, Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell, environment
 from assistant.tools.toolbox import Toolbox

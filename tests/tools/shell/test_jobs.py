@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.secrets.redactor import Redactor
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.access import Roots
 from assistant.tools.policy import ApproveAll
-from assistant.tools.shell.command import Shell
-from assistant.tools.shell.jobs import MOST, Jobs, job_tools
+from assistant.tools.shell.command import MOST, Jobs, Shell, job_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling, ends, happens, reached

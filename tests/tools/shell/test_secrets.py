@@ -10,8 +10,8 @@ import pytest
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
+from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision, Policy
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox

@@ -9,8 +9,7 @@ from itertools import cycle
 import pytest
 
 from assistant.settings.sections import PolicySettings
-from assistant.tools.policy import DenyAll, Policy
-from assistant.tools.rules import DENIED, Rules
+from assistant.tools.policy import DENIED, DenyAll, Policy, Rules
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.fetch import fetching_tool
