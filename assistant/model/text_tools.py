@@ -146,7 +146,7 @@ class _Quoting:
             self._line = line
 
     def after(self, text: str) -> Self:
-        """Return the state after appending text."""
+        """Return a copy that has also been fed `text`; this one stays as it is."""
         extended = copy.copy(self)
         extended.feed(text)
         return extended
@@ -189,7 +189,11 @@ class CallFilter:
                 return visible
 
     def finish(self, *, ended: bool) -> str:
-        """End the text and return what was held back. `ended` says it was complete."""
+        """Handle the end of the text and return the rest of what can be shown.
+
+        `ended` is True if the model stopped by itself, False if the stream broke off. A call that
+        is still open then counts as closed only if the model stopped and the call parses.
+        """
         remainder, self._rest = self._rest, ""
         if self._open is None:
             return self._show("" if self._behind_call else remainder)

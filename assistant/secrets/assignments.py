@@ -100,7 +100,10 @@ def _noun(word: str) -> Claim:
 
 
 def _is_disowned(noun: Claim, word: str, before: Sequence[str]) -> bool:
-    """Return whether the preceding word rules out a secret; of passwords, only for passes."""
+    """Return whether the word before the noun shows that no secret is meant (`public key`).
+
+    Words for passwords are never ruled out, except `pass`, which may be a bus pass.
+    """
     passes = (noun is not Claim.PASSWORD and word != "salt") or word in ("pass", "passe")
     return passes and bool(before) and before[-1] in _DISOWNING
 

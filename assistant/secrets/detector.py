@@ -54,8 +54,8 @@ class Form:
     """A form of secrets. The groups of `pattern`, if there are any, are the secrets.
 
     `marks`, in lower case, trigger the form; `pattern` is matched `back` characters before the
-    mark. The value must be graded `bar` or better, and `after` must match before the mark on the
-    same line.
+    mark. The value must be graded `bar` or better. `after`, if set, is a pattern that must occur
+    on the same line before the mark: the form is only found after it.
     """
 
     kind: str
@@ -81,7 +81,7 @@ class Form:
                 yield *match.span(group), self.kind
 
     def _follows(self, text: str, start: int) -> bool:
-        """Return whether the line before the mark matches `after`."""
+        """Return whether `after` occurs in the line, up to the mark."""
         if not self.after:
             return True
         first = max(text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE, 0)

@@ -133,11 +133,11 @@ class Checkpoint:
         )
 
     def restore(self) -> tuple[list[str], list[str]]:
-        """Undo the turn's changes; return the restored paths, and the skipped ones.
+        """Put every changed path back as it was before the turn.
 
-        Paths that somebody has changed since are skipped, as are those that cannot be restored;
-        both stay in the checkpoint. What the turn created is removed first, the deepest paths
-        first.
+        Returns the paths restored and the paths skipped. A path is skipped if it has changed since
+        the turn or cannot be restored; it stays in the checkpoint. What the turn created is removed
+        first, files before the folders they are in.
         """
         restored, skipped = [], []
         changed = self.changed()

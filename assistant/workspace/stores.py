@@ -15,7 +15,8 @@ from assistant.disk.storage import TEMPORARY
 from assistant.workspace.folder import Workspace
 
 Base = Literal["workspace", "state", "cache", "config"]
-"""The folder that a store's patterns start from: the workspace's, or one of the user's (XDG)."""
+"""The folder that a store's patterns are relative to: the workspace, or the program's own folder in
+the user's state, cache or config directory (XDG)."""
 Words = Literal["always", "sessions", "owner", "none"]
 """Whose words a store contains, and when a purge removes them: always; with --sessions; never,
 since they are the owner's own; or there are none."""

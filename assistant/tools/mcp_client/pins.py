@@ -159,8 +159,11 @@ class Pins:
         return agreed and not self.changed(server)
 
     def changed(self, server: Server) -> list[str]:
-        """Return the files of its command line that differ from the approved ones. For the
-        owner's own server, a file counts as approved when it is first started."""
+        """Return the files on the server's command line whose content is not the approved one.
+
+        A file that was never approved counts as changed if somebody else configured the server,
+        and as unchanged if the owner did.
+        """
         approved, current = self.of(server).files, server.files
         return [
             path

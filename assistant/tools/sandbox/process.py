@@ -50,8 +50,11 @@ class Bounds:
 
     @property
     def pinned(self) -> list[Path]:
-        """The writable directories, and those inside them that must not be renamed because they
-        contain something protected or hidden."""
+        """The directories to mount onto themselves, since a mount point cannot be renamed.
+
+        These are the writable directories and, inside them, each parent of a protected or hidden
+        path: renaming one would let a command reach that path under another name.
+        """
         inside = (*self.writable, *self.protected, *self.hidden)
         return sorted(
             {
