@@ -3,7 +3,9 @@
 Imports nothing heavy: the command-line client lives on these, the protocol and the wire alone.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
@@ -438,3 +440,34 @@ def fill(found: Sequence[_C], k: int, budget: int) -> tuple[list[_C], list[_C]]:
         else:
             others.append(item)
     return taken, others
+
+
+# Whether the client still waits
+
+
+class Abandoned(Exception):
+    """The client has gone before its write began; nothing was written."""
+
+
+_is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lambda: True)
+
+
+@contextlib.contextmanager
+def wanted_by(is_wanted: Callable[[], bool]) -> Iterator[None]:
+    """Do the block for a client; `is_wanted` tells whether it still waits.
+
+    A client that gives up while its write waits for a lock must not find it written later; a write
+    that has begun is completed. Raises Abandoned at once if the client has gone already.
+    """
+    token = _is_wanted.set(is_wanted)
+    try:
+        check_wanted()
+        yield
+    finally:
+        _is_wanted.reset(token)
+
+
+def check_wanted() -> None:
+    """Raise Abandoned if the client has gone: called just before a write begins."""
+    if not _is_wanted.get()():
+        raise Abandoned

@@ -54,7 +54,7 @@ from assistant.memory.search.recall import Recaller
 from assistant.memory.sources.library import Library
 from assistant.memory.text.chunk import passage as passage_of
 from assistant.memory.text.identity import fact_key
-from assistant.memory.writing.draft import State
+from assistant.memory.writing.draft import FileState
 from assistant.memory.writing.ledger import Ledger, given_up_by
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.redaction import Redaction
@@ -145,6 +145,7 @@ class LocalMemory:
             lambda what: progress(what, 0, 0),
             self._unsaid,
         )
+        self._journals = self._ledger.journals
         self._review = Review(workspace, self._ledger)
         self._library = Library(workspace, settings, embedder, redactor, progress)
         notes = tuple(settings.notes.values())
@@ -220,7 +221,7 @@ class LocalMemory:
         return self._read(lambda: () if self._unread else self._ledger.erased())
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        return self._ledger.log(limit)
+        return self._journals.log(limit)
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
         return self._read(lambda: due(self.index.store.catalog, self._dated, first, last))
@@ -415,8 +416,8 @@ class LocalMemory:
 
     def _damaged_lines(self) -> Iterator[str]:
         """What to tell of lines that cannot be read."""
-        journal, review = self._ledger.commits.journal, self._review
-        files = {journal.name: journal.damaged(), review.path.name: review.damaged()}
+        journal, review = self._journals.own, self._review
+        files = {journal.name: journal.damaged, review.path.name: review.damaged()}
         for name, damaged in files.items():
             if damaged:
                 which = f"{name}: {_lines(damaged)} damaged and passed over"
@@ -467,7 +468,7 @@ class LocalMemory:
     def _journal_fault(self) -> tuple[str, ...]:
         """Why the journal cannot be read, if that is so: recall answers without it."""
         try:
-            self._ledger.commits.journal.refresh()
+            self._journals.own.refresh()
         except StorageError as error:
             return (str(error),)
         return ()
@@ -497,7 +498,7 @@ class LocalMemory:
         except AssistantError as error:
             self._notices.tell(str(error))
 
-    def _unsaid(self, fact: str) -> Mapping[str, State]:
+    def _unsaid(self, fact: str) -> Mapping[str, FileState]:
         """The states of files that certainly do not state a fact.
 
         Of a long one, or one with a secret, the index may have other words than the file.
@@ -523,7 +524,7 @@ class LocalMemory:
 
     def _recorded(self, passage: Passage) -> Passage:
         """With what the journal knows of it."""
-        entry = None if self._unread else self._ledger.recorded(passage.plain)
+        entry = None if self._unread else self._journals.adding(passage.plain)
         if entry is None:
             return passage
         return replace(

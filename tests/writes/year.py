@@ -149,7 +149,7 @@ def figures(world: World, memory: LocalMemory, place: Workspace, talker: Talker)
     owners, echoed = Counter[Meaning](), Counter[Meaning]()
     for fact in facts:
         meaning = world.read(fact)
-        entry = ledger.recorded(fact)
+        entry = ledger.journals.adding(fact)
         if meaning:
             own = entry is None or entry.origin.kind == "owner"
             (owners if own else echoed).update([meaning])

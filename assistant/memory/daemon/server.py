@@ -23,11 +23,18 @@ import msgspec
 import assistant
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError, DaemonError
-from assistant.memory.base import DaemonStatus, MemoryStatus, Notify, Progress, Query
+from assistant.memory.base import (
+    Abandoned,
+    DaemonStatus,
+    MemoryStatus,
+    Notify,
+    Progress,
+    Query,
+    wanted_by,
+)
 from assistant.memory.daemon import lifecycle, sockets, wire
 from assistant.memory.daemon.wire import OPERATIONS
 from assistant.memory.protocol import Keeper
-from assistant.memory.wanted import Abandoned, wanted_by
 from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 

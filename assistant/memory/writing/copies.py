@@ -87,7 +87,7 @@ class Copies:
         self._commits.journal.refresh()
         there: set[str] = set()
         gone: set[str] = set()
-        for record in self._commits.journal.records().values():
+        for record in self._commits.journal.records.values():
             keys = {fact_key(line) for line in record.write.text.split("\n") if line}
             if record.state != "done" or record.write.action == "undo":
                 continue

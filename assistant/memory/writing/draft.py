@@ -1,33 +1,63 @@
-"""A write to memory files before it is on disk: read once, edit in memory, put in place at once."""
+"""Change memory files: read each once, edit the texts in memory, put all in place at once.
 
+The owner's programs may have these files open, or save them at the same instant. A file that
+another program has open for writing is never replaced, since what it writes next would be lost: it
+is waited for, then refused. A file that was saved since it was read is left alone.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from assistant.disk import storage
+from assistant.disk.exchange import Guard, writers
 from assistant.errors import StorageError
+from assistant.memory.base import Notify, no_notices
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest, lines_above, lines_below
 from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import Splice
-from assistant.memory.writing.save import Seen, Sign, Tell, look, no_word, put, sign_of
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 
-State = tuple[str, Sign | None]
-"""The digest of a file, and its sign, if that proves the digest."""
+PATIENCE = 5.0
+"""Seconds to wait for a program that has a file open for writing."""
+NOTICE_SECONDS = 0.5
+"""Seconds after which the owner is told of the wait: most saves take less."""
+PAUSE = 0.01
+
+Stamp = tuple[int, int, int, int]
+"""Inode, size and times: a file with another stamp has changed, one with the same has hardly."""
+FileState = tuple[str, Stamp | None]
+"""The digest of a file, and the stamp that proves it, if one does."""
 _BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A file as it was read; `stamp` is None if there was none."""
+
+    path: Path
+    data: bytes
+    stamp: Stamp | None
 
 
 @dataclass(slots=True)
 class _File:
-    """A file as it was read, its text as edited so far, and what the edits put into it."""
+    """A file as it was read, its text as edited so far, and what the edits inserted."""
 
-    seen: Seen
-    text: str
+    snapshot: Snapshot
     before: str
-    added: list[str] = field(default_factory=list)
+    text: str
+    inserted: list[str] = field(default_factory=list)
 
 
 class Draft:
-    """The files of one write, as they were read and as they shall be."""
+    """The files of one write, as they were read and as they are to be."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -37,9 +67,9 @@ class Draft:
 
     def _file(self, source: str) -> _File:
         if source not in self._files:
-            seen = look(self._workspace.root / source)
-            text = _decoded(source, seen.data).removeprefix(_BOM)
-            self._files[source] = _File(seen, text, text)
+            snapshot = read_file(self._workspace.root / source)
+            text = _decoded(source, snapshot.data).removeprefix(_BOM)
+            self._files[source] = _File(snapshot, text, text)
         return self._files[source]
 
     def text(self, source: str) -> str:
@@ -49,10 +79,10 @@ class Draft:
         """
         return self._file(source).text
 
-    def settled(self, source: str) -> str:
-        """The same, of a file that may be changed. Raises StorageError in a conflict too."""
+    def editable(self, source: str) -> str:
+        """The text of a file to be edited. Raises StorageError also if it holds merge conflicts."""
         file = self._file(source)
-        if not file.added and (line := conflict_in(file.text)):
+        if not file.inserted and (line := conflict_in(file.text)):
             raise StorageError(
                 f"{source} holds a conflict of a merge (line {line}); nothing was changed",
                 "Keep what is right of both sides, take out the marks (<<<<<<<, ======= and the"
@@ -64,12 +94,12 @@ class Draft:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
         return digest(self.text(source))
 
-    def is_unread(self, source: str, sign: Sign | None) -> bool:
-        """Whether a file was not read, and has this sign: there is no need to."""
-        if sign is None or source in self._files:
+    def is_unread(self, source: str, stamp: Stamp | None) -> bool:
+        """Whether a file was not read yet and still has this stamp, so that it need not be read."""
+        if stamp is None or source in self._files:
             return False
         try:
-            return sign_of(f"{self._workspace.root}/{source}") == sign
+            return stamp_of(f"{self._workspace.root}/{source}") == stamp
         except OSError:
             return False
 
@@ -81,13 +111,13 @@ class Draft:
             return False
         return True
 
-    def added(self, source: str) -> str:
-        """What the edits so far put into a file."""
-        return "\n".join(self._file(source).added)
+    def inserted(self, source: str) -> str:
+        """What the edits so far inserted into a file."""
+        return "\n".join(self._file(source).inserted)
 
     def changed(self) -> list[str]:
         """The files that are edited."""
-        return [source for source, file in self._files.items() if file.added]
+        return [source for source, file in self._files.items() if file.inserted]
 
     def original(self, source: str) -> tuple[str, str]:
         """The text of a file as it was read, and its digest."""
@@ -95,10 +125,10 @@ class Draft:
         return before, digest(before)
 
     def edit(self, source: str, splice: Splice) -> Edit:
-        """Make a change, and say how it is journalled. Raises StorageError in a conflict."""
-        before, file = self.settled(source), self._file(source)
+        """Make a change; return its journal entry. Raises StorageError if a merge conflicts."""
+        before, file = self.editable(source), self._file(source)
         file.text = splice.apply(before)
-        file.added.append(splice.inserted)
+        file.inserted.append(splice.inserted)
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
             self.images[removed] = splice.removed
@@ -113,18 +143,20 @@ class Draft:
             below=tuple(map(line_digest, lines_below(before, splice.at + len(splice.removed)))),
         )
 
-    def save(self, tell: Tell = no_word) -> bool:
-        """Put every changed file in place; False, and no more, at one that changed meanwhile.
+    def save(self, notify: Notify = no_notices) -> bool:
+        """Put the changed files in place; stop and return False at one that changed since.
 
         MEMORY.md goes first: a new fact is safe before an old one is struck out elsewhere. Raises
         StorageError, with nothing changed, if another program keeps one of them open for writing.
         """
         sources = sorted(self.changed(), key=lambda name: name != MEMORY_FILE)
-        return put([(self._file(name).seen, self._bytes(name)) for name in sources], tell)
+        return replace_files(
+            [(self._file(name).snapshot, self._data(name)) for name in sources], notify
+        )
 
-    def _bytes(self, source: str) -> bytes:
+    def _data(self, source: str) -> bytes:
         file = self._file(source)
-        bom = _BOM if file.seen.data.startswith(_BOM.encode()) else ""
+        bom = _BOM if file.snapshot.data.startswith(_BOM.encode()) else ""
         return (bom + file.text).encode()
 
 
@@ -142,3 +174,162 @@ def _decoded(source: str, data: bytes) -> str:
         raise StorageError(
             f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
         ) from error
+
+
+# Files on disk
+
+
+def read_file(path: Path) -> Snapshot:
+    """Read a file, if there is one. Raises StorageError."""
+    with storage.reported("read", path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return Snapshot(path, b"", None)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise StorageError(f"{path} is no ordinary file", "Put a file in its place")
+            if status.st_size > storage.LARGEST:
+                raise StorageError(f"{path} is larger than {storage.LARGEST >> 20} MB", "Split it")
+            return Snapshot(path, file.read(), _stamp(status))
+
+
+def replace_files(
+    changes: Sequence[tuple[Snapshot, bytes]],
+    notify: Notify = no_notices,
+    patience: float = PATIENCE,
+) -> bool:
+    """Give each file its new bytes, in order; stop and return False at one that has changed.
+
+    Mode, owner, group, extended attributes and links stay. None is touched while another program
+    has one of them open for writing: StorageError is raised after `patience` seconds.
+    """
+    with ExitStack() as stack:
+        replacements = [_Replacement(snapshot, data) for snapshot, data in changes]
+        for replacement in replacements:
+            stack.enter_context(closing(replacement))
+            with storage.reported("written", replacement.snapshot.path):
+                replacement.prepare(notify, patience)
+        for replacement in replacements:
+            with storage.reported("written", replacement.snapshot.path):
+                if not replacement.carry_out():
+                    return False
+    return True
+
+
+class _Replacement:
+    """One file on its way to its new bytes, which are in a temporary file beside it."""
+
+    def __init__(self, snapshot: Snapshot, data: bytes) -> None:
+        self.snapshot = snapshot
+        self._data = data
+        self._target = snapshot.path.resolve()
+        self._temporary: Path | None = None
+        self._guard: Guard | None = None
+        self._in_place = False
+
+    def prepare(self, notify: Notify, patience: float) -> None:
+        """Write the new bytes beside the file, and lock writers out of it."""
+        self._temporary, alike = storage.beside(self._target, self._data)
+        if self.snapshot.stamp is not None:
+            self._guard = _guarded(self._target, notify, patience)
+            self._in_place = not alike or self._target.stat().st_nlink > 1
+
+    def carry_out(self) -> bool:
+        """Put the new bytes in place; False if the file has been saved since it was read."""
+        assert self._temporary is not None
+        if self._guard is None:
+            is_done = self._create(self._temporary)
+        elif stamp_of(self._target) != self.snapshot.stamp:
+            return False
+        elif self._in_place:
+            is_done = self._overwrite(self._guard)
+        else:
+            is_done = self._swap(self._temporary, self._guard)
+        storage.sync_directory(self._target.parent)
+        return is_done
+
+    def close(self) -> None:
+        """Let writers in again and remove the temporary file."""
+        if self._guard is not None:
+            self._guard.close()
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+
+    def _create(self, temporary: Path) -> bool:
+        """Put a file where there was none; False if there is one by now."""
+        if self._target.exists():
+            return False
+        storage.DISK.rename(temporary, self._target)
+        return True
+
+    def _swap(self, temporary: Path, guard: Guard) -> bool:
+        """Swap the two files; swap them back if the old one was saved, or is being written.
+
+        Where files cannot be swapped, the old one is compared before it is replaced.
+        """
+        if not storage.DISK.exchange(temporary, self._target):
+            if not self._is_unchanged(guard):
+                return False
+            storage.DISK.rename(temporary, self._target)
+            return True
+        is_guarded = os.path.samestat(temporary.stat(), os.fstat(guard.descriptor))
+        if is_guarded and self._is_unchanged(guard):
+            guard.release()
+            if guard.take():  # nobody opened it for writing meanwhile
+                return True
+        while storage.DISK.exchange(temporary, self._target):
+            if temporary.read_bytes() == self._data:
+                break  # otherwise another save came in between: the later one goes back
+        return False
+
+    def _overwrite(self, guard: Guard) -> bool:
+        """Write into the file itself: it has other names, or no file like it can be made."""
+        if not self._is_unchanged(guard):
+            return False
+        guard.release()
+        storage.overwrite(self._target, self._data, self.snapshot.data)
+        return True
+
+    def _is_unchanged(self, guard: Guard) -> bool:
+        """Whether the guarded file has the bytes that were read, and nobody tried to write it."""
+        os.lseek(guard.descriptor, 0, os.SEEK_SET)
+        with os.fdopen(guard.descriptor, "rb", closefd=False) as file:
+            return file.read() == self.snapshot.data and guard.undisturbed()
+
+
+def _guarded(target: Path, notify: Notify, patience: float) -> Guard:
+    """Lock writers out of a file. Raises StorageError if one keeps it open."""
+    guard = Guard(target)
+    start = time.monotonic()
+    has_notified = False
+    while not guard.take():
+        waited = time.monotonic() - start
+        if waited >= patience:
+            guard.close()
+            raise StorageError(
+                f"{target.name} is open for writing in {_programs(target)}; nothing was changed",
+                "Close it there and try again",
+            )
+        if waited >= NOTICE_SECONDS and not has_notified:
+            notify(f"Waiting for {_programs(target)}, which writes {target.name}")
+            has_notified = True
+        time.sleep(PAUSE)
+    return guard
+
+
+def _programs(target: Path) -> str:
+    return " and ".join(writers(target)) or "another program"
+
+
+def stamp_of(path: str | Path) -> Stamp | None:
+    """The stamp of a file; None if there is none. Raises OSError."""
+    try:
+        return _stamp(os.stat(path))  # noqa: PTH116
+    except FileNotFoundError:
+        return None
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

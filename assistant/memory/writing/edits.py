@@ -1,6 +1,6 @@
-"""The edits that a write consists of, made on a draft: find, strike out, take away, take back.
+"""The edits of a write: find a fact, strike it out, remove it, undo what was done.
 
-An edit is taken back from a file that has changed since by its own lines exactly, or not at all.
+An edit is undone in a file that has changed since by its own lines exactly, or not at all.
 """
 
 import itertools
@@ -23,41 +23,46 @@ from assistant.memory.text.markdown import (
     strike_out,
     superseded_note,
 )
-from assistant.memory.writing.draft import Draft, State
+from assistant.memory.writing.draft import Draft, FileState
 from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Write
 from assistant.memory.writing.markup import Splice, escape, removal, with_emptied_heading
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
-"""Characters from which on a passage may be a piece of a unit, cut to fit an embedding model."""
+"""Characters from which on a passage may be a piece of a chunk, cut to fit an embedding model."""
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
-_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
+_DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
+_HEADING = re.compile(r"## (.+)")
+_LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
+
+FilesWithout = Callable[[str], Mapping[str, FileState]]
+"""Returns the files that are known, in this state, not to state a fact."""
 
 
-Unsaid = Callable[[str], Mapping[str, State]]
-"""The states of files that are known not to state a fact."""
-
-
-def nothing_known(fact: str) -> Mapping[str, State]:
-    """Knows nothing of any file."""
+def none_known(fact: str) -> Mapping[str, FileState]:
+    """Return that nothing is known of any file."""
     return {}
 
 
-def stated(
-    draft: Draft, sources: Sequence[str], fact: str, unsaid: Mapping[str, State]
+# Find
+
+
+def find_fact(
+    draft: Draft, sources: Sequence[str], fact: str, files_without: Mapping[str, FileState]
 ) -> tuple[str, int] | None:
-    """The file and line of the passage, in any memory file, that says this already; those that are
-    still as `unsaid` knows them are not searched."""
+    """The memory file and the line that state this fact already; None if none does.
+
+    Files in a state in which they are known not to state it are not searched.
+    """
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
-        digest, sign = unsaid.get(source, (None, None))
-        is_ours = source == MEMORY_FILE  # read in any case: its save is compared with what it was
-        if not is_ours and (draft.is_unread(source, sign) or not draft.is_text(source)):
-            continue  # it says what it did, or nothing in it can be recalled
-        if digest == draft.original(source)[1] and not line_stating(
-            draft.added(source), source, fact
-        ):
-            continue  # nor has this write said it
+        digest, stamp = files_without.get(source, (None, None))
+        is_main = source == MEMORY_FILE  # always read, to notice that somebody saved it
+        if not is_main and (draft.is_unread(source, stamp) or not draft.is_text(source)):
+            continue
+        is_known = digest == draft.original(source)[1]
+        if is_known and not line_stating(draft.inserted(source), source, fact):
+            continue  # neither the file states it nor what this write inserted
         if line := line_stating(draft.text(source), source, fact):
             return source, line
     return None
@@ -65,94 +70,36 @@ def stated(
 
 def line_stating(text: str, source: str, fact: str) -> int | None:
     """The line of the current passage that says `fact` (clean text) and nothing else."""
-    wanted, words, lowered = fact_key(fact), words_of(fact), text.lower()
-    if all(word in lowered for word in words):
+    key, words, folded_text = fact_key(fact), words_of(fact), text.lower()
+    if all(word in folded_text for word in words):
         for chunk in chunks_of(text, source):
-            said, is_code = chunk.plain.lower(), chunk.text.startswith(("```", "~~~"))
-            may_say = chunk.status == "current" and not is_code
-            if may_say and all(word in said for word in words) and fact_key(chunk.plain) == wanted:
+            plain, is_code = chunk.plain.lower(), chunk.text.startswith(("```", "~~~"))
+            if chunk.status != "current" or is_code:
+                continue
+            if all(word in plain for word in words) and fact_key(chunk.plain) == key:
                 return chunk.start_line
     return None
 
 
 def words_of(fact: str) -> set[str]:
-    """The words of a fact that any text which says it holds, however that is spelled."""
+    """The ASCII words of a fact, which every text that says it contains, however it is spelled."""
     return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
 
 
-def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
-    """Strike out a fact, which may be in several pieces, with its successor.
-
-    Raises LedgerError if it cannot be, or has changed since it was shown.
-    """
-    text = draft.settled(old[0].source)
-    places = sorted(_place(text, each) for each in old)
-    if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(places)):
-        raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
-    start, end = places[0][0], places[-1][1]
-    said = text[start:end]
-    note = superseded_note(day, escape(fact))
-    result = None if is_struck(said) else strike_out(said, note)
-    if result is None or not is_struck(result):
-        raise LedgerError(
-            f"{old[0].citation} cannot be superseded", "Name a current list item or paragraph"
-        )
-    return draft.edit(old[0].source, Splice(start, said, result))
-
-
-def removals(
-    draft: Draft, passages: Sequence[Passage], is_ours: Callable[[str, str], bool]
-) -> list[Edit]:
-    """Take passages away, and each dated heading that this empties if `is_ours(source, title)`."""
-    edits = []
-    for passage in sorted(passages, key=lambda one: one.start_char, reverse=True):
-        text = draft.settled(passage.source)
-        cut = removal(text, *_place(text, passage))
-        headings = _HEADING.findall(text[: cut.at])
-        if headings and is_ours(passage.source, headings[-1]):
-            cut = with_emptied_heading(text, cut, headings[-1])
-        edits.append(draft.edit(passage.source, cut))
-    return edits
-
-
-def difference(before: str, after: str) -> Splice:
-    """The one change, of whole lines, that makes one text of another."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    head = _alike(old, new)
-    at = len("".join(old[:head]))
-    old, new = old[head:], new[head:]
-    tail = _alike(old[::-1], new[::-1])
-    return Splice(at, "".join(old[: len(old) - tail]), "".join(new[: len(new) - tail]))
-
-
-def _alike(lines: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines are the same, from the start on."""
-    pairs = zip(lines, others, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def counted(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
-    """How many lines edits add and take away; what they say is told by the diff."""
-    added = sum(len(edit.inserted.splitlines()) for edit in edits)
-    gone = sum(len(images.get(edit.removed, "").splitlines()) for edit in edits)
-    return f"+{added} -{gone} lines"
-
-
-def _place(text: str, passage: Passage) -> tuple[int, int]:
-    """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
-    place = passage.start_char, passage.end_char
-    unmoved = text[slice(*place)] == passage.text
+def _span(text: str, passage: Passage) -> tuple[int, int]:
+    """Where a passage stands in the file's text now. Raises LedgerError if it has changed."""
+    span = passage.start_char, passage.end_char
     chunks = chunks_of(text, passage.source)
     long = [chunk for chunk in chunks if len(chunk.text) >= LONG]
     same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.text == passage.text]
-    if place in same or (
-        unmoved
-        and any(chunk.start_char <= place[0] and place[1] <= chunk.end_char for chunk in long)
-    ):
-        return place
+    is_piece = text[slice(*span)] == passage.text and any(
+        chunk.start_char <= span[0] and span[1] <= chunk.end_char for chunk in long
+    )
+    if span in same or is_piece:
+        return span
     if len(same) > 1:
         same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.id == passage.id]
-    same = same or [place for each in long for place in _occurrences(each, passage.text)]
+    same = same or [found for chunk in long for found in _occurrences(chunk, passage.text)]
     if len(same) != 1:
         raise LedgerError(
             f"the fact at {passage.citation} has changed since it was shown",
@@ -161,53 +108,136 @@ def _place(text: str, passage: Passage) -> tuple[int, int]:
     return same[0]
 
 
-def _occurrences(chunk: Chunk, words: str) -> Iterator[tuple[int, int]]:
+def _occurrences(chunk: Chunk, piece: str) -> Iterator[tuple[int, int]]:
     """Where a piece of a long chunk stands in the file."""
-    for found in re.finditer(re.escape(words), chunk.text):
-        yield chunk.start_char + found.start(), chunk.start_char + found.end()
+    for match in re.finditer(re.escape(piece), chunk.text):
+        yield chunk.start_char + match.start(), chunk.start_char + match.end()
 
 
-_ANY_HEADING = re.compile(r"## (.+)")
-_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
+# Strike out and remove
+
+
+def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
+    """Strike out a fact, which may be in several pieces, and name its successor.
+
+    Raises LedgerError if it cannot be struck out, or has changed since it was shown.
+    """
+    text = draft.editable(old[0].source)
+    spans = sorted(_span(text, passage) for passage in old)
+    if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(spans)):
+        raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
+    start, end = spans[0][0], spans[-1][1]
+    current = text[start:end]
+    note = superseded_note(day, escape(fact))
+    struck = None if is_struck(current) else strike_out(current, note)
+    if struck is None or not is_struck(struck):
+        raise LedgerError(
+            f"{old[0].citation} cannot be superseded", "Name a current list item or paragraph"
+        )
+    return draft.edit(old[0].source, Splice(start, current, struck))
+
+
+def removals(
+    draft: Draft, passages: Sequence[Passage], is_ours: Callable[[str, str], bool]
+) -> list[Edit]:
+    """Remove passages, and each dated heading that this empties if `is_ours(source, title)`."""
+    edits = []
+    for passage in sorted(passages, key=lambda passage: passage.start_char, reverse=True):
+        text = draft.editable(passage.source)
+        cut = removal(text, *_span(text, passage))
+        headings = _DATED_HEADING.findall(text[: cut.at])
+        if headings and is_ours(passage.source, headings[-1]):
+            cut = with_emptied_heading(text, cut, headings[-1])
+        edits.append(draft.edit(passage.source, cut))
+    return edits
+
+
+# Whole files
+
+
+def difference(before: str, after: str) -> Splice:
+    """The one change, of whole lines, that makes one text of another."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = _common(old, new)
+    at = len("".join(old[:head]))
+    old, new = old[head:], new[head:]
+    tail = _common(old[::-1], new[::-1])
+    return Splice(at, "".join(old[: len(old) - tail]), "".join(new[: len(new) - tail]))
+
+
+def _common(lines: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines are the same, from the start on."""
+    pairs = zip(lines, others, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def counted(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
+    """How many lines edits add and remove: `+2 -1 lines`."""
+    added = sum(len(edit.inserted.splitlines()) for edit in edits)
+    removed = sum(len(images.get(edit.removed, "").splitlines()) for edit in edits)
+    return f"+{added} -{removed} lines"
+
+
+# Undo
+
+
+def still_gone(draft: Draft, images: Images, sources: Sequence[str], write: Write) -> list[Edit]:
+    """A write's edits, without those that removed facts which the owner has put back since."""
+    after = {edit.source: edit.after for edit in write.edits}
+
+    def is_back(edit: Edit) -> bool:
+        if not edit.removed or draft.digest(edit.source) == after[edit.source]:
+            return False
+        facts = chunks_of(images.read(edit.removed) or "", edit.source)
+        return bool(facts) and all(find_fact(draft, sources, fact.plain, {}) for fact in facts)
+
+    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
+
+
+def reversed_edits(draft: Draft, images: Images, edits: Sequence[Edit]) -> list[Edit]:
+    """Undo edits, the last first. Raises LedgerError if one cannot be undone."""
+    undone = []
+    for edit in reversed(edits):
+        removed = images.read(edit.removed) if edit.removed else ""
+        if removed is None:
+            raise LedgerError("this cannot be undone: what it removed is no longer kept")
+        text, state = draft.editable(edit.source), draft.digest(edit.source)
+        undone.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
+    return undone
 
 
 def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
-    """The edit that takes `edit` back; `state` is the text's digest, `removed` what it removed.
+    """The change that undoes `edit`; `state` is the text's digest, `removed` what was removed.
 
-    Exact to the byte if the file is as the edit left it. Otherwise the lines it added are found
-    where they stand now, and what it removed goes back between the neighbours it had.
-    Raises LedgerError if the owner has since changed those lines, or the neighbours of removed
-    ones.
+    Exact to the byte if the file is as the edit left it. Otherwise the lines it added are looked
+    for, and what it removed goes back between the neighbours it had. Raises LedgerError if the
+    owner has since changed those lines, or the neighbours of removed ones.
     """
     if state == edit.after:
         return Splice(edit.at, edit.inserted, removed)
     if not edit.inserted:
-        return Splice(_between(text, edit), "", removed)
-    whole = [at for at in _places_of(text, edit.inserted) if _neighbours(text, at, edit)]
-    if len(whole) == 1:
-        return Splice(whole[0], edit.inserted, removed)
-    return _changed_place(text, edit, removed)
-
-
-def _changed_place(text: str, edit: Edit, removed: str) -> Splice:
+        return Splice(_place_between(text, edit), "", removed)
+    places = list(_places_of(text, edit.inserted))
+    unmoved = [at for at in places if _has_neighbours(text, at, edit)]
+    if len(unmoved) == 1:
+        return Splice(unmoved[0], edit.inserted, removed)
     if removed:
-        found = list(_places_of(text, edit.inserted))
-        if len(found) == 1:
-            return Splice(found[0], edit.inserted, removed)
-        raise _refused(edit, found)
+        if len(places) == 1:
+            return Splice(places[0], edit.inserted, removed)
+        raise _cannot_undo(edit, places)
     lines = [without_phrases(line).strip() for line in LINES.findall(edit.inserted)]
     same = [one for one in LINES.finditer(text) if without_phrases(one[0]).strip() == lines[-1]]
     if len(same) != 1:
-        raise _refused(edit, [one.start() for one in same])
+        raise _cannot_undo(edit, same)
     cut = removal(text, same[0].start(), same[0].start() + len(same[0][0].rstrip()))
-    heading = _ANY_HEADING.fullmatch(lines[0])
+    heading = _HEADING.fullmatch(lines[0])
     return with_emptied_heading(text, cut, heading[1]) if heading else cut
 
 
-def _refused(edit: Edit, found: list[int]) -> LedgerError:
-    what = "stand there more than once" if found else "have been changed since"
+def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
+    reason = "stand there more than once" if places else "have been changed since"
     return LedgerError(
-        f"this cannot be undone: its lines in {edit.source} {what}", "Edit the file by hand"
+        f"this cannot be undone: its lines in {edit.source} {reason}", "Edit the file by hand"
     )
 
 
@@ -218,23 +248,26 @@ def _places_of(text: str, part: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-def _neighbours(text: str, at: int, edit: Edit) -> bool:
-    """Whether the nearest lines around what was inserted at `at` are those it had."""
-    above = _nearest(lines_above(text, at)) == edit.above[:1]
-    return above and _nearest(lines_below(text, at + len(edit.inserted))) == edit.below[:1]
+def _digests(lines: Iterator[str]) -> tuple[str, ...]:
+    return tuple(map(line_digest, lines))
 
 
-def _nearest(lines: Iterator[str]) -> tuple[str, ...]:
-    return tuple(line_digest(line) for line in lines)[:1]
+def _has_neighbours(text: str, at: int, edit: Edit) -> bool:
+    """Whether the nearest lines around what was inserted, now at `at`, are those it had."""
+    above = _digests(lines_above(text, at))
+    below = _digests(lines_below(text, at + len(edit.inserted)))
+    return above[:1] == edit.above[:1] and below[:1] == edit.below[:1]
 
 
-def _between(text: str, edit: Edit) -> int:
+def _place_between(text: str, edit: Edit) -> int:
     """The one place whose neighbours are those that the removed lines had, or most of them."""
-    scores = {found.start(): _score(text, found.start(), edit) for found in _STARTS.finditer(text)}
-    best = max(scores.values(), default=0)
-    places = [at for at, score in scores.items() if score == best]
     if not edit.above and not edit.below:
         return 0
+    scores = {
+        match.start(): _score(text, match.start(), edit) for match in _LINE_STARTS.finditer(text)
+    }
+    best = max(scores.values(), default=0)
+    places = [at for at, score in scores.items() if score == best]
     if best == 0 or len(places) != 1:
         raise LedgerError(
             f"this cannot be undone: the lines around it in {edit.source} have changed since",
@@ -244,36 +277,12 @@ def _between(text: str, edit: Edit) -> int:
 
 
 def _score(text: str, at: int, edit: Edit) -> int:
-    above = tuple(line_digest(line) for line in lines_above(text, at))
-    below = tuple(line_digest(line) for line in lines_below(text, at))
+    """How well the lines around a place match those around an edit; the nearest count double."""
+    above = _digests(lines_above(text, at))
+    below = _digests(lines_below(text, at))
     return (
         2 * (above[:1] == edit.above[:1])
         + 2 * (below[:1] == edit.below[:1])
         + (above == edit.above)
         + (below == edit.below)
     )
-
-
-def still_gone(draft: Draft, history: Images, sources: Sequence[str], write: Write) -> list[Edit]:
-    """A write's edits, without those that took away what the owner has put back since."""
-    left = {edit.source: edit.after for edit in write.edits}
-
-    def is_back(edit: Edit) -> bool:
-        if not edit.removed or draft.digest(edit.source) == left[edit.source]:
-            return False
-        facts = chunks_of(history.read(edit.removed) or "", edit.source)
-        return bool(facts) and all(stated(draft, sources, fact.plain, {}) for fact in facts)
-
-    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
-
-
-def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list[Edit]:
-    """Take edits back, the last first. Raises LedgerError if one cannot be."""
-    made = []
-    for edit in reversed(edits):
-        removed = history.read(edit.removed) if edit.removed else ""
-        if removed is None:
-            raise LedgerError("this cannot be undone: what it removed is no longer kept")
-        text, state = draft.settled(edit.source), draft.digest(edit.source)
-        made.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
-    return made

@@ -1,48 +1,57 @@
 """The journal: every write to memory, acknowledged, with its origin and how to reverse it.
 
-`.assistant/journal.jsonl`, one JSON object a line, only ever appended to (a purge rewrites it):
+`.assistant/journal.jsonl`, one JSON object a line. It is append-only, but a purge rewrites it:
 
 - ``write``: what is about to be done, put down before a file is touched;
 - ``done`` / ``void``: those writes are in the files, or are not;
-- ``verdict``: what became of a fact that the owner's saves were watched for (`stale_saves.py`);
-- ``saved``: a text that somebody else gave a file, by its digest: if it comes back, it is older;
-- ``purge``: facts that are being forgotten for good, until the journal is rewritten without them.
+- ``verdict``: what became of facts when somebody else saved their file (`stale_saves.py`);
+- ``saved``: the digest of a text that somebody else gave a file: if it returns, it is stale;
+- ``purge``: facts that are being purged, until the journal is rewritten without them.
 
-A write without ``done`` was never acknowledged and is not shown. A damaged line is passed over and
-named, and stays where it is until it is `set_aside`; what it settled is settled anew. The file is
-read once, then only what was added to it.
+A write without ``done`` was never acknowledged and is not shown. A damaged line is skipped and
+reported, and stays until it is `set_aside`; what it settled is settled anew. The file is read once,
+then only what was appended to it.
 """
 
+import contextlib
 import os
 import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 from zlib import crc32
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assistant.disk import storage
+from assistant.errors import StorageError
 from assistant.memory.base import JournalEntry, Origin, Passage
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.markup import item_of
+from assistant.workspace.folder import Workspace
 
 Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
-OWNER = Origin()
+PRESENT, ABSENT = (None, "seen"), ("deleted", "erased", "dismissed")
+"""The verdicts on a fact that was in its file when it was last looked at, and that was not."""
 ADDING = frozenset({"remember", "supersede", "restore"})
+"""The actions that add a fact."""
+_HEADING = "## "
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """One change of one file. What it removed is the image `removed` in the history, or "".
 
-    `at` counts characters of the file as it was just before. `before` and `after` are the digests
-    of the whole text; `above` and `below` digests of the lines that were nearest, nearest first.
+    `at` counts characters of the file just before the change. `before` and `after` are digests of
+    the whole text; `above` and `below` those of the nearest lines around it, nearest first.
     """
 
     source: str
@@ -55,25 +64,24 @@ class Edit:
     below: tuple[str, ...] = ()
 
     @property
-    def makes(self) -> bool:
-        """Whether there was no text before."""
+    def creates_file(self) -> bool:
+        """Whether the file was missing or empty before."""
         return self.before == digest("")
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One write: `action` is remember, supersede, forget, undo, restore or amend.
+class Write(Struct, frozen=True, tag="write"):
+    """One write: `action` is remember, supersede, forget, undo, restore, amend or upkeep.
 
-    `request` and `part` name the client's request and the place in its batch; `undoes` the write
-    that this one reversed. A purged one has lost its words and cannot be reversed. `gone` are keyed
-    digests of the lines that it forgot (`forgotten.py`).
+    `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
+    that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
+    keyed digests of the lines that it forgot (`Forgotten` in `stale_saves.py`).
     """
 
     id: str
     time: str
     action: str
     text: str = ""
-    origin: Origin = OWNER
+    origin: Origin = Origin()
     edits: tuple[Edit, ...] = ()
     request: str | None = None
     part: int = 0
@@ -83,26 +91,28 @@ class Write:
     gone: tuple[str, ...] = ()
 
     @property
-    def source(self) -> str:
-        """The file that the write is filed under: the one it added a fact to, if any."""
-        added = self.added
-        return added.source if added else next((edit.source for edit in self.edits), "")
-
-    @property
     def added(self) -> Edit | None:
         """The edit that added the fact, if the write added one."""
         if self.action not in ADDING:
             return None
         return next((edit for edit in self.edits if edit.inserted and not edit.removed), None)
 
+    @property
+    def source(self) -> str:
+        """The file that the write is listed under: the one it added a fact to, else the first."""
+        return next((edit.source for edit in (self.added, *self.edits) if edit), "")
 
-@dataclass(frozen=True, slots=True)
-class Purging:
-    """A purge that has begun. It stands in the journal until it is done, and no longer.
+    def scrubbed(self) -> "Write":
+        """The write without its words: that something happened, and when."""
+        return replace(self, text="", origin=Origin(self.origin.kind), edits=(), purged=True)
 
-    `facts` are the facts in every wording that is known of them, `passages` what goes from the
-    files, `cited` the entries that the facts were taken from, by session. `sessions`: past
-    conversations and the prompt's history are gone through as well.
+
+class Purging(Struct, frozen=True, tag="purge"):
+    """A purge that has begun. It stays in the journal until it is complete.
+
+    `facts` are the facts in every known wording, `passages` what is removed from the files, `cited`
+    the entries that the facts were captured from, by session. `sessions`: the purge covers past
+    conversations and the prompt's history.
     """
 
     id: str
@@ -113,67 +123,47 @@ class Purging:
     sessions: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of writes and purges: `done`, `void`, or a `verdict` on their facts."""
+class Done(Struct, frozen=True, tag="done"):
+    """Writes or purges that were carried out."""
 
-    type: str
     ids: tuple[str, ...] = ()
-    verdict: Verdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Void(Struct, frozen=True, tag="void"):
+    """Writes or purges that came to nothing."""
+
+    ids: tuple[str, ...] = ()
+
+
+class Judged(Struct, frozen=True, tag="verdict"):
+    """What became of the facts of writes."""
+
+    ids: tuple[str, ...]
+    verdict: Verdict
+
+
+class Saved(Struct, frozen=True, tag="saved"):
     """A text that somebody else gave a file, by its digest."""
 
     source: str
     state: str
 
 
-Entry = Outcome | Write | Purging | Saved
-_TYPES: dict[str, type[Entry]] = {"write": Write, "purge": Purging, "saved": Saved}
-_ENCODER = msgspec.json.Encoder()
-_PEEK = msgspec.json.Decoder(Outcome)
-_DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in _TYPES.items()}
-_OUTCOMES = ("done", "void", "verdict")
-
-
-def outcomes(
-    done: Iterable[str], void: Iterable[str], verdicts: Mapping[str, Verdict]
-) -> list[Outcome]:
-    """The entries that say which writes are in the files, which are not, and what became of
-    facts."""
-    ids: dict[Verdict, list[str]] = {}
-    for name, verdict in verdicts.items():
-        ids.setdefault(verdict, []).append(name)
-    entries = [Outcome("done", tuple(done)), Outcome("void", tuple(void))]
-    entries += [Outcome("verdict", tuple(ids[verdict]), verdict) for verdict in ids]
-    return [entry for entry in entries if entry.ids]
+Entry = Write | Purging | Done | Void | Judged | Saved
+_DECODER: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
 
 
 def encode(entry: Entry) -> bytes:
     """The entry as a line, its end included."""
-    if isinstance(entry, Outcome):
-        fields = {"type": entry.type, "ids": entry.ids}
-        if entry.verdict:
-            fields["verdict"] = entry.verdict
-    else:
-        kind = next(name for name, each in _TYPES.items() if isinstance(entry, each))
-        fields = {"type": kind, **msgspec.to_builtins(entry)}
-    return _ENCODER.encode(fields) + b"\n"
+    return msgspec.json.encode(entry) + b"\n"
 
 
 def decode(line: bytes) -> Entry:
-    """The entry of a line. Raises ValueError if it is none of the journal's."""
-    if line.startswith(b'{"type":"write",'):
-        return _DECODERS["write"].decode(line)
-    outcome = _PEEK.decode(line)
-    if decoder := _DECODERS.get(outcome.type):
-        return decoder.decode(line)
-    is_verdict = outcome.type == "verdict"
-    if outcome.type not in _OUTCOMES or is_verdict != (outcome.verdict is not None):
-        raise ValueError(f"an entry of type {outcome.type!r}")
-    return outcome
+    """The entry of a line. Raises ValueError if it is damaged."""
+    try:
+        return _DECODER.decode(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def new_id() -> str:
@@ -186,21 +176,11 @@ def now() -> str:
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
-def scrubbed(write: Write) -> Write:
-    """The write without its words: that something happened, and when."""
-    return replace(write, text="", origin=Origin(write.origin.kind), edits=(), purged=True)
-
-
-HERE, GONE = (None, "seen"), ("deleted", "erased", "dismissed")
-"""The verdicts on a fact that was last seen to be there, and to be gone."""
-_HEADING = "## "
-
-
 @dataclass(slots=True, eq=False)
 class Record:
     """A write, the number of its line, and what became of it.
 
-    `item` is the line of the fact that it added, `heading` that of the heading that came with it.
+    `item` is the line of the fact that it added, `heading` that of the heading added with it.
     """
 
     line: int
@@ -229,254 +209,245 @@ class Record:
         return self.item is not None and self.stands
 
 
-@dataclass(slots=True)
-class _Contents:
-    """What the lines read so far add up to; of `size` bytes with this checksum."""
-
-    size: int = 0
-    lines: int = 0
-    crc: int = 0
-    records: dict[str, Record] = field(default_factory=dict)
-    facts: dict[str, list[Record]] = field(default_factory=lambda: defaultdict(list))
-    """The acknowledged writes that added a fact, by its words."""
-    left: dict[str, str] = field(default_factory=dict)
-    states: set[tuple[str, str]] = field(default_factory=set)
-    """Each file with the digests that it had: around a write, or as somebody saved it."""
-    headings: set[tuple[str, str]] = field(default_factory=set)
-    purges: dict[str, Purging] = field(default_factory=dict)
-    damaged: dict[int, bytes] = field(default_factory=dict)
-
-    def take(self, data: bytes) -> None:
-        """Go on with what follows; a last line that is not ended is left."""
-        whole = data[: data.rfind(b"\n") + 1]
-        self.size += len(whole)
-        self.crc = crc32(whole, self.crc)
-        for line in whole.split(b"\n")[:-1]:
-            self.lines += 1
-            try:
-                self._add(decode(line))
-            except (ValueError, RecursionError):
-                if not line.isspace():
-                    self.damaged[self.lines] = line
-
-    def _add(self, entry: Entry) -> None:
-        match entry:
-            case Write():
-                added = entry.added
-                lines = [each.strip() for each in LINES.findall(added.inserted)] if added else []
-                self.records[entry.id] = Record(
-                    self.lines,
-                    entry,
-                    entry.source,
-                    item_of(added.inserted) if added else None,
-                    lines[0] if lines and lines[0].startswith(_HEADING) else None,
-                )
-            case Purging():
-                self.purges[entry.id] = entry
-            case Saved():
-                self.states.add((entry.source, entry.state))
-            case Outcome():
-                for name in entry.ids:
-                    if entry.verdict is None:
-                        self.purges.pop(name, None)
-                    if record := self.records.get(name):
-                        self._settle(record, entry)
-
-    def _settle(self, record: Record, outcome: Outcome) -> None:
-        if outcome.verdict is not None:
-            record.verdict = outcome.verdict
-        elif outcome.type == "void":
-            record.state = "void"
-        elif record.state != "done":
-            record.state = "done"
-            write = record.write
-            if write.text and write.action in ADDING:
-                self.facts[write.text].append(record)
-            if undone := self.records.get(write.undoes or ""):
-                undone.undone = True
-            for edit in write.edits:
-                self.left[edit.source] = edit.after
-                self.states |= {(edit.source, edit.before), (edit.source, edit.after)}
-                lines = map(str.strip, LINES.findall(edit.inserted))
-                self.headings |= {
-                    (edit.source, line.removeprefix(_HEADING))
-                    for line in lines
-                    if line.startswith(_HEADING)
-                }
-
-
 class Journal:
-    """The journal of one workspace, kept in step with what other processes append.
+    """One machine's journal, kept in step with what other processes append.
 
-    Call `refresh` before reading, which any thread may; append, mend and rewrite only under the
-    ledger's lock.
+    Any thread may read, after `refresh`; append, mend and rewrite only under the ledger's lock.
+    `records` are all writes by id, `written` the digest of each file after our latest write to it,
+    `purges` those that are not complete, `damaged` the lines that cannot be read, by number.
     """
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self._path = path
-        self._turn = threading.RLock()
-        self._contents = _Contents()
-        self._seen: tuple[int, int, int] | None = None
+        self._lock = threading.RLock()
+        self._stamp: tuple[int, int, int] | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self.records: dict[str, Record] = {}
+        self.written: dict[str, str] = {}
+        self.purges: dict[str, Purging] = {}
+        self.damaged: dict[int, bytes] = {}
+        self._size = self._lines = self._checksum = 0
+        self._adding: dict[str, list[Record]] = defaultdict(list)
+        """The acknowledged writes that added a fact, by its words."""
+        self._texts: set[tuple[str, str]] = set()
+        """Each file with the digests it had: around a write, or as somebody saved it."""
+        self._headings: set[tuple[str, str]] = set()
+
+    # The file
 
     def refresh(self, *, mend: bool = False) -> None:
-        """Read the lines added since the last call; with `mend`, cut off a torn last one.
+        """Read the lines appended since the last call; with `mend`, cut off a torn last one.
 
         Raises StorageError.
         """
-        with self._turn:
-            seen = self._sign()
-            if seen is None:
-                self._contents, self._seen = _Contents(), None
+        with self._lock:
+            stamp = self._stat()
+            if stamp is None:
+                self._clear()
+                self._stamp = None
                 return
-            if seen != self._seen:
+            if stamp != self._stamp:
                 with storage.reported("read", self._path):
                     data = storage.read(self._path)
-                if crc32(data[: self._contents.size]) != self._contents.crc:
-                    self._contents = _Contents()
-                self._contents.take(data[self._contents.size :])
-                self._seen = seen
-            if mend and self._contents.size < seen[1]:
-                storage.truncate(self._path, self._contents.size)
+                if crc32(data[: self._size]) != self._checksum:
+                    self._clear()
+                self._read(data[self._size :])
+                self._stamp = stamp
+            if mend and self._size < stamp[1]:
+                storage.truncate(self._path, self._size)
                 self.refresh()
 
-    def begin(self, *begun: Write | Purging) -> None:
+    def begin(self, *entries: Write | Purging) -> None:
         """Put down what is about to be done. Raises StorageError."""
-        self._append(begun)
+        self._append(entries)
 
     def settle(
         self,
-        done: Iterable[str],
+        done: Iterable[str] = (),
         void: Iterable[str] = (),
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> None:
         """Put down which writes are in the files, which are not, and what became of facts."""
-        self._append(outcomes(done, void, verdicts or {}))
+        judged: dict[Verdict, list[str]] = {}
+        for id, verdict in (verdicts or {}).items():
+            judged.setdefault(verdict, []).append(id)
+        entries: list[Done | Void | Judged] = [Done(tuple(done)), Void(tuple(void))]
+        entries += [Judged(tuple(ids), verdict) for verdict, ids in judged.items()]
+        self._append(entry for entry in entries if entry.ids)
 
-    def saw(self, source: str, state: str) -> None:
-        """Put down that somebody saved a text of a file, once."""
-        if not self.was(source, state):
+    def note_save(self, source: str, state: str) -> None:
+        """Put down, once, that somebody else gave a file a text with this digest."""
+        if not self.has_had(source, state):
             self._append([Saved(source, state)])
 
-    def _append(self, entries: Iterable[Entry]) -> None:
-        if data := b"".join(map(encode, entries)):
-            with self._turn:
-                self.refresh()
-                storage.append(self._path, data)
-                seen = self._sign()
-                if seen is None or seen[1] != self._contents.size + len(data):
-                    return self.refresh()  # somebody else has appended, too
-                self._contents.take(data)
-                self._seen = seen
-
     def rewrite(self, reword: Callable[[Write], Write], *, purged: str | None = None) -> None:
-        """Replace the whole journal, at once, by one that tells the same writes in other words.
+        """Replace the whole journal, at once, by one with the same writes in other words.
 
-        The purge that is `purged`, those that came to nothing and damaged lines have no place in it
-        any more.
+        The purge that is `purged`, purges that came to nothing and damaged lines are left out.
         """
-        with self._turn:
+        with self._lock:
             self.refresh()
             *before, rest = storage.read(self._path).split(b"\n")
-            after = [said for line in before if (said := self._reworded(line, reword, purged))]
+            after = [new for line in before if (new := self._reworded(line, reword, purged))]
             if after != before:
                 storage.replace(self._path, b"\n".join([*after, rest]))
                 self.refresh()
 
     def _reworded(self, line: bytes, reword: Callable[[Write], Write], purged: str | None) -> bytes:
-        """What a line shall say; nothing, if it has no place any more."""
+        """What a line becomes; nothing if it is left out."""
         try:
             entry = decode(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             return b""
         if isinstance(entry, Purging):
-            return line if entry.id in self._contents.purges.keys() - {purged} else b""
+            return line if entry.id in self.purges.keys() - {purged} else b""
         if isinstance(entry, Write) and (other := reword(entry)) != entry:
             return encode(other).rstrip()
         return line
 
-    def damaged(self) -> dict[int, bytes]:
-        """The lines that cannot be read, by their number."""
-        return dict(self._contents.damaged)
+    def _append(self, entries: Iterable[Entry]) -> None:
+        if data := b"".join(map(encode, entries)):
+            with self._lock:
+                self.refresh()
+                storage.append(self._path, data)
+                stamp = self._stat()
+                if stamp is None or stamp[1] != self._size + len(data):
+                    return self.refresh()  # another process has appended, too
+                self._read(data)
+                self._stamp = stamp
 
-    def purges(self) -> list[Purging]:
-        """The purges that have begun and are not done, oldest first."""
-        return list(self._contents.purges.values())
+    def _read(self, data: bytes) -> None:
+        """Take in the lines that follow; an unfinished last one is left for later."""
+        whole = data[: data.rfind(b"\n") + 1]
+        self._size += len(whole)
+        self._checksum = crc32(whole, self._checksum)
+        for line in whole.split(b"\n")[:-1]:
+            self._lines += 1
+            try:
+                self._add(decode(line))
+            except ValueError:
+                if not line.isspace():
+                    self.damaged[self._lines] = line
+
+    def _add(self, entry: Entry) -> None:
+        match entry:
+            case Write():
+                self.records[entry.id] = _record(self._lines, entry)
+            case Purging():
+                self.purges[entry.id] = entry
+            case Saved():
+                self._texts.add((entry.source, entry.state))
+            case Judged():
+                for record in self._named(entry.ids):
+                    record.verdict = entry.verdict
+            case Done():
+                for record in self._named(entry.ids):
+                    self._acknowledge(record)
+            case Void():
+                for record in self._named(entry.ids):
+                    record.state = "void"
+        if isinstance(entry, Done | Void):
+            for id in entry.ids:
+                self.purges.pop(id, None)
+
+    def _named(self, ids: Iterable[str]) -> Iterator[Record]:
+        return (self.records[id] for id in ids if id in self.records)
+
+    def _acknowledge(self, record: Record) -> None:
+        if record.state == "done":
+            return
+        record.state = "done"
+        write = record.write
+        if write.text and write.action in ADDING:
+            self._adding[write.text].append(record)
+        for undone in self._named([write.undoes or ""]):
+            undone.undone = True
+        for edit in write.edits:
+            self.written[edit.source] = edit.after
+            self._texts |= {(edit.source, edit.before), (edit.source, edit.after)}
+            lines = map(str.strip, LINES.findall(edit.inserted))
+            self._headings |= {
+                (edit.source, line.removeprefix(_HEADING))
+                for line in lines
+                if line.startswith(_HEADING)
+            }
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        with storage.reported("read", self._path):
+            try:
+                status = os.stat(self._path)  # noqa: PTH116
+            except FileNotFoundError:
+                return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    # What it says
 
     def pending(self) -> list[Write]:
-        """Writes whose outcome is not known: of a process that died, or that still writes."""
-        return [record.write for record in self.records().values() if record.state == "open"]
+        """Writes whose outcome is unknown: of a process that died, or that is still writing."""
+        return [record.write for record in list(self.records.values()) if record.state == "open"]
 
-    def acknowledged(self) -> Iterator[Write]:
+    def acknowledged(self) -> list[Write]:
         """The acknowledged writes, oldest first."""
-        return (record.write for record in self.records().values() if record.state == "done")
-
-    def newest(self) -> Iterator[Write]:
-        """The acknowledged writes, newest first."""
-        return reversed(list(self.acknowledged()))
+        return [record.write for record in list(self.records.values()) if record.state == "done"]
 
     def of_request(self, request: str | None) -> dict[int, Write]:
-        """The acknowledged writes of a client's request, by their place in its batch."""
+        """The acknowledged writes of a client's request, by the number of the fact in it."""
         if request is None:
             return {}
         return {write.part: write for write in self.acknowledged() if write.request == request}
 
-    def recorded(self, words: str) -> Write | None:
+    def adding(self, words: str) -> Write | None:
         """The latest write that added a fact with these words."""
-        records = self._contents.facts.get(words, ())
+        records = self._adding.get(words, ())
         return records[-1].write if records else None
 
-    def made(self, source: str, title: str) -> bool:
-        """Whether a heading is one that a write of ours put into a file."""
-        return (source, title) in self._contents.headings
+    def has_written_before(self, record: Record) -> bool:
+        """Whether an earlier write added the same line to the same file."""
+        return any(
+            other.line < record.line and (other.source, other.item) == (record.source, record.item)
+            for other in self._adding.get(record.write.text, ())
+        )
 
-    def records(self) -> dict[str, Record]:
-        """All writes by their ids, oldest first."""
-        return dict(self._contents.records)
+    def has_made_heading(self, source: str, title: str) -> bool:
+        """Whether one of our writes put the heading `## {title}` into a file."""
+        return (source, title) in self._headings
 
-    def left(self, source: str) -> str | None:
-        """The digest of a file as our latest write left it."""
-        return self._contents.left.get(source)
-
-    def was(self, source: str, state: str) -> bool:
-        """Whether a file's text had this digest once: around a write, or as somebody saved it."""
-        return (source, state) in self._contents.states
+    def has_had(self, source: str, state: str) -> bool:
+        """Whether a file's text once had this digest: around a write, or as somebody saved it."""
+        return (source, state) in self._texts
 
     def of_file(self, source: str) -> list[Record]:
-        """The acknowledged writes that are filed under a file, oldest first."""
-        records = (record for record in self.records().values() if record.source == source)
+        """The acknowledged writes that are listed under a file, oldest first."""
+        records = (record for record in list(self.records.values()) if record.source == source)
         return [record for record in records if record.state == "done"]
 
     def watched(self, source: str) -> list[Record]:
-        """The writes whose facts stand in a file, as far as is known; oldest first."""
-        return [each for each in self.of_file(source) if each.adds and each.verdict in HERE]
-
-    def again(self, record: Record) -> bool:
-        """Whether the line of this write was written to its file before, and went again."""
-        return any(
-            other.line < record.line and (other.source, other.item) == (record.source, record.item)
-            for other in self._contents.facts.get(record.write.text, ())
-        )
+        """The writes whose facts are in a file, as far as is known; oldest first."""
+        return [rec for rec in self.of_file(source) if rec.adds and rec.verdict in PRESENT]
 
     def erased(self) -> list[Record]:
         """The writes whose facts a stale save took away, and that were not written again since."""
-        lost = [
+        adding = [record for record in list(self.records.values()) if record.adds]
+        latest = {record.write.text: record for record in adding}
+        return [
             record
-            for record in self.records().values()
-            if record.verdict == "erased" and record.adds
+            for record in adding
+            if record.verdict == "erased" and latest[record.write.text] is record
         ]
-        latest = {one.write.text: one for one in self.records().values() if lost and one.adds}
-        return [record for record in lost if latest[record.write.text] is record]
 
     def forgotten(self) -> dict[str, dict[str, Record]]:
         """By file and keyed digest of a line, the acknowledged write that forgot it last."""
-        found: dict[str, dict[str, Record]] = {}
-        for record in self.records().values():
-            gone = dict.fromkeys(record.write.gone, record)
-            if gone and record.state == "done" and record.verdict != "dismissed":
-                for edit in record.write.edits if not record.undone else ():
-                    found.setdefault(edit.source, {}).update(gone)
-        return found
+        lines: dict[str, dict[str, Record]] = {}
+        for record in list(self.records.values()):
+            if record.state == "done" and record.verdict != "dismissed" and not record.undone:
+                for edit in record.write.edits if record.write.gone else ():
+                    lines.setdefault(edit.source, {}).update(
+                        dict.fromkeys(record.write.gone, record)
+                    )
+        return lines
 
     def entry(self, write: Write) -> JournalEntry:
         """The write as it is shown."""
@@ -487,13 +458,65 @@ class Journal:
             source=write.source,
             text=write.text,
             origin=write.origin,
-            undone=self._contents.records[write.id].undone,
+            undone=self.records[write.id].undone,
         )
 
-    def _sign(self) -> tuple[int, int, int] | None:
-        with storage.reported("read", self._path):
-            try:
-                found = os.stat(self._path)  # noqa: PTH116
-            except FileNotFoundError:
-                return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+
+def _record(line: int, write: Write) -> Record:
+    added = write.added
+    if added is None:
+        return Record(line, write, write.source)
+    first = next((text.strip() for text in LINES.findall(added.inserted)), "")
+    heading = first if first.startswith(_HEADING) else None
+    return Record(line, write, write.source, item_of(added.inserted), heading)
+
+
+class Journals:
+    """The journals of one workspace: this machine's `own`, and those that syncing brought."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.own = Journal(workspace.journal)
+        self._others: dict[Path, Journal] = {}
+        self._paths: list[Path] = []
+        self._changed = 0
+
+    def others(self) -> Iterator[Journal]:
+        """The journals of other machines that can be read now; a sync may be under way."""
+        folder = self._workspace.private
+        if not folder.exists():
+            return
+        changed = folder.stat().st_mtime_ns
+        if changed != self._changed:
+            self._changed, self._paths = changed, self._workspace.journals_elsewhere()
+        for path in self._paths:
+            journal = self._others.setdefault(path, Journal(path))
+            with contextlib.suppress(StorageError):
+                journal.refresh()
+                yield journal
+
+    def adding(self, words: str) -> JournalEntry | None:
+        """The latest write, on any machine, of a fact with these words (a chunk's `plain`)."""
+        self.own.refresh()
+        for journal in chain([self.own], self.others()):
+            if write := journal.adding(words):
+                return journal.entry(write)
+        return None
+
+    def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
+        """The latest acknowledged writes of all machines, newest first; of a purged fact only that
+        it was forgotten."""
+        self.own.refresh()
+        journals = [self.own, *self.others()]
+        entries = [
+            journal.entry(write)
+            for journal in journals
+            for write in islice(filter(_is_shown, reversed(journal.acknowledged())), limit)
+        ]
+        if len(journals) > 1:
+            entries.sort(key=lambda entry: datetime.fromisoformat(entry.time), reverse=True)
+        return tuple(entries[:limit])
+
+
+def _is_shown(write: Write) -> bool:
+    return bool(write.text) or not write.purged or write.action == "forget"

@@ -15,21 +15,22 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from msgspec.structs import replace as reword
+
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, StorageError
-from assistant.memory.base import Forgotten, Passage
+from assistant.memory.base import Forgotten, Passage, check_wanted
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     line_digest,
     lines_above,
     naming_successor,
 )
-from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import line_stating, removals
 from assistant.memory.writing.images import Images
-from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now, scrubbed
+from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.remains import conversations, prompts, remains
@@ -94,11 +95,11 @@ class Purge:
     def finish(self) -> None:
         """Finish what was begun and not done. Raises what stands in the way; the rest waits."""
         self._journal.refresh()
-        if not self._journal.purges():
+        if not self._journal.purges:
             return
         with self._alone():
             self._tidy_up()
-            for purging in self._journal.purges():
+            for purging in list(self._journal.purges.values()):
                 self._carry_out(purging, resumed=True)
 
     @contextmanager
@@ -118,7 +119,7 @@ class Purge:
             plan = _Plan(self._commits, self._review, self._stores, purging, held)
             if not resumed:
                 draft = Draft(self._commits.workspace)
-                removals(draft, purging.passages, self._journal.made)  # or refuse
+                removals(draft, purging.passages, self._journal.has_made_heading)  # or refuse
                 self._journal.begin(purging)
             try:
                 self._commits.attempt(partial(self._take_out, plan, resumed=resumed))
@@ -135,7 +136,7 @@ class Purge:
             for name in plan.images:
                 self._commits.images.drop(name)
             self._scrub_index()
-            for journal in self._commits.elsewhere():
+            for journal in self._commits.journals.others():
                 journal.rewrite(plan.cleaned)
             self._journal.rewrite(plan.cleaned, purged=purging.id)
             return plan
@@ -146,17 +147,17 @@ class Purge:
         What is no longer as it was shown is left, if the purge is `resumed`.
         """
         passages = plan.purging.passages
-        gone = partial(removals, change.draft, is_ours=self._journal.made)
+        gone = partial(removals, change.draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(gone, passages) if resumed else gone(passages)
         edits += _unnamed(change.draft, self._commits.workspace.sources(), plan.words)
         plan.taken_out = bool(edits)
         if edits or not self._journal.of_request(plan.purging.id):
             write = Write(new_id(), now(), "forget", request=plan.purging.id, purged=True)
             kept = tuple(plan.words.unlearnt(replace(edit, removed="")) for edit in edits)
-            digests = self._ledger.gone.digests(change.draft, passages)
-            change.writes.append(replace(write, edits=kept, gone=digests))
+            digests = self._ledger.forgotten.digests(change.draft, passages)
+            change.writes.append(reword(write, edits=kept, gone=digests))
         change.draft.images.clear()
-        change.verdicts.update(self._ledger.given_up(passages))
+        change.verdicts.update(self._ledger.unwatched(passages))
 
 
 class _Plan:
@@ -227,11 +228,11 @@ class _Plan:
     def cleaned(self, write: Write) -> Write:
         """A write as the journal may keep it."""
         if any(map(self.words.are, [write.text, *write.text.split("\n")])):
-            return scrubbed(write)
+            return write.scrubbed()
         stand_in = self.words.stand_in
         if any(edit.removed in self.images or stand_in(edit.inserted) for edit in write.edits):
-            return replace(write, edits=(), purged=True)
-        return replace(write, edits=tuple(map(self.words.unlearnt, write.edits)))
+            return reword(write, edits=(), purged=True)
+        return reword(write, edits=tuple(map(self.words.unlearnt, write.edits)))
 
     def cleared(self) -> tuple[str, ...]:
         """The stores that held something, as `stores.py` names them, but for the index."""
@@ -317,7 +318,7 @@ def _before(passage: Passage, journal: Journal, draft: Draft) -> Iterator[Write]
     Their facts stand nowhere any more, and are like it, or stood below the line that it does.
     """
     said, text = passage.plain, draft.text(passage.source)
-    if journal.recorded(said):
+    if journal.adding(said):
         return
     above = tuple(line_digest(line) for line in lines_above(text, passage.start_char))[:1]
     for write in journal.acknowledged():

@@ -1,14 +1,13 @@
-"""How a write to memory is made, whatever it consists of.
+"""Transactions: how a write to memory files is made, and what a killed one is completed from.
 
-Under one lock: put down in the journal what will be done; see that each file is still as it was
-read; put the new one in its place at once; acknowledge. Whatever breaks off in between the next
-writer settles. No lock stops an editor: a file saved meanwhile is read again and
-the write made anew.
+Under one lock a write is put down in the journal, each file is replaced at once if it is still as
+it was read, and the write is acknowledged. No lock stops an editor: if a file was saved meanwhile,
+it is read again and the write made anew.
 
-What a dead writer began is settled from the files: done, or void. A file is replaced at once, so it
-shows all of a write's edits or none; one that had to be written into (it has other names) may be
-torn, and is completed from the copy beside it. What a write over several files had not come to is
-made where its place has not changed.
+A write without acknowledgement is settled by the next writer, from the files: done, or void. A
+file that was replaced shows all edits of a write or none. One that had to be overwritten, since it
+has other names, may be torn: it is completed from the temporary copy beside it. What a write to
+several files had not come to is made if the file has not changed there.
 """
 
 import contextlib
@@ -21,30 +20,26 @@ from typing import TypeVar
 
 from assistant.disk import locking, storage
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Origin
+from assistant.memory.base import Notify, Origin, check_wanted, no_notices
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import LINES
-from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import counted, difference
 from assistant.memory.writing.images import Images
-from assistant.memory.writing.journal import Edit, Journal, Verdict, Write, new_id, now
+from assistant.memory.writing.journal import Edit, Journal, Journals, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import Splice
-from assistant.memory.writing.save import Tell, no_word
-from assistant.memory.writing.stale_saves import taken_out, verdicts_on
+from assistant.memory.writing.stale_saves import SavedText
 from assistant.workspace import machine
 from assistant.workspace.folder import Anchor, Workspace
 
 ATTEMPTS = 100
 """How often a write is made anew because an editor saved the file in between."""
-Texts = Mapping[str, tuple[str, str]]
-"""Of each file what it says and what it shall say; one that is not there says nothing."""
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class Change:
-    """A write in the making: the files, what is journalled of it, and what became of facts."""
+    """A write in the making: the files, its journal entries, and what became of facts."""
 
     draft: Draft
     writes: list[Write] = field(default_factory=list)
@@ -53,57 +48,79 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """Damaged lines of a file, by their numbers, and the image that keeps what they said."""
+    """Damaged lines of a file, by number, and the image that keeps their text."""
 
     lines: tuple[int, ...]
     image: str
 
 
 class Commits:
-    """The writes to one workspace's files. Safe to use from several threads and processes.
+    """Makes the writes to one workspace's files. Safe to use from several threads and processes.
 
-    `journal` and `images` are what is kept of them, `anchor` holds on to the workspace's folder.
+    `journal` and `images` record them; `anchor` notices if another folder takes the workspace's
+    place.
     """
 
-    def __init__(self, workspace: Workspace, tell: Tell = no_word) -> None:
-        """`tell` is given a line while a write waits for a program that has a file open."""
+    def __init__(self, workspace: Workspace, notify: Notify = no_notices) -> None:
+        """`notify` is given a line while a write waits for a program that has a file open."""
         self.workspace = workspace
         self.anchor = Anchor(workspace.root)
-        self._tell = tell
-        self._thread = threading.RLock()
-        self._held = False
-        self.journal = Journal(workspace.journal)
+        self.journals = Journals(workspace)
+        self.journal = self.journals.own
         self.images = Images(workspace.history)
-        self._elsewhere: dict[Path, Journal] = {}
-        self._there: list[Path] = []
-        self._looked = 0
+        self._notify = notify
+        self._lock = threading.RLock()
+        self._is_locked = False
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock, with what a killed writer began settled. Reentrant."""
+        with self._lock:
+            if self._is_locked:
+                yield
+                return
+            storage.private_directory(self.workspace.private)
+            self.anchor.check()
+            storage.private_directory(self.workspace.locks)
+            with locking.lock(self.workspace.ledger_lock):
+                self._is_locked = True
+                machine.move_in(self.workspace.private)
+                try:
+                    self.journal.refresh(mend=True)
+                    if self.journal.pending():
+                        settle(self.workspace, self.journal, self.images)
+                    yield
+                finally:
+                    self._is_locked = False
 
     def write(self, plan: Callable[[Change], _T]) -> _T:
         """Carry out what `plan` makes of the files as they are; again if one is saved meanwhile.
 
-        Returns what the plan did. Raises what it raises, LedgerError if a file never rests,
-        Abandoned if nobody waits for it any more when its turn has come, and StorageError.
+        Returns what `plan` does. Raises what it raises, LedgerError if the files keep changing,
+        Abandoned if the client has gone before it began, and StorageError.
         """
         with self.locked():
             check_wanted()
             return self.attempt(plan)
 
     def attempt(self, plan: Callable[[Change], _T]) -> _T:
-        """Do the same under a lock that is held already."""
+        """Do the same with the lock held, whether or not the client waits."""
         for _ in range(ATTEMPTS):
             change = Change(Draft(self.workspace))
-            outcome = plan(change)
+            result = plan(change)
             if not change.writes or self._commit(change):
-                return outcome
+                return result
         raise LedgerError(
             "the memory files keep changing", "Close the program that writes them and try again"
         )
 
-    def replace(self, texts: Texts, origin: Origin, together: str = "") -> None:
-        """Give files new texts, as one write, so that `undo` takes it back.
+    def replace(
+        self, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
+    ) -> None:
+        """Give files (source to old and new text) new texts, as one write, which `undo` reverses.
 
-        Writes of one name of `together` are undone together. Raises LedgerError if a file does not
-        say what it was to be replaced for, StorageError.
+        Writes with the same name of `together` are undone together. Raises LedgerError if a file
+        no longer has its old text, StorageError.
         """
 
         def plan(change: Change) -> None:
@@ -121,7 +138,7 @@ class Commits:
     def amending(self, texts: Mapping[str, str], origin: Origin) -> Iterator[None]:
         """Journal a change of whole files (source to new text), which the block makes.
 
-        It is one write, so that `undo` takes it back. If the block raises, it must have changed
+        It is one write, so that `undo` reverses it. If the block raises, it must have changed
         nothing. Raises StorageError if a file is not UTF-8.
         """
         with self.locked():
@@ -129,14 +146,10 @@ class Commits:
                 yield
                 return
             draft = Draft(self.workspace)
-            verdicts: dict[str, Verdict] = {}
             write = amendment(draft, texts, origin)
+            verdicts = self._begin(draft, [write])
             for source, text in texts.items():
-                verdicts |= verdicts_on(*draft.original(source), source, self.journal)
-                verdicts |= taken_out(text, source, self.journal)
-            for image in draft.images.values():
-                self.images.keep(image)
-            self.journal.begin(write)
+                verdicts |= SavedText(text, source, self.journal).deleted()
             try:
                 yield
             except BaseException:
@@ -145,9 +158,9 @@ class Commits:
             self.journal.settle([write.id], (), verdicts)
 
     def set_aside(self) -> SetAside | None:
-        """Take the journal's damaged lines out of it, and keep them; None if there are none."""
+        """Take damaged lines out of the journal, and keep them; None if there are none."""
         with self.locked():
-            damaged = self.journal.damaged()
+            damaged = self.journal.damaged
             if not damaged:
                 return None
             kept = self.keep(damaged)
@@ -155,65 +168,36 @@ class Commits:
             return kept
 
     def keep(self, damaged: Mapping[int, bytes]) -> SetAside:
-        """Keep lines that cannot be read, by their numbers."""
+        """Keep damaged lines, by number, as an image."""
         texts = (line.decode("utf-8", "backslashreplace") for line in damaged.values())
         return SetAside(tuple(damaged), self.images.keep("\n".join(texts)))
 
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock, with what a dead writer began settled; within it, to no effect."""
-        with self._thread:
-            if self._held:
-                yield
-                return
-            storage.private_directory(self.workspace.private)
-            self.anchor.check()
-            storage.private_directory(self.workspace.locks)
-            with locking.lock(self.workspace.ledger_lock):
-                self._held = True
-                machine.move_in(self.workspace.private)
-                try:
-                    self.journal.refresh(mend=True)
-                    if self.journal.pending():
-                        settle(self.workspace, self.journal, self.images)
-                    yield
-                finally:
-                    self._held = False
-
-    def elsewhere(self) -> Iterator[Journal]:
-        """The journals of other machines that can be read now; a sync may be under way."""
-        if not self.workspace.private.exists():
-            return
-        changed = self.workspace.private.stat().st_mtime_ns
-        if changed != self._looked:
-            self._looked, self._there = changed, self.workspace.journals_elsewhere()
-        for path in self._there:
-            journal = self._elsewhere.setdefault(path, Journal(path))
-            with contextlib.suppress(StorageError):
-                journal.refresh()
-                yield journal
+    def _begin(self, draft: Draft, writes: Sequence[Write]) -> dict[str, Verdict]:
+        """Put down what is about to be written; return what the owner's saves did to facts."""
+        verdicts: dict[str, Verdict] = {}
+        for source in draft.changed():
+            text, state = draft.original(source)
+            verdicts |= SavedText(text, source, self.journal).verdicts(state)
+        for image in draft.images.values():
+            self.images.keep(image)
+        self.journal.begin(*writes)
+        return verdicts
 
     def _commit(self, change: Change) -> bool:
-        """Journal, save, acknowledge; False if an editor's save came in between."""
-        verdicts: dict[str, Verdict] = {}
-        for source in change.draft.changed():
-            verdicts |= verdicts_on(*change.draft.original(source), source, self.journal)
-        for image in change.draft.images.values():
-            self.images.keep(image)
-        self.journal.begin(*change.writes)
+        """Journal, save, acknowledge; False if an editor saved a file in between."""
+        verdicts = self._begin(change.draft, change.writes)
         try:
-            saved = change.draft.save(self._tell)
+            is_saved = change.draft.save(self._notify)
         except StorageError:
             with contextlib.suppress(StorageError):  # then the next writer settles it
                 settle(self.workspace, self.journal, self.images)
             raise
-        if saved:
-            ids = [write.id for write in change.writes]
+        ids = [write.id for write in change.writes]
+        if is_saved:
             self.journal.settle(ids, (), verdicts | change.verdicts)
             return True
         settle(self.workspace, self.journal, self.images)
-        records = self.journal.records()
-        return all(records[write.id].state == "done" for write in change.writes)
+        return all(self.journal.records[id].state == "done" for id in ids)
 
 
 def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: str = "") -> Write:
@@ -221,35 +205,39 @@ def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: 
     edits = [
         draft.edit(source, difference(draft.text(source), text)) for source, text in texts.items()
     ]
-    said = counted(edits, draft.images)
-    return Write(new_id(), now(), "amend", said, origin, tuple(edits), together=together)
+    summary = counted(edits, draft.images)
+    return Write(new_id(), now(), "amend", summary, origin, tuple(edits), together=together)
+
+
+# What a killed writer left
 
 
 def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
-    """Settle every write that was begun and not acknowledged; the ledger's lock must be held.
+    """Settle every write that was begun and not acknowledged; the lock must be held.
 
     Raises StorageError.
     """
     pending = journal.pending()
     draft = Draft(workspace)
-    shown = {}
+    is_made = {}
     for source in {edit.source for write in pending for edit in write.edits}:
         edits = [edit for write in pending for edit in write.edits if edit.source == source]
-        _mend(workspace.root / source, edits, images)
+        _complete_overwrite(workspace.root / source, edits, images)
         storage.sweep(workspace.root / source)
         removed = images.read(edits[-1].removed) if edits[-1].removed else ""
-        shown[source] = applied(draft, edits, removed or "")
-    done = [write for write in pending if any(shown[edit.source] for edit in write.edits)]
+        is_made[source] = applied(draft, edits, removed or "")
+    done = [write for write in pending if any(is_made[edit.source] for edit in write.edits)]
     for write in done:
-        _complete(draft, images, [edit for edit in write.edits if not shown[edit.source]])
+        _complete_edits(draft, images, [e for e in write.edits if not is_made[e.source]])
     void = [write.id for write in pending if write not in done]
     journal.settle([write.id for write in done], void)
 
 
 def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
-    """Whether a file shows these edits of it as made: all of them, or none.
+    """Whether a file shows these edits of it, which were made at once.
 
-    A file changed since is judged by the lines of the last edit; `removed` is what that removed.
+    A file that has changed since is judged by the last edit: by the last line that it inserted,
+    else by whether the text that it `removed` is gone.
     """
     source = edits[-1].source
     if draft.digest(source) == edits[-1].after:
@@ -263,23 +251,23 @@ def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
     return removed not in text
 
 
-def _mend(path: Path, edits: Sequence[Edit], images: Images) -> None:
-    """Complete a file that a dead writer was writing into, if that is what it holds."""
-    there = storage.held(path)
-    for left in storage.leftovers(path):
-        new = left.read_bytes()
+def _complete_overwrite(path: Path, edits: Sequence[Edit], images: Images) -> None:
+    """Complete a file that a killed writer was overwriting, if the file is a mix of old and new."""
+    data = storage.held(path)
+    for temporary in storage.leftovers(path):
+        new = temporary.read_bytes()
         old = _before(new, edits, images)
-        if old is None or there in (old, new):
+        if old is None or data in (old, new):
             continue
-        alike = (one == other for one, other in zip(there, new, strict=False))
-        head = sum(1 for _ in takewhile(bool, alike))
-        if there[head:] == old[head:]:
+        is_same = (one == other for one, other in zip(data, new, strict=False))
+        head = sum(1 for _ in takewhile(bool, is_same))
+        if data[head:] == old[head:]:
             with storage.reported("written", path):
-                storage.overwrite(path, new, there)
+                storage.overwrite(path, new, data)
 
 
 def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
-    """What a file held before these edits, if they made of it these bytes."""
+    """What a file held before these edits, if these bytes are what they made of it."""
     text = new.decode("utf-8", "replace")
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     text = text.removeprefix(bom)
@@ -291,8 +279,8 @@ def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
     return (bom + text).encode()
 
 
-def _complete(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:
-    """Make the rest of a write over several files, where its place has not changed."""
+def _complete_edits(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:
+    """Make the remaining edits of a write, where the text has not changed."""
     for edit in edits:
         removed = images.read(edit.removed) if edit.removed else ""
         text = draft.text(edit.source)

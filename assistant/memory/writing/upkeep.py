@@ -119,13 +119,17 @@ class Upkeep:
         alone = "\n" not in chunk.text and chunk.text[:2] in ("- ", "* ", "+ ")
         if not alone or text[at - 1 : at] not in ("", "\n") or annotations.is_core(chunk.text):
             return None
-        return self._journal.recorded(chunk.plain)
+        return self._journal.adding(chunk.plain)
 
     def _move(self, chunk: Chunk, write: Write, twice: bool, there: Sequence[str]) -> _Move | None:
         """Where a fact goes; None if it stays."""
         day = chunk.date or write.time[:10]
         under = chunk.heading[-1:]
-        own = bool(under and heading_date(under[0]) and self._journal.made(chunk.source, under[0]))
+        own = bool(
+            under
+            and heading_date(under[0])
+            and self._journal.has_made_heading(chunk.source, under[0])
+        )
         name = PATH.join(chunk.heading[-2:]) or "Archived"
         title = under[0] if own else dated(name, date.fromisoformat(day))
         item, year = chunk.text[2:].strip(), day[:4]
@@ -158,7 +162,7 @@ class Upkeep:
     def _without(self, move: _Move, text: str) -> str:
         """The text without the line, and without a heading of ours that this empties."""
         cut = removal(text, move.chunk.start_char, move.chunk.end_char)
-        if self._journal.made(move.chunk.source, move.title):
+        if self._journal.has_made_heading(move.chunk.source, move.title):
             cut = with_emptied_heading(text, cut, move.title)
         return cut.apply(text)
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assistant.errors import DaemonError, LedgerError
+from assistant.memory.base import Abandoned
 from assistant.memory.daemon.lifecycle import REST_SECONDS, WORKED_SECONDS, Rest
 from assistant.memory.daemon.server import Work
 from assistant.memory.daemon.wire import OPERATIONS, Operation
-from assistant.memory.wanted import Abandoned
 
 RECALL, REMEMBER = OPERATIONS["recall"], OPERATIONS["remember"]
 

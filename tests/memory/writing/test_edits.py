@@ -7,10 +7,9 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of, passage
-from assistant.memory.writing.draft import Draft, State
-from assistant.memory.writing.edits import difference, removals, stated, strike
+from assistant.memory.writing.draft import Draft, FileState, stamp_of
+from assistant.memory.writing.edits import difference, find_fact, removals, strike
 from assistant.memory.writing.markup import Splice
-from assistant.memory.writing.save import sign_of
 from assistant.workspace.folder import Workspace
 
 DAY = date(2026, 11, 22)
@@ -62,15 +61,15 @@ def test_a_fact_is_stated_wherever_it_stands(draft: Draft, workspace: Workspace)
     (workspace.root / "memory/trips.md").write_text("- The train leaves at 7\n")
     (workspace.root / "memory/broken.md").write_bytes(b"\xff")
     sources = ["memory/broken.md", "memory/trips.md"]
-    assert stated(draft, sources, "ben keeps bees.", {}) == ("MEMORY.md", 7)
-    assert stated(draft, sources, "The train leaves at 7", {}) == ("memory/trips.md", 1)
-    assert stated(draft, sources, "The train leaves at 8", {}) is None
-    searched: dict[str, State] = {
+    assert find_fact(draft, sources, "ben keeps bees.", {}) == ("MEMORY.md", 7)
+    assert find_fact(draft, sources, "The train leaves at 7", {}) == ("memory/trips.md", 1)
+    assert find_fact(draft, sources, "The train leaves at 8", {}) is None
+    searched: dict[str, FileState] = {
         "MEMORY.md": (draft.digest("MEMORY.md"), None),
         "memory/trips.md": ("as it was before", None),
     }
-    assert stated(draft, sources, "ben keeps bees.", searched) is None
-    assert stated(draft, sources, "The train leaves at 7", searched) == ("memory/trips.md", 1)
+    assert find_fact(draft, sources, "ben keeps bees.", searched) is None
+    assert find_fact(draft, sources, "The train leaves at 7", searched) == ("memory/trips.md", 1)
 
 
 def test_a_file_is_searched_unless_it_is_as_it_was_known(workspace: Workspace) -> None:
@@ -78,17 +77,17 @@ def test_a_file_is_searched_unless_it_is_as_it_was_known(workspace: Workspace) -
     name = "memory/people.md"
     path = workspace.root / name
     path.write_text("- Dora paints\n")
-    known: dict[str, State] = {name: (Draft(workspace).digest(name), sign_of(path))}
-    assert stated(Draft(workspace), [name], "Dora paints", known) is None
+    known: dict[str, FileState] = {name: (Draft(workspace).digest(name), stamp_of(path))}
+    assert find_fact(Draft(workspace), [name], "Dora paints", known) is None
     path.write_text("- Ed sings\n- Dora paints\n")
-    assert stated(Draft(workspace), [name], "Dora paints", known) == (name, 2)
+    assert find_fact(Draft(workspace), [name], "Dora paints", known) == (name, 2)
     edited = Draft(workspace)
-    known = {name: (edited.digest(name), sign_of(path))}
+    known = {name: (edited.digest(name), stamp_of(path))}
     edited.edit(name, Splice(0, "", "- Flo runs\n"))
-    assert stated(edited, [name], "Flo runs", known) == (name, 1)
-    assert stated(edited, [name], "Dora paints", known) is None  # of a batch each fact once
+    assert find_fact(edited, [name], "Flo runs", known) == (name, 1)
+    assert find_fact(edited, [name], "Dora paints", known) is None  # of a batch each fact once
     path.unlink()
-    assert stated(Draft(workspace), [name], "Dora paints", known) is None
+    assert find_fact(Draft(workspace), [name], "Dora paints", known) is None
 
 
 @pytest.mark.parametrize(

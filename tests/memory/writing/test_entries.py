@@ -1,17 +1,20 @@
 """The journal's lines: what is written is what is read."""
 
+from pathlib import Path
+
 import pytest
 
 from assistant.memory.writing.journal import (
+    Done,
     Edit,
     Entry,
-    Outcome,
+    Journal,
+    Judged,
     Purging,
     Saved,
     Write,
     decode,
     encode,
-    outcomes,
 )
 
 EDIT = Edit("MEMORY.md", 9, "", "- one\n", "before", "after", ("above",), ("below",))
@@ -24,8 +27,8 @@ EDIT = Edit("MEMORY.md", 9, "", "- one\n", "before", "after", ("above",), ("belo
         Write("w2", "", "undo", undoes="w1", request="r", part=3, together="t"),
         Purging("p1", "", ("one",), (), {}, True),
         Saved("memory/a.md", "digest"),
-        Outcome("done", ("w1", "w2")),
-        Outcome("verdict", ("w1",), "erased"),
+        Done(("w1", "w2")),
+        Judged(("w1",), "erased"),
     ],
 )
 def test_a_line_says_what_was_put_down(entry: Entry) -> None:
@@ -34,14 +37,17 @@ def test_a_line_says_what_was_put_down(entry: Entry) -> None:
     assert decode(line) == entry
 
 
-def test_what_became_of_writes_takes_a_line_for_each_kind() -> None:
-    lines = outcomes(["a"], [], {"b": "seen", "c": "erased", "d": "seen"})
-    assert lines == [
-        Outcome("done", ("a",)),
-        Outcome("verdict", ("b", "d"), "seen"),
-        Outcome("verdict", ("c",), "erased"),
+def test_what_became_of_writes_takes_a_line_for_each_kind(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    Journal(path).settle(["a"], [], {"b": "seen", "c": "erased", "d": "seen"})
+    assert list(map(decode, path.read_bytes().splitlines())) == [
+        Done(("a",)),
+        Judged(("b", "d"), "seen"),
+        Judged(("c",), "erased"),
     ]
-    assert outcomes([], [], {}) == []
+    before = path.read_bytes()
+    Journal(path).settle([], [], {})
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -52,7 +58,6 @@ def test_what_became_of_writes_takes_a_line_for_each_kind() -> None:
         b"[]",
         b'{"type": "later"}',
         b'{"type": "verdict", "ids": ["a"]}',
-        b'{"type": "done", "ids": ["a"], "verdict": "seen"}',
         b'{"type": "write", "id": 3}',
     ],
 )

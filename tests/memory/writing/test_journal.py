@@ -7,7 +7,7 @@ import pytest
 
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import digest
-from assistant.memory.writing.journal import Edit, Journal, Purging, Write, now, scrubbed
+from assistant.memory.writing.journal import Edit, Journal, Purging, Write, now
 
 NAMES = [f"w{number}" for number in range(40)]
 EDIT = Edit("MEMORY.md", 3, "", "- tea\n", digest("a"), digest("b"), ("x",), ("y", "z"))
@@ -31,22 +31,22 @@ def opened(path: Path) -> Journal:
 def said(journal: Journal) -> tuple[object, ...]:
     """All that a journal says of `NAMES` and `MEMORY.md`."""
     journal.refresh()
-    records = journal.records().values()
+    records = journal.records.values()
     return (
         list(journal.acknowledged()),
-        list(journal.newest()),
+        journal.acknowledged()[::-1],
         journal.pending(),
-        journal.purges(),
-        journal.damaged(),
+        journal.purges,
+        journal.damaged,
         [record.write.id for record in journal.erased()],
         [record.write.id for record in journal.watched("MEMORY.md")],
         [record.write.id for record in journal.of_file("MEMORY.md")],
-        journal.left("MEMORY.md"),
-        [journal.recorded(name) for name in NAMES],
+        journal.written.get("MEMORY.md"),
+        [journal.adding(name) for name in NAMES],
         [(each.write, each.item, each.state, each.verdict, each.undone) for each in records],
         [journal.of_request(name) for name in NAMES],
-        journal.was("MEMORY.md", digest("b")),
-        journal.made("MEMORY.md", "Auto"),
+        journal.has_had("MEMORY.md", digest("b")),
+        journal.has_made_heading("MEMORY.md", "Auto"),
     )
 
 
@@ -64,9 +64,9 @@ def test_what_is_written_is_read_back_by_another(path: Path) -> None:
         assert list(journal.acknowledged()) == [one]
         assert journal.pending() == []
         assert journal.of_request("r") == {2: one}
-        assert journal.recorded("a") == one
-        assert journal.records()["a"].verdict == "seen"
-        assert journal.left("MEMORY.md") == digest("b")
+        assert journal.adding("a") == one
+        assert journal.records["a"].verdict == "seen"
+        assert journal.written.get("MEMORY.md") == digest("b")
 
 
 def test_an_undo_marks_what_it_reversed(path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_bad_line_in_the_middle_is_named_and_all_else_goes_on(path: Path, bad:
     for each in (journal, opened(path)):
         each.refresh()
         assert [one.id for one in each.pending()] == ["a", "b"]
-        assert each.damaged() == ({} if b"done" in bad else {2: bad})
+        assert each.damaged == ({} if b"done" in bad else {2: bad})
     assert path.read_bytes() == before
     journal.settle(["a", "b"])
     assert [one.id for one in opened(path).acknowledged()] == ["a", "b"]
@@ -121,15 +121,15 @@ def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:
     journal.begin(write("secret", edits=(EDIT,)), write("b"), write("c"))
     journal.settle(["secret", "b"], ["c"], {"b": "erased"})
     other.refresh()
-    journal.rewrite(lambda each: scrubbed(each) if each.text == "secret" else each)
+    journal.rewrite(lambda each: each.scrubbed() if each.text == "secret" else each)
     other.refresh()
     for each in (journal, other, opened(path)):
         assert [(entry.text, entry.purged) for entry in each.acknowledged()] == [
             ("", True),
             ("b", False),
         ]
-        assert each.recorded("secret") is None
-        assert each.records()["b"].verdict == "erased"
+        assert each.adding("secret") is None
+        assert each.records["b"].verdict == "erased"
         assert each.pending() == []
 
 
@@ -153,7 +153,7 @@ def test_an_open_journal_follows_whatever_befalls_the_file(path: Path) -> None:
 
     def purge() -> None:
         journal.begin(Purging("p", now(), ("w0",), (), {}))
-        journal.rewrite(lambda each: scrubbed(each) if chance.random() < 0.2 else each, purged="p")
+        journal.rewrite(lambda each: each.scrubbed() if chance.random() < 0.2 else each, purged="p")
 
     def damage() -> None:
         lines = path.read_bytes().splitlines(keepends=True)
@@ -180,7 +180,7 @@ def test_a_purge_leaves_no_word_in_the_journal(path: Path) -> None:
     begun = Purging("p", now(), ("a secret",), (), {})
     journal.begin(write("a", text="a secret", edits=(EDIT,)), write("b"), begun)
     journal.settle(["a", "b"])
-    journal.rewrite(lambda each: scrubbed(each) if each.text == "a secret" else each, purged="p")
-    assert journal.purges() == opened(path).purges() == []
+    journal.rewrite(lambda each: each.scrubbed() if each.text == "a secret" else each, purged="p")
+    assert journal.purges == opened(path).purges == {}
     assert b"secret" not in path.read_bytes()
     assert said(journal) == said(Journal(path))

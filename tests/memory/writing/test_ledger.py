@@ -146,7 +146,7 @@ def test_a_target_that_is_no_current_fact_is_refused(
     with pytest.raises(LedgerError):
         ledger.remember([Fact("first"), Fact("b", replaces=target)])
     assert memory(workspace) == before
-    assert ledger.log() == ()
+    assert ledger.journals.log() == ()
 
 
 def test_a_passage_that_changed_since_it_was_shown_is_left(
@@ -308,11 +308,11 @@ def test_the_journal_tells_who_recorded_a_fact(
 ) -> None:
     origin = Origin("assistant", "s1", ("e1", "e2"))
     ledger.remember([Fact("Likes *tea*", origin=origin)])
-    (entry,) = AddressedLedger(workspace).log()
+    (entry,) = AddressedLedger(workspace).journals.log()
     assert (entry.action, entry.source, entry.text) == ("remember", "MEMORY.md", "Likes *tea*")
     assert entry.origin == origin
-    assert AddressedLedger(workspace).recorded("Likes *tea*") == entry
-    assert AddressedLedger(workspace).recorded("never said") is None
+    assert AddressedLedger(workspace).journals.adding("Likes *tea*") == entry
+    assert AddressedLedger(workspace).journals.adding("never said") is None
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u200b\u202e"])
@@ -386,7 +386,7 @@ def test_processes_that_write_at_once_lose_and_double_nothing(
     expected = [f"Process {p} says {n}" for p in range(processes) for n in range(facts)]
     expected += [f"Shared fact {n}" for n in range(facts)]
     assert sorted(said(workspace)) == sorted(expected)
-    assert len(AddressedLedger(workspace).log(None)) == len(expected)
+    assert len(AddressedLedger(workspace).journals.log(None)) == len(expected)
 
 
 # Any document, any sequence of writes

@@ -87,7 +87,7 @@ def test_no_byte_of_the_words_stays_and_the_rest_does(workspace: Workspace) -> N
     assert life.holding() == set()
     assert life.scrubbed == 1
     assert "Near it" in memory(workspace)
-    entries = life.ledger.log()
+    entries = life.ledger.journals.log()
     assert (entries[0].action, entries[0].text) == ("forget", "")
     assert "Old one" in [entry.text for entry in entries]
     with pytest.raises(LedgerError, match="changed since"):
@@ -244,4 +244,4 @@ def test_an_index_that_fails_leaves_the_purge_to_be_finished(workspace: Workspac
     after = Life(workspace)
     after.purge.finish()
     assert (after.holding(), after.scrubbed) == (set(), 1)
-    assert [entry.action for entry in after.ledger.log(2)].count("forget") == 1
+    assert [entry.action for entry in after.ledger.journals.log(2)].count("forget") == 1

@@ -26,7 +26,7 @@ def test_a_fact_waits_and_is_nowhere_else(workspace: Workspace, review: Review) 
     assert Review(workspace, Ledger(workspace)).waiting() == (held,)
     assert held.fact == FACT
     assert memory(workspace) == "# Memory\n"
-    assert Ledger(workspace).log() == ()
+    assert Ledger(workspace).journals.log() == ()
 
 
 def test_an_accepted_fact_is_written_as_shown_with_its_origin(
@@ -36,14 +36,14 @@ def test_an_accepted_fact_is_written_as_shown_with_its_origin(
     assert review.accept(held.id).status == "stored"
     assert review.waiting() == ()
     assert f"- {FACT.text}\n" in memory(workspace)
-    (entry,) = Ledger(workspace).log()
+    (entry,) = Ledger(workspace).journals.log()
     assert entry.origin == FACT.origin
 
 
 def test_an_edited_fact_is_the_owners(workspace: Workspace, review: Review) -> None:
     (held,) = review.hold([FACT])
     review.accept(held.id, "Never send copies")
-    (entry,) = Ledger(workspace).log()
+    (entry,) = Ledger(workspace).journals.log()
     assert (entry.text, entry.origin.kind) == ("Never send copies", "owner")
     assert entry.origin.entries == FACT.origin.entries
     assert FACT.text not in memory(workspace)

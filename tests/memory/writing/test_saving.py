@@ -13,7 +13,7 @@ import pytest
 from assistant.disk import storage
 from assistant.disk.exchange import Guard, writers
 from assistant.errors import StorageError
-from assistant.memory.writing.save import Seen, look, put
+from assistant.memory.writing.draft import Snapshot, read_file, replace_files
 from tests.support.faults import FailingDisk
 from tests.support.files import adorn, adornments
 
@@ -35,8 +35,8 @@ def alone(path: Path) -> bool:
 
 def save(path: Path, data: bytes = b"ours", *, seen: bytes = b"old") -> bool:
     """Replace a file that was seen with these bytes, if it still has them."""
-    there = look(path)
-    return put([(Seen(path, seen, there.sign), data)], patience=BRIEFLY)
+    there = read_file(path)
+    return replace_files([(Snapshot(path, seen, there.stamp), data)], patience=BRIEFLY)
 
 
 class PlainDisk(storage.Disk):
@@ -72,7 +72,7 @@ def test_a_file_that_is_not_as_it_was_seen_is_left(path: Path, disk: storage.Dis
 
 
 def test_a_file_that_was_made_meanwhile_is_left(path: Path) -> None:
-    assert not put([(Seen(path, b"", None), b"ours")])
+    assert not replace_files([(Snapshot(path, b"", None), b"ours")])
     assert path.read_bytes() == b"old"
     assert alone(path)
 
@@ -141,7 +141,9 @@ def test_a_save_that_is_under_way_is_waited_for_with_a_word(path: Path) -> None:
 
     with path.open("rb+", buffering=0) as editor:  # it has the file open, and writes later
         replacing = threading.Thread(
-            target=lambda: results.append(put([(look(path), b"ours")], tell, patience=60))
+            target=lambda: results.append(
+                replace_files([(read_file(path), b"ours")], tell, patience=60)
+            )
         )
         replacing.start()
         told.wait()
@@ -160,7 +162,7 @@ def test_of_several_files_none_is_touched_while_one_is_open(path: Path) -> None:
     other = path.with_name("other")
     other.write_bytes(b"old")
     with other.open("ab"), pytest.raises(StorageError, match="other is open"):
-        put([(look(path), b"ours"), (look(other), b"ours")], patience=BRIEFLY)
+        replace_files([(read_file(path), b"ours"), (read_file(other), b"ours")], patience=BRIEFLY)
     assert path.read_bytes() == other.read_bytes() == b"old"
 
 
@@ -220,10 +222,10 @@ def test_what_is_no_file_is_not_read(path: Path, make: Callable[[Path], object])
     path.unlink()
     make(path)
     with pytest.raises(StorageError):
-        look(path)
+        read_file(path)
 
 
 def test_what_is_too_large_to_be_indexed_is_not_read(path: Path) -> None:
     os.truncate(path, storage.LARGEST + 1)
     with pytest.raises(StorageError, match="larger than 256 MB"):
-        look(path)
+        read_file(path)

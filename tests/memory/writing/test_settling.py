@@ -26,9 +26,11 @@ def test_what_a_dead_writer_began_is_settled_from_the_file(
         (workspace.root / "MEMORY.md").write_text(after + "typed\n")
     (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_bytes(b"half")
     ledger = AddressedLedger(workspace, lambda: TODAY)
-    assert ledger.log() == (), "it was not acknowledged"
+    assert ledger.journals.log() == (), "it was not acknowledged"
     ledger.remember([Fact("Has a dog")])
-    assert [entry.text for entry in ledger.log()] == ["Has a dog", "Likes tea"][: 1 + landed]
+    assert [entry.text for entry in ledger.journals.log()] == ["Has a dog", "Likes tea"][
+        : 1 + landed
+    ]
     assert temporary(workspace) == []
 
 

@@ -71,7 +71,7 @@ def test_whatever_the_disk_refuses_files_are_whole_and_a_retry_completes(
         assert temporary(workspace) == []
         if disk.calls >= nth:
             fresh = AddressedLedger(workspace, lambda: TODAY)
-            assert "Likes tea" in [entry.text for entry in fresh.log()]
+            assert "Likes tea" in [entry.text for entry in fresh.journals.log()]
             if memory(workspace) == before:
                 perform(fresh)
             fresh.remember([Fact("One more")])  # settles what was left open
@@ -129,4 +129,4 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(workspace: Workspace, kil
     expected = [f"- {kind} {n}" for n in range(number + 1) for kind in ("Number", "Twin")]
     assert lines == expected
     assert temporary(workspace) == []
-    assert len(ledger.log(None)) == len(expected)
+    assert len(ledger.journals.log(None)) == len(expected)

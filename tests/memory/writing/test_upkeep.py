@@ -59,7 +59,7 @@ def test_what_was_superseded_goes_to_the_archive_and_comes_back_by_undo(
     assert (gone.plain, gone.status, gone.until) == (LIVES, "superseded", "2026-11-23")
     assert gone.date == "2026-11-20"
     assert ledger.upkeep(nowhere) == Upkept() and ledger.erased() == ()
-    assert ledger.log(1)[0].origin.kind == "upkeep"
+    assert ledger.journals.log(1)[0].origin.kind == "upkeep"
     ledger.undo()
     assert said(workspace) == before
 

@@ -253,10 +253,10 @@ def test_an_approved_change_of_memory_is_journalled_and_can_be_undone(
     assert not approved("edit_file", path="MEMORY.md", old_text="- one", new_text="- won").error
     assert not approved("write_file", path="SOUL.md", text="Be brief.\n").error
     ledger = Ledger(workspace)
-    assert [(each.action, each.source, each.origin.kind) for each in ledger.log()] == [
+    assert [(each.action, each.source, each.origin.kind) for each in ledger.journals.log()] == [
         ("amend", "SOUL.md", "assistant"), ("amend", "MEMORY.md", "assistant"),
     ]  # fmt: skip
-    assert ledger.log()[1].text == "+1 -1 lines"
+    assert ledger.journals.log()[1].text == "+1 -1 lines"
     ledger.undo()
     assert not soul.exists()
     path.write_bytes(path.read_bytes() + b"- typed\r\n")
@@ -282,7 +282,7 @@ def test_a_change_that_is_not_made_is_not_in_the_journal(
     path.write_bytes(b"# Changed since it was shown\n")
     with pytest.raises(ToolError, match="changed in the meantime"):
         commit(Access(roots, "write_file"), [change], Checkpoints())
-    assert Ledger(workspace).log() == ()
+    assert Ledger(workspace).journals.log() == ()
     assert path.read_bytes() == b"# Changed since it was shown\n"
 
 
@@ -306,7 +306,7 @@ def test_what_git_runs_in_another_directory_is_not_journalled(
     path = outside / ".git/config"
     assert not calling(box, ApproveAll())("write_file", path=str(path), text="x").error
     assert path.read_text() == "x"
-    assert Ledger(workspace).log() == ()
+    assert Ledger(workspace).journals.log() == ()
 
 
 @pytest.mark.parametrize("path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json"])
