@@ -143,10 +143,12 @@ def _touched_by(plan: Plan) -> list[Touched]:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The paths that some rules match, read broadly.
+    """The paths that a set of rules covers.
 
-    `exact` holds the literal paths of rules without wildcards, and of rules for everything in a
-    folder; True marks the latter.
+    `places` are globs for the paths and everything below them, `folders` globs for folders whose
+    whole content a rule covers. `exact` lists the paths of rules without wildcards, which can be
+    named even before they exist: `(path, False)` for the path itself, `(path, True)` for
+    everything in that folder (`path/*` or `path/**`).
     """
 
     places: tuple[Glob, ...] = ()
