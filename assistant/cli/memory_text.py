@@ -44,12 +44,29 @@ def show_recorded(recalled: "RecalledEntry", query: str) -> None:
         typer.echo("Nothing in memory matched.")
 
 
-def show_recall(recall: Recall, *, why: bool = False, within: str = "") -> None:
-    """The passages for a person, best first; and what was not looked at."""
+TAIL = 0.15
+"""A passage that scores less than this share of the best is not shown unless asked for. On the
+suites of tests/recall at most one answer in fifty lies there."""
+
+
+def show_recall(
+    recall: Recall, *, why: bool = False, within: str = "", whole: bool = False
+) -> None:
+    """The passages for a person, best first; and what was not looked at.
+
+    What hardly matches beside the best is counted only, unless the `whole` list is wanted.
+    """
     for notice in recall.notices:
         typer.echo(f"note: {spelled(notice)}", err=True)
-    for passage in recall.passages:
+    best = recall.passages[0].score if recall.passages else 0.0
+    shown = [
+        passage for passage in recall.passages if whole or best <= 0 or passage.score >= TAIL * best
+    ]
+    for passage in shown:
         _show_passage(passage, recall.query if why else None)
+    if more := len(recall.passages) - len(shown):
+        hint = f"and {more} weaker: -k {len(recall.passages)} shows them too"
+        typer.echo(_dim(hint), err=True)
     if not recall.passages:
         what = "No past conversation" if within == SESSIONS else "Nothing in memory"
         so_far = " so far: it is still being indexed" if recall.behind else ""

@@ -301,7 +301,8 @@ def show_answer(memory: Keeper, wanted: Query, *, as_json: bool) -> None:
     if as_json:
         print_json(recall_json(found, wanted.within))
     elif not best:
-        show_recall(found, why=wanted.why, within=wanted.within)
+        whole = wanted.k is not None or wanted.budget is not None
+        show_recall(found, why=wanted.why, within=wanted.within, whole=whole)
     for each in best:
         cost = counted(each.tokens, "token")
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)

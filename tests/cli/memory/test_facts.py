@@ -1,10 +1,12 @@
 """What `recall` shows of an answer."""
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from assistant.cli.commands.facts import show_answer
+from assistant.cli.memory_text import show_recall
 from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.protocol import Keeper
 
@@ -32,3 +34,21 @@ def test_nothing_is_blamed_for_what_was_not_looked_at_yet(
     said = capsys.readouterr().err
     assert ("The budget is too small" in said) == blamed
     assert ("so far: it is still being indexed" in said) == bool(behind)
+
+
+def test_what_hardly_matches_is_counted_and_shown_when_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    passages = tuple(
+        replace(LONG, id=str(number), text=f"- fact {number}", score=score)
+        for number, score in enumerate([0.9, 0.4, 0.1, 0.0, -0.1])
+    )
+    show_recall(Recall("fact", 10, passages))
+    shown = capsys.readouterr()
+    assert [number for number in range(5) if f"fact {number}" in shown.out] == [0, 1]
+    assert shown.err == "and 3 weaker: -k 5 shows them too\n"
+    show_recall(Recall("fact", 10, passages), whole=True)
+    shown = capsys.readouterr()
+    assert "fact 4" in shown.out and shown.err == ""
+    show_recall(Recall("fact", 10, passages[4:]))  # nothing stands out: the nearest are shown
+    assert "fact 4" in capsys.readouterr().out
