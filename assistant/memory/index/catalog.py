@@ -17,7 +17,6 @@ from itertools import count
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -87,7 +86,7 @@ class SourceUpdate:
     @cached_property
     def content(self) -> list[int]:
         """A hash of each chunk, wherever it stands."""
-        return list(map(_content, self.chunks))
+        return [int(chunk.id, 16) ^ chunk.variant for chunk in self.chunks]
 
     def unchanged(self, before: NDArray[Any]) -> Rows:
         """Where in its columns as they were each chunk stands, `NOWHERE` if it is new."""
@@ -411,7 +410,9 @@ class _Writer:
         table = np.zeros(len(update.chunks), dtype=COLUMNS)
         table[kept] = before[same[kept]]
         self._insert(source, update, np.flatnonzero(~kept).tolist(), table)
-        table[RANGE] = list(map(attrgetter(*RANGE), update.chunks))
+        for name in RANGE:
+            values = map(attrgetter(name), update.chunks)
+            table[name] = np.fromiter(values, np.int32, len(update.chunks))
         self._drop_sections(source, update.name, table["section"])
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, sha256 = ?,"
@@ -513,13 +514,6 @@ class _Writer:
 def _columns(db: sqlite3.Connection, source: str) -> NDArray[Any]:
     row = db.execute("SELECT layout FROM sources WHERE name = ?", (source,)).fetchone()
     return np.frombuffer(row[0] if row else b"", dtype=COLUMNS)
-
-
-def _content(chunk: Chunk) -> int:
-    """Tells a chunk from others, wherever it stands: one of the same id may be masked otherwise."""
-    words = (chunk.text, chunk.plain, *chunk.heading, *chunk.mentions, chunk.status)
-    told = "\0".join((*words, chunk.date or "", chunk.until or ""))
-    return int(chunk.id, 16) ^ crc32(told.encode("utf-8", "surrogatepass"))
 
 
 def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes] | None:

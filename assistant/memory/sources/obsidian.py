@@ -6,14 +6,15 @@ matched, lose their markup, and gain the note's names. Comments are seen by nobo
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
-from assistant.memory.text.chunk import Chunk
+from assistant.memory.text.chunk import Chunk, reworded
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
 _FENCE_OR_COMMENT = re.compile(
@@ -104,13 +105,8 @@ def refined(chunks: Iterable[Chunk], name: str, text: str) -> Iterator[Chunk]:
         shift = 1
     for chunk in chunks:
         if plain := words(chunk.plain):
-            yield replace(
-                chunk,
-                ordinal=chunk.ordinal + shift,
-                plain=plain,
-                heading=_under(title, names, chunk.heading),
-                date=chunk.date or known.day,
-            )
+            shifted = replace(chunk, ordinal=chunk.ordinal + shift, date=chunk.date or known.day)
+            yield reworded(shifted, chunk.text, plain, _under(title, names, chunk.heading))
 
 
 def _described(name: str, names: str, text: str, known: Properties) -> Chunk:

@@ -8,12 +8,15 @@ import re
 import sys
 import threading
 import unicodedata
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from zlib import crc32
+
+import msgspec
+from msgspec.structs import replace
 
 from assistant.characters import STRETCH, ends_a_line, stretches
 from assistant.memory.annotations import matters_for, recorded, searched
@@ -23,8 +26,7 @@ from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.times.dates import heading_date, mentions
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True):
     """The unit of recall: a list item with what is nested in it, a paragraph, table, fence, quote.
 
     `id` is a hash of source, heading path, text and occurrence: it survives anything that happens
@@ -51,6 +53,8 @@ class Chunk:
     mentions: tuple[str, ...] = ()
     status: Status = "current"
     until: str | None = None
+    variant: int = 0
+    """Tells chunks of one id apart whose words differ, see `reworded`; 0 as parsed."""
 
     @property
     def matters_for(self) -> str:
@@ -90,9 +94,15 @@ def repeated(chunk: Chunk, occurrence: int) -> Chunk:
     return replace(chunk, id=identify(chunk.source, chunk.heading, chunk.text, occurrence))
 
 
+def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> Chunk:
+    """Return a chunk under its id with other words than its file's."""
+    words = "\0".join((text, plain, *heading, chunk.date or "")).encode("utf-8", "surrogatepass")
+    return replace(chunk, text=text, plain=plain, heading=heading, variant=crc32(words))
+
+
 def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
     """The chunk as it stands in the whole of a text, a stretch of which begins at `start`."""
-    return Chunk(  # `replace` takes five times as long, for each chunk of a file at each edit
+    return Chunk(  # `replace` takes five times as long, for each chunk behind an edit
         chunk.id,
         chunk.source,
         chunk.ordinal + ordinal,
@@ -107,6 +117,7 @@ def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
         chunk.mentions,
         chunk.status,
         chunk.until,
+        chunk.variant,
     )
 
 
@@ -163,8 +174,8 @@ def _is_cut(found: re.Match[str], items: int) -> bool:
     return bool(found[1] or crc32(found[0].encode("utf-8", "surrogatepass")) % items == 0)
 
 
-REMEMBERED_CHARS = 12_000_000
-"""The text whose chunks are remembered: some 150,000 facts."""
+CACHED_CHARS = 12_000_000
+"""The text whose chunks are cached: some 150,000 facts."""
 
 
 TOP = Section()
@@ -202,114 +213,175 @@ class Chunker:
         max_chars: int = MAX_CHARS,
         *,
         items: int = ITEMS,
-        room: int = REMEMBERED_CHARS,
+        cached_chars: int = CACHED_CHARS,
     ) -> None:
-        """`room`: the characters of text whose chunks are cached."""
+        """`items`: list items per piece, on average; `cached_chars`: how much text is cached."""
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
         self._items = items
-        self._cached: OrderedDict[tuple[str, Section, str], Piece] = OrderedDict()
-        self._room = room
-        self._turn = threading.Lock()
+        self._cached: OrderedDict[str, list[Piece]] = OrderedDict()
+        """The pieces of each source's previous text, the least recently parsed source first."""
+        self._free_chars = cached_chars
+        self._lock = threading.Lock()
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
-        """The chunks of a file's text, in order, as they are parsed."""
-        times: Counter[str] = Counter()
+        """Yield the chunks of a file's text, in order, as they are parsed."""
+        counts: dict[str, int] = {}
         ordinal = line = start = 0
         for piece in self.pieces(text.removeprefix("\ufeff"), source):
-            yield from piece.placed(ordinal, start, line, times)
+            yield from piece.placed(ordinal, start, line, counts)
             ordinal += len(piece.chunks)
             line += piece.lines
-            start += piece.size
+            start += len(piece.text)
 
     def pieces(self, text: str, source: str) -> Iterator["Piece"]:
-        """The pieces of a text without byte-order mark, in order; those joined again that an open
-        fence or the like runs through."""
-        start, section = 0, TOP
-        ends = chain(cuts(text, start, self._items), [len(text)])
-        while start < len(text):
-            end, taken = next(ends), 1
-            piece = self._piece(text[start:end], source, section)
-            while piece.open and end < len(text):
-                *_, end = islice(ends, taken)
-                taken *= 2
-                piece = self._piece(text[start:end], source, section)
-            yield piece
-            start, section = end, piece.section
+        """Yield the pieces of a text without byte-order mark, in order.
 
-    def _piece(self, text: str, source: str, section: Section) -> "Piece":
-        """A piece, by one thread at a time: files may be parsed side by side."""
-        key = (source, section, text)
-        with self._turn:
-            if key in self._cached:
-                self._cached.move_to_end(key)
-                return self._cached[key]
-            piece = self._cached[key] = self._parsed(text, source, section)
-            self._room -= len(text)
-            while self._room < 0:
-                (_, _, oldest), _ = self._cached.popitem(last=False)
-                self._room += len(oldest)
-            return piece
+        Pieces of the source's previous text are reused; as they follow in the same order before
+        and after an edit, only the text around the edit is cut again.
+        """
+        with self._lock:
+            cached = self._cached.get(source, [])
+        indexes = {(piece.above, piece.text): index for index, piece in enumerate(cached)}
 
-    def _parsed(self, text: str, source: str, section: Section) -> "Piece":
+        def parsed(part: str) -> Piece:
+            known = indexes.get((section, part))
+            return self._parsed(part, source, section) if known is None else cached[known]
+
+        pieces: list[Piece] = []
+        index = start = 0
+        section, ends = TOP, None
+        try:
+            while start < len(text):
+                if _continues(text, start, section, cached[index : index + 3]):
+                    piece, ends = cached[index], None
+                    index += 1
+                else:
+                    ends = ends or chain(cuts(text, start, self._items), [len(text)])
+                    piece = _joined(text, start, ends, parsed)
+                    index = indexes.get((section, piece.text), index - 1) + 1
+                start, section = start + len(piece.text), piece.section
+                pieces.append(piece)
+                yield piece
+        finally:  # a caller that stops early goes on with these the next time
+            self._cache(source, pieces if start >= len(text) else pieces + cached[max(index, 1) :])
+
+    def _cache(self, source: str, pieces: "list[Piece]") -> None:
+        """Cache the pieces of a source; the sources parsed longest ago make room."""
+        with self._lock:
+            self._free_chars += _size(self._cached.pop(source, []))
+            self._cached[source] = pieces
+            self._free_chars -= _size(pieces)
+            while self._free_chars < 0:
+                self._free_chars += _size(self._cached.popitem(last=False)[1])
+
+    def _parsed(self, text: str, source: str, above: Section) -> "Piece":
         parsed = parse(text, self._fits, self._max_chars)
-        named = heading_date(PurePosixPath(source).stem)
-        found: list[Chunk] = []
+        file_date = heading_date(PurePosixPath(source).stem)
+        section = above
+        chunks: list[Chunk] = []
         for block in parsed.blocks:
             if isinstance(block, Heading):
                 section = section.under(block.level, block.title)
             else:
-                found.append(_chunk(block, text, source, section, section.date or named))
-        return Piece(text, tuple(found), breaks_in(text), section, parsed.open)
+                date = section.date or file_date
+                chunks.append(_chunk(block, len(chunks), text, source, section, date))
+        once = dict.fromkeys((chunk.id for chunk in chunks), 1)
+        return Piece(text, above, tuple(chunks), breaks_in(text), section, parsed.open, once)
+
+
+def _continues(text: str, start: int, section: Section, cached: "Sequence[Piece]") -> bool:
+    """Return whether a text goes on with the first of these cached pieces, and ends it there.
+
+    A piece ends where a line starts the next one, so the next must follow too, with its whole
+    first line: the last piece of a text may end in the middle of one.
+    """
+    if len(cached) < 3:
+        return False
+    piece, following, _ = cached
+    return (
+        piece.above == section
+        and text.startswith(piece.text, start)
+        and text.startswith(following.text, start + len(piece.text))
+    )
+
+
+def _joined(
+    text: str, start: int, ends: Iterator[int], parsed: Callable[[str], "Piece"]
+) -> "Piece":
+    """Parse the piece up to the next end, or as many more as its last block stays open for."""
+    end, joined = next(ends), 1
+    piece = parsed(text[start:end])
+    while piece.open and end < len(text):
+        *_, end = islice(ends, joined)
+        joined *= 2
+        piece = parsed(text[start:end])
+    return piece
+
+
+def _size(pieces: "Iterable[Piece]") -> int:
+    return sum(len(piece.text) for piece in pieces)
 
 
 @dataclass(eq=False, slots=True)
 class Piece:
-    """A piece of a file: its chunks as if it were all of it, each as the first that says what it
-    says, how many lines it has, and the section that it ends in."""
+    """A piece of a file, between two lines that start a heading or a list item.
+
+    Its chunks are positioned as if it were the whole file, each as the first of its text.
+    `section` is the one it ends in. `open`: its last block may go on after it.
+    """
 
     text: str
+    above: Section
     chunks: tuple[Chunk, ...]
     lines: int
     section: Section
     open: bool
-    _latest: tuple[tuple[int, ...], tuple[Chunk, ...]] = ((), ())
-    """Where its chunks were placed last, and they as they stood there."""
+    once: dict[str, int]
+    """The ids of its chunks, each counted once."""
+    _placed: tuple[tuple[int, ...], tuple[Chunk, ...]] = ((), ())
+    """Its last position, and the chunks there."""
 
-    @property
-    def size(self) -> int:
-        """In characters."""
-        return len(self.text)
+    def placed(
+        self, ordinal: int, start: int, line: int, counts: dict[str, int]
+    ) -> tuple[Chunk, ...]:
+        """Return the chunks as positioned in a file in which this piece starts here.
 
-    def placed(self, ordinal: int, start: int, line: int, times: Counter[str]) -> tuple[Chunk, ...]:
-        """The chunks as they stand in the whole of a file, in which this piece begins there.
-
-        `times` counts the chunks before by their ids, and is brought up to date. Where a piece
-        stands as it stood before, its chunks are those of before: an edit places what follows it.
+        `counts` are the chunks before by id, and is updated. The same position as the last one
+        returns the same chunks.
         """
-        occurrences: list[int] = []
-        for chunk in self.chunks:
-            occurrences.append(times[chunk.id])
-            times[chunk.id] += 1
-        place, chunks = self._latest
-        if place != (ordinal, start, line, *occurrences):
-            place = (ordinal, start, line, *occurrences)
-            counted = zip(self.chunks, occurrences, strict=True)
-            chunks = tuple(
-                placed(repeated(chunk, occurrence), number, start, line)
-                for number, (chunk, occurrence) in enumerate(counted, start=ordinal)
+        position = (ordinal, start, line, *self._occurrences(counts))
+        if self._placed[0] != position:
+            counted = zip(self.chunks, position[3:], strict=True)
+            self._placed = (
+                position,
+                tuple(
+                    placed(repeated(chunk, count), ordinal, start, line) for chunk, count in counted
+                ),
             )
-            self._latest = place, chunks
-        return chunks
+        return self._placed[1]
+
+    def _occurrences(self, counts: dict[str, int]) -> Sequence[int]:
+        """Return how often each chunk is counted already, and count it."""
+        if len(self.once) == len(self.chunks) and counts.keys().isdisjoint(self.once):
+            counts |= self.once
+            return [0] * len(self.chunks)
+        occurrences = []
+        for chunk in self.chunks:
+            occurrences.append(counts.get(chunk.id, 0))
+            counts[chunk.id] = occurrences[-1] + 1
+        return occurrences
 
 
-def _chunk(unit: Unit, text: str, source: str, section: Section, date: str | None) -> Chunk:
+def _chunk(
+    unit: Unit, ordinal: int, text: str, source: str, section: Section, date: str | None
+) -> Chunk:
     own = text[unit.start : unit.end]
     date = recorded(own) or date
     return Chunk(
         id=identify(source, section.path, own, 0),
         source=source,
-        ordinal=0,
+        ordinal=ordinal,
         text=own,
         plain=unit.words.text,
         heading=section.path,
@@ -339,7 +411,7 @@ def _fitting(count_tokens: Callable[[str], int], max_tokens: int) -> Callable[[s
     return fits
 
 
-_WHOLE = Chunker(len, sys.maxsize, sys.maxsize, room=2_000_000)
+_WHOLE = Chunker(len, sys.maxsize, sys.maxsize, cached_chars=2_000_000)
 
 
 def chunks_of(text: str, source: str) -> list[Chunk]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from assistant.memory.base import Passage
-from assistant.memory.text.chunk import Chunk
+from assistant.memory.text.chunk import Chunk, reworded
 from assistant.memory.text.markdown import plain, shown
 from assistant.secrets.redactor import Redactor
 
@@ -45,12 +45,8 @@ def mask(chunk: Chunk, places: Sequence[Place], redact: Callable[[str], str]) ->
     inside = _inside(places, chunk.start_char, chunk.end_char)
     if not inside and heading == chunk.heading:
         return chunk
-    return replace(
-        chunk,
-        text=_hidden(chunk.text, chunk.start_char, inside),
-        plain=_words(chunk, inside),
-        heading=heading,
-    )
+    text = _hidden(chunk.text, chunk.start_char, inside)
+    return reworded(chunk, text, _words(chunk, inside), heading)
 
 
 def _inside(places: Sequence[Place], start: int, end: int) -> list[Place]:

@@ -1,6 +1,5 @@
 """The catalog: real SQLite, real files."""
 
-import dataclasses
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -8,6 +7,7 @@ from datetime import date
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -67,7 +67,7 @@ def found(catalog: Catalog, query: str) -> list[str]:
 
 def test_chunks_come_back_as_they_were(catalog: Catalog) -> None:
     chunks = facts("tea", "the café", "naïve 🙂", heading=("Memory", "Day 1"))
-    chunks[1] = dataclasses.replace(
+    chunks[1] = msgspec.structs.replace(
         chunks[1], status="superseded", until="2026-11-22", mentions=("2026-01-01",)
     )
     put(catalog, chunks)
@@ -92,7 +92,7 @@ def test_a_chunk_that_moves_keeps_its_row_and_chroma_is_not_told(catalog: Catalo
 
 
 def test_the_layout_is_in_document_order(catalog: Catalog) -> None:
-    struck = dataclasses.replace(
+    struck = msgspec.structs.replace(
         facts("old tea")[0], ordinal=2, status="superseded", until="2026-11-22", date=None
     )
     put(catalog, [*facts("one two three", "four"), struck])

@@ -1,12 +1,12 @@
 """Markdown to chunks: ranges are the file's own, ids survive edits, nothing is cut unseen."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assistant.memory.text.blocks import MAX_CHARS
 from assistant.memory.text.chunk import TOP, Chunk, Chunker, chunk, repeated
@@ -384,10 +384,10 @@ def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> Non
 
 
 def test_no_more_is_remembered_than_there_is_room_for() -> None:
-    chunker = Chunker(count_tokens, LIMIT, room=1000)
+    chunker = Chunker(count_tokens, LIMIT, cached_chars=1000)
     for number in range(100):
         list(chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md"))
-    assert sum(len(text) for _, _, text in chunker._cached) <= 1000
+    assert sum(len(each.text) for pieces in chunker._cached.values() for each in pieces) <= 1000
 
 
 def test_an_open_fence_is_read_in_linear_time() -> None:
