@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import ahocorasick
 
@@ -237,7 +238,9 @@ def _is_seed(line: str) -> bool:
 
 
 BLOCK = 16_384
-"""Characters of a text that are searched, and cached, together."""
+"""Characters of a text that are searched, and cached, together, or up to twice as many."""
+BORDER_LINES = 8
+"""One line of so many starts a block if it comes after `BLOCK` characters, on average."""
 BEFORE, AFTER = 512, 24_576
 """Characters of context around a block."""
 REMEMBERED = 256
@@ -297,13 +300,30 @@ class Detector:
 
 def _blockwise(look: Callable[[str, int, int], list[Span]], text: str) -> Iterator[Span]:
     """Yield the findings of each block of the text, given its context."""
-    for first in range(0, len(text), BLOCK):
-        context_start, stop = max(0, first - BEFORE), first + BLOCK
+    for first, stop in _blocks(text):
+        context_start = max(0, first - BEFORE)
         context = text[context_start : stop + AFTER]
         for start, end, kind in look(
             context, first - context_start, min(stop - context_start, len(context))
         ):
             yield start + context_start, end + context_start, kind
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each block.
+
+    A block starts at a line chosen by its content, so that an edit moves only the borders near it.
+    """
+    start = 0
+    while start < len(text):
+        limit = min(len(text), start + 2 * BLOCK)
+        stop = text.find("\n", start + BLOCK, limit) + 1
+        while (
+            stop and crc32(text[stop : stop + LINE].encode("utf-8", "surrogatepass")) % BORDER_LINES
+        ):
+            stop = text.find("\n", stop, limit) + 1
+        yield start, stop or limit
+        start = stop or limit
 
 
 def _find_by_looks(text: str, first: int, stop: int) -> list[Span]:

@@ -84,14 +84,20 @@ class SourceUpdate:
     chunks: Sequence[Chunk]
 
     @cached_property
-    def content(self) -> list[int]:
-        """A hash of each chunk, wherever it stands."""
-        return [int(chunk.id, 16) ^ chunk.variant for chunk in self.chunks]
+    def content(self) -> NDArray[np.uint64]:
+        """A hash of each chunk, wherever it stands in the file."""
+        hashes = (int(chunk.id, 16) ^ chunk.variant for chunk in self.chunks)
+        return np.fromiter(hashes, np.uint64, len(self.chunks))
 
     def unchanged(self, before: NDArray[Any]) -> Rows:
-        """Where in its columns as they were each chunk stands, `NOWHERE` if it is new."""
-        place = {content: number for number, content in enumerate(before["content"].tolist())}
-        return np.array([place.get(each, NOWHERE) for each in self.content], dtype=np.int64)
+        """Return where in the source's previous columns each chunk is, `NOWHERE` for a new one."""
+        if not len(before):
+            return np.full(len(self.chunks), NOWHERE)
+        order = np.argsort(before["content"])
+        index = order.take(
+            np.searchsorted(before["content"], self.content, sorter=order), mode="clip"
+        )
+        return np.where(before["content"][index] == self.content, index, NOWHERE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import accumulate, groupby, takewhile
+from itertools import accumulate, groupby, islice, takewhile
 
 import numpy as np
 
@@ -56,7 +56,7 @@ CHARACTERS = 1 << 15
 """Of texts embedded between two commits of their vectors: what a kill costs at most, and how long
 whoever ends this waits."""
 CHUNKS = 100
-"""After so many that are parsed it is seen whether to go on."""
+"""The chunks that are parsed between two looks at whether to stop."""
 INDEXING = "Indexing files"
 
 OnChange = Callable[[str, str, str], None]
@@ -388,11 +388,11 @@ class Synchronizer:
         found: Iterable[Chunk] = self._chunker(text, file.name)
         if self._refine:
             found = self._refine(found, file.name, file.text)
-        chunks: list[Chunk] = []
-        for chunk in masked(found, text, self._redactor()):
-            if not len(chunks) % CHUNKS and (stop() or self._closing):
+        parsed, chunks = masked(found, text, self._redactor()), list[Chunk]()
+        while batch := list(islice(parsed, CHUNKS)):
+            if stop() or self._closing:
                 raise Dropped
-            chunks.append(chunk)
+            chunks += batch
         update = SourceUpdate(file.name, file.stat, file.digest, chunks)
         same = update.unchanged(self.store.catalog.columns(file.name))
         headings: set[tuple[str, ...]] = set()

@@ -124,6 +124,7 @@ _OPAQUE = re.compile(
     re.MULTILINE,
 )
 """A fence, a comment, front matter."""
+_OPAQUE_MARKS = ("```", "~~~", "<")
 _OPENS = re.compile(r"^[ \t>*+\-.)\d]*(?:`{3}|~{3}|<[A-Za-z/!?])", re.MULTILINE)
 """A line, or what a list item or quote holds, that may begin it, or be HTML."""
 
@@ -136,7 +137,7 @@ def blotted(text: str) -> str | None:
     """
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return None
-    if text.startswith("---") or any(mark in text for mark in ("```", "~~~", "<")):
+    if text.startswith("---") or any(mark[0] in text and mark in text for mark in _OPAQUE_MARKS):
         text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", BLOT, found[0]), text)
         if text.startswith("---") or _OPENS.search(text):
             return None

@@ -23,6 +23,7 @@ _SPACED = 0x2E80
 _MARKUP = re.compile(r"[*_`~&<>\[\\]")
 STEM, ENDING = 4, 3
 """So many letters in common make two words forms of one, if they differ by so many at the most."""
+_WORD = re.compile(r"[^\W_]+")
 PART = 5
 """A word of so many letters counts within a longer one, as in a German compound."""
 
@@ -87,7 +88,9 @@ class Words:
 
 
 def _tells(facts: Sequence[Sequence[str]], line: str) -> bool:
-    tokens = set(_tokens(line))
+    bare = _bare(line)
+    facts = [words for words in facts if all(word[:STEM] in bare for word in words)]
+    tokens = set(_WORD.findall(bare)) if facts else ()
     return any(
         words
         and all(word in tokens or any(_is_form(word, token) for token in tokens) for word in words)
@@ -108,8 +111,15 @@ def _is_form(word: str, other: str) -> bool:
 
 def _tokens(text: str) -> list[str]:
     """The words of a text without accents, marks and case."""
-    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return re.findall(r"[^\W_]+", bare.casefold())
+    return _WORD.findall(_bare(text))
+
+
+def _bare(text: str) -> str:
+    """A text without accents, marks and case."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return text.casefold()
 
 
 def _composed(text: str) -> str:
