@@ -4,7 +4,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import date
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,7 @@ from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.index.words import Term
-from assistant.memory.text.chunk import Chunk
+from assistant.memory.text.chunk import Chunk, identify
 from tests.memory.index.reading import all_vectors, headings, of_source, rows_of
 
 MODEL = str.casefold
@@ -31,7 +30,7 @@ def facts(*texts: str, source: str = "MEMORY.md", heading: tuple[str, ...] = ())
     found, start = [], 0
     for number, text in enumerate(texts):
         end = start + len(text) + 2
-        id_ = sha256(f"{source}/{text}".encode()).hexdigest()[:16]
+        id_ = identify(source, heading, text, 0)
         found.append(
             Chunk(
                 id_, source, number, f"- {text}", text, heading,
