@@ -7,7 +7,8 @@ repeating them.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import groupby, takewhile
 
 from assistant.agent.passages import BULLET
 from assistant.errors import StorageError
@@ -34,6 +35,8 @@ BYTES = 10
 """Bytes of a file per token in the prompt, at most: larger files need not be read."""
 _DATED = re.compile(r"(?:^|\s+--\s+)\d{4}-\d{2}-\d{2}$")
 """The date at the end of a heading that the program wrote; each entry has its own date."""
+_BEGINS = re.compile(rf"#|>|\||```|~~~|{BULLET.pattern}")
+"""The beginning of a line that begins something of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +44,45 @@ class Standing:
     """The memory in the prompt: its `text` and the files that it comes from (`sources`).
 
     `shown` holds what a turn need not repeat: whole files, or facts as FILE:LINE. `cut` tells the
-    owner what is left out.
+    owner what is left out. `core` are the facts in it if it is only the core.
     """
 
     text: str = ""
     sources: tuple[str, ...] = ()
     shown: frozenset[str] = frozenset()
     cut: str = ""
+    core: tuple["Entry", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
+    """A fact in the prompt; `marked` if its owner has put it there."""
+
     source: str
     heading: str
     line: int
     text: str
     date: str = ""
+    marked: bool = False
 
     @property
     def rendered(self) -> str:
-        text = BULLET.sub("", without(self.text).strip(), count=1)
-        return f"- (:{self.line}{self.date and f', {self.date}'}) {quoted(text)}"
+        """As it is sent."""
+        return f"- (:{self.line}{self.date and f', {self.date}'}) {quoted(self.said)}"
+
+    @property
+    def said(self) -> str:
+        """Its text without bullet and marks."""
+        return BULLET.sub("", without(self.text).strip(), count=1)
 
     @property
     def tokens(self) -> int:
+        """What it costs."""
         return estimate_tokens(self.rendered)
 
     @property
     def citation(self) -> str:
+        """FILE:LINE."""
         return f"{self.source}:{self.line}"
 
 
@@ -109,10 +123,11 @@ def standing(
     if (most := len([entry for entry in entries if entry in marked])) < len(marked):
         cut = f"{len(marked)} facts are marked as core; the first {most} are in the prompt"
     places = frozenset(entry.citation for entry in entries)
-    return Standing(_text(CORE_FRAMING, entries), _sources(entries), places, cut)
+    text = _text(CORE_FRAMING, entries)
+    return Standing(text, _sources(entries), places, cut, tuple(entries))
 
 
-def _fitting(entries: Iterable[_Entry], tokens: int) -> Iterator[_Entry]:
+def _fitting(entries: Iterable[Entry], tokens: int) -> Iterator[Entry]:
     """The first entries, as many as fit in `tokens`."""
     for entry in entries:
         tokens -= entry.tokens
@@ -139,33 +154,43 @@ def _heading(titles: Iterable[str]) -> str:
     return " › ".join(filter(None, (_DATED.sub("", title) for title in titles)))
 
 
-def _of_passage(fact: Passage, redact: Callable[[str], str]) -> _Entry:
+def _of_passage(fact: Passage, redact: Callable[[str], str]) -> Entry:
     text, heading = redact(fact.text), redact(_heading(fact.heading))
-    return _Entry(fact.source, heading, fact.start_line, text, fact.date or "")
+    return Entry(fact.source, heading, fact.start_line, text, fact.date or "")
 
 
-def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
+def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[Entry]:
     """The current entries of a file."""
     for chunk in chunks_of(_read(workspace, source, redact), source):
         if chunk.status == "current":
             heading = _heading(chunk.heading)
-            yield _Entry(source, heading, chunk.start_line, chunk.text, chunk.date or "")
+            yield Entry(source, heading, chunk.start_line, chunk.text, chunk.date or "")
 
 
-def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
+def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[Entry]:
     """The facts of a file that are marked as core, found line by line without parsing the file."""
     text = _read(workspace, source, redact)
     if not is_core(text):
         return
-    heading = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    heading, lines = "", text.splitlines()
+    for number, line in enumerate(lines):
         if line.startswith("#"):
             heading = line.strip("# ")
         elif is_core(line) and not BULLET.sub("", line.strip()).startswith("~~"):
-            yield _Entry(source, heading, number, line, recorded(line) or "")
+            more = takewhile(partial(_goes_on, line), lines[number + 1 :])
+            said = "\n".join(map(without, [line, *more]))
+            yield Entry(source, heading, number + 1, said, recorded(line) or "", marked=True)
 
 
-def _text(framing: str, entries: list[_Entry]) -> str:
+def _goes_on(first: str, line: str) -> bool:
+    """Whether a line belongs to the fact that began with `first`: it is nested, or a paragraph's
+    next."""
+    depth = len(line) - len(line.lstrip())
+    nested = depth > len(first) - len(first.lstrip())
+    return bool(line.strip()) and (nested or not _BEGINS.match(line.lstrip()))
+
+
+def _text(framing: str, entries: list[Entry]) -> str:
     lines = [f"{framing}{FRAMING}", "", "[MEMORY]"]
     for (source, heading), members in groupby(
         entries, key=lambda entry: (entry.source, entry.heading)
@@ -175,5 +200,5 @@ def _text(framing: str, entries: list[_Entry]) -> str:
     return "\n".join([*lines, "[/MEMORY]"])
 
 
-def _sources(entries: list[_Entry]) -> tuple[str, ...]:
+def _sources(entries: list[Entry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.source for entry in entries))

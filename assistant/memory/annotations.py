@@ -27,14 +27,16 @@ _SEPARATOR = re.compile(r"[,;\n]")
 _HYPHENS = re.compile(r"-{2,}")
 
 
+def core_mark(text: str) -> str:
+    """What a fact says of the core: `CORE`, `NOT_CORE`, or nothing."""
+    if "<!--" not in text:
+        return ""
+    return CORE if _CORE.search(text) else NOT_CORE if _NOT_CORE.search(text) else ""
+
+
 def is_core(text: str) -> bool:
     """Whether a fact belongs to the core."""
-    return "<!--" in text and bool(_CORE.search(text))
-
-
-def is_not_core(text: str) -> bool:
-    """Whether a fact is never chosen for the core."""
-    return "<!--" in text and bool(_NOT_CORE.search(text))
+    return core_mark(text) == CORE
 
 
 def recorded(text: str) -> str | None:
@@ -111,13 +113,16 @@ def dated(item: str, day: date) -> str:
 
 def mattering(item: str, found: Iterable[str]) -> str:
     """An item of a list that says what it matters for."""
-    named = ", ".join(phrases(found))
+    if (kept := phrases(found)) == matters_for(item):
+        return item
     bare = without_phrases(item)
-    return f"{bare} <!-- for: {named} -->" if named else bare
+    return f"{bare} <!-- for: {', '.join(kept)} -->" if kept else bare
 
 
 def in_core(item: str, mark: str) -> str:
     """An item of a list that says `CORE`, `NOT_CORE`, or nothing of the core."""
+    if mark == core_mark(item):
+        return item
     bare = _NOT_CORE.sub("", _CORE.sub("", item))
     return f"{bare} <!-- {mark} -->" if mark else bare
 
@@ -125,5 +130,5 @@ def in_core(item: str, mark: str) -> str:
 def inherited(item: str, old: str) -> str:
     """The item with what the text of the fact that it replaces says of the core, and of what it
     matters for where the item says nothing of that."""
-    mark = CORE if is_core(old) else NOT_CORE if is_not_core(old) else ""
-    return in_core(item if matters_for(item) else mattering(item, matters_for(old)), mark)
+    marked = item if matters_for(item) else mattering(item, matters_for(old))
+    return in_core(marked, core_mark(old))

@@ -202,6 +202,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """What the line of a fact shall say of it in comments (`annotations.py`); None leaves that as
+    it is. `core` is "core", "not core" or "", `matters_for` the occasions that it is found for."""
+
+    passage: Passage
+    core: str | None = None
+    matters_for: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Existing:
     """The facts nearest to some texts, those nearest to each first; and the owner's headings in
     MEMORY.md, each as its path: `People › Lena`."""

@@ -26,6 +26,7 @@ from assistant.memory.base import (
     Held,
     JournalEntry,
     Located,
+    Mark,
     MemoryStatus,
     Notify,
     Pair,
@@ -327,6 +328,12 @@ class LocalMemory:
             undone = self._ledger.undo(ids, request=request)
             self._brought_up()
             return undone
+
+    def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
+        with self._lock:
+            changed = self._ledger.mark(list(map(self._redaction.mark, marks)), request=request)
+            self._brought_up()
+            return changed
 
     def review(
         self, id: str, *, accept: bool, text: str | None = None, request: str | None = None

@@ -20,6 +20,7 @@ from assistant.memory.base import (
     Held,
     JournalEntry,
     Located,
+    Mark,
     MemoryStatus,
     Pair,
     Passage,
@@ -99,6 +100,13 @@ class Keeper(Memory, Protocol):
         """Reverse these writes, or the latest that still stands; returns what was reversed.
 
         Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
+        """
+
+    def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
+        """Have the lines of these facts say it, in one write; returns how many have changed.
+
+        A fact that has changed since it was shown, or whose line can hold no comment, is passed
+        over. Raises LedgerError if that leaves none.
         """
 
     def review(

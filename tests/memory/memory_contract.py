@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Origin, Passage, Query, Secret
+from assistant.memory.annotations import CORE
+from assistant.memory.base import Fact, Mark, Origin, Passage, Query, Secret
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunk import chunks_of
 from assistant.workspace.folder import Workspace
@@ -109,6 +110,34 @@ class MemoryContract:
         assert path.read_bytes() == before
         path.write_text(path.read_text("utf-8").replace("quixotry", "zeugma"), encoding="utf-8")
         assert [memory.recall(Query("zeugma")).passages[0].plain] == [said]
+
+    def test_facts_are_marked_in_one_write_that_is_taken_back(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        path = workspace.root / "MEMORY.md"
+        path.write_bytes(b"# Memory\r\n\r\n- Tea  \r\n  - green\r\n\r\nA long\r\nstory\r\n- Sings")
+        before = path.read_bytes()
+        tea, story, sings = memory.chart().facts
+        marks = [Mark(each.passage, CORE, ("gifts",)) for each in (tea, story, sings)]
+        assert memory.mark(marks) == 3
+        assert path.read_bytes() == (
+            b"# Memory\r\n\r\n- Tea <!-- core --> <!-- for: gifts -->  \r\n  - green\r\n\r\n"
+            b"A long <!-- core --> <!-- for: gifts -->\r\nstory\r\n"
+            b"- Sings <!-- core --> <!-- for: gifts -->"
+        )
+        facts = [each.passage for each in memory.chart().facts]
+        assert [each.plain for each in facts] == ["Tea\ngreen", "A long story", "Sings"]
+        assert memory.mark([Mark(each, CORE) for each in facts]) == 0
+        with pytest.raises(LedgerError):  # none of them is as it was shown
+            memory.mark(marks[:2])
+        assert memory.mark([*marks[:2], Mark(facts[2], "", ())]) == 1
+        assert path.read_bytes().endswith(b"\r\n- Sings")
+        memory.undo()
+        path.write_bytes(path.read_bytes().replace(b"Tea", b"Coffee"))
+        assert memory.undo().action == "mark"
+        assert path.read_bytes() == (
+            before.replace(b"- Tea", b"- Coffee <!-- core --> <!-- for: gifts -->")
+        )
 
     def test_a_purge_takes_what_a_fact_matters_for_along(
         self, memory: Keeper, workspace: Workspace

@@ -8,11 +8,11 @@ from assistant.memory.annotations import (
     CORE,
     MOST_CHARACTERS,
     NOT_CORE,
+    core_mark,
     dated,
     in_core,
     inherited,
     is_core,
-    is_not_core,
     mattering,
     matters_for,
     phrases,
@@ -78,7 +78,7 @@ def test_a_line_is_marked_once_and_a_successor_inherits() -> None:
     assert mattering(NUTS, []) == "- Allergic to nuts"
     assert in_core(in_core("- Swims", CORE), CORE) == "- Swims <!-- core -->"
     barred = in_core("- Swims <!-- core -->", NOT_CORE)
-    assert is_not_core(barred) and not is_core(barred)
+    assert core_mark(barred) == NOT_CORE and not is_core(barred)
     assert in_core(barred, "") == "- Swims"
     again = dated(dated("- Swims", date(2026, 1, 2)), date(2026, 1, 3))
     assert again == "- Swims <!-- 2026-01-03 -->"

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assistant.errors import UsageError
+from assistant.memory.annotations import NOT_CORE, core_mark
 from assistant.memory.base import Passage, Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder, normalized
 from assistant.memory.index.layout import Layout, Rows
@@ -60,6 +61,7 @@ class Core:
                 passage(chunk, cosine)
                 for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
                 if chunk.status == "current"
+                and core_mark(chunk.text) != NOT_CORE
                 and chunk.source not in PROCEDURE_FILES
                 and not chunk.source.startswith(ARCHIVE)
             ]

@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from assistant.errors import LedgerError
-from assistant.memory.annotations import without_phrases
-from assistant.memory.base import Passage
+from assistant.memory.annotations import in_core, mattering, without_phrases
+from assistant.memory.base import Mark, Passage
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
+    BREAKS,
     LINES,
     is_struck,
     line_digest,
     lines_above,
     lines_below,
+    plain,
     strike_out,
     superseded_note,
 )
@@ -152,6 +154,49 @@ def removals(
     return edits
 
 
+# Mark
+
+
+def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
+    """Write comments at the ends of facts' lines, from the end of a file on.
+
+    A fact that has changed since it was shown, or whose line can hold no comment, is passed over.
+    Raises LedgerError if that leaves none.
+    """
+    edits, refused = [], None
+    for mark in sorted(marks, key=lambda mark: mark.passage.start_char, reverse=True):
+        text = draft.editable(mark.passage.source)
+        try:
+            start, end = _span(text, mark.passage)
+            marked = _marked(text[start:end], text[end:], mark)
+        except LedgerError as error:
+            refused = error
+            continue
+        if marked != text[start:end]:
+            edit = draft.edit(mark.passage.source, Splice(start, text[start:end], marked))
+            edits.append(edit)
+    if refused and not edits:
+        raise refused
+    return edits
+
+
+def _marked(text: str, after: str, mark: Mark) -> str:
+    """The text of a fact with its marks; `after` is what follows it in the file."""
+    line = BREAKS.split(text, maxsplit=1)[0].rstrip()
+    rest = text[len(line) :]
+    if mark.core is not None:
+        line, rest = in_core(line, mark.core), in_core(rest, "")
+    if mark.matters_for is not None:
+        line, rest = mattering(line, mark.matters_for), without_phrases(rest)
+    ends_a_line = rest.strip() or after[:1] in ("", "\r", "\n")
+    fits = mark.passage.status == "current" and strike_out(text, "") is not None
+    if not (fits and ends_a_line and plain(line + rest) == plain(text)):
+        raise LedgerError(
+            f"{mark.passage.citation} can hold no mark", "Name a current list item or paragraph"
+        )
+    return line + rest
+
+
 # Whole files
 
 
@@ -194,16 +239,30 @@ def still_gone(draft: Draft, images: Images, sources: Sequence[str], write: Writ
     return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
 
 
-def reversed_edits(draft: Draft, images: Images, edits: Sequence[Edit]) -> list[Edit]:
-    """Undo edits, the last first. Raises LedgerError if one cannot be undone."""
-    undone = []
+def reversed_edits(
+    draft: Draft, images: Images, edits: Sequence[Edit], *, lenient: bool = False
+) -> list[Edit]:
+    """Undo edits, the last first. Raises LedgerError if one cannot be undone; if `lenient`, only if
+    none can."""
+    undone, refused = [], None
     for edit in reversed(edits):
-        removed = images.read(edit.removed) if edit.removed else ""
-        if removed is None:
-            raise LedgerError("this cannot be undone: what it removed is no longer kept")
-        text, state = draft.editable(edit.source), draft.digest(edit.source)
-        undone.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
+        try:
+            undone.append(_undone(draft, images, edit))
+        except LedgerError as error:
+            if not lenient:
+                raise
+            refused = error
+    if refused and not undone:
+        raise refused
     return undone
+
+
+def _undone(draft: Draft, images: Images, edit: Edit) -> Edit:
+    removed = images.read(edit.removed) if edit.removed else ""
+    if removed is None:
+        raise LedgerError("this cannot be undone: what it removed is no longer kept")
+    text, state = draft.editable(edit.source), draft.digest(edit.source)
+    return draft.edit(edit.source, reversal(text, state, edit, removed))
 
 
 def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:

@@ -70,7 +70,8 @@ class Edit:
 
 
 class Write(Struct, frozen=True, tag="write"):
-    """One write: `action` is remember, supersede, forget, undo, restore, amend or upkeep.
+    """One write: `action` is remember, supersede, forget, undo, restore, amend, upkeep
+    or mark.
 
     `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
     that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds

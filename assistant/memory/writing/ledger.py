@@ -9,12 +9,14 @@ from typing import Literal
 
 from msgspec.structs import replace as reword
 
+from assistant.display import counted
 from assistant.errors import LedgerError
 from assistant.memory import annotations
 from assistant.memory.base import (
     Fact,
     Forgotten,
     JournalEntry,
+    Mark,
     Notify,
     Passage,
     Remembered,
@@ -28,6 +30,7 @@ from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
     FilesWithout,
     find_fact,
+    markings,
     none_known,
     removals,
     reversed_edits,
@@ -218,6 +221,25 @@ class Ledger:
         writes = (self._journal.adding(passage.plain) for passage in passages)
         return {write.id: "deleted" for write in writes if write}
 
+    def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
+        """Write comments at the ends of facts' lines, as one write; return how many changed.
+
+        Raises LedgerError if none of them can be marked.
+        """
+
+        def plan(change: Change) -> int:
+            if done := self._journal.of_request(request).get(0):
+                return len(done.edits)
+            edits = tuple(markings(change.draft, marks))
+            text = marks[0].passage.plain if len(marks) == 1 else counted(len(edits), "fact")
+            if edits:
+                text = self._redact(text)
+                write = Write(new_id(), now(), "mark", text, edits=edits, request=request)
+                change.writes.append(write)
+            return len(edits)
+
+        return self.commits.write(plan)
+
     def upkeep(self, fits: Fits) -> Upkept:
         """Move what need not be in MEMORY.md any longer."""
         return self.commits.write(Upkeep(self._workspace, self._journal, self._today(), fits))
@@ -242,7 +264,8 @@ class Ledger:
             images, sources = self.commits.images, self._workspace.sources()
             for part, write in enumerate(writes):
                 gone = still_gone(change.draft, images, sources, write)
-                edits = tuple(reversed_edits(change.draft, images, gone))
+                marks = write.action == "mark"
+                edits = tuple(reversed_edits(change.draft, images, gone, lenient=marks))
                 change.writes.append(
                     Write(
                         new_id(), now(), "undo", write.text, edits=edits,

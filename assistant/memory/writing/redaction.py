@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Passage, Remembered, Secret
+from assistant.memory.base import Fact, Mark, Passage, Remembered, Secret
 from assistant.memory.text.masking import verbatim
 from assistant.memory.writing.draft import Draft
 from assistant.secrets.redactor import Redactor
@@ -55,8 +55,20 @@ class Redaction:
 
     def open_phrases(self, fact: Fact) -> Fact:
         """The fact, without what says what it matters for if that holds a secret."""
-        said = ", ".join(fact.matters_for)
-        return fact if self.text(said) == said else replace(fact, matters_for=())
+        return replace(fact, matters_for=self._open(fact.matters_for))
+
+    def mark(self, mark: Mark) -> Mark:
+        """The mark with its passage as the file has it, and no secret in what it adds."""
+        named = mark.matters_for
+        return replace(
+            mark,
+            passage=self.verbatim(mark.passage),
+            matters_for=None if named is None else self._open(named),
+        )
+
+    def _open(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        said = ", ".join(phrases)
+        return phrases if self.text(said) == said else ()
 
     def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
         """What a fact is answered that is not written because of its secrets."""

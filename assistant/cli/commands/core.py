@@ -1,0 +1,155 @@
+"""`memory core`: the facts that stand in every prompt, shown and changed."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assistant.cli.memory_text import one_line, passage_line
+from assistant.cli.options import AsJson, Globals, ask, at_terminal, print_json, say
+from assistant.display import counted, spelled
+from assistant.errors import LedgerError, UsageError
+from assistant.memory.annotations import CORE, NOT_CORE, is_core
+from assistant.memory.base import Mark, Passage
+from assistant.memory.protocol import Keeper
+from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
+
+if TYPE_CHECKING:
+    from assistant.agent.standing import Standing
+
+ADD, DROP = "add", "drop"
+
+
+def core(
+    context: typer.Context,
+    change: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[add|drop ID|FILE:LINE|WORDS...]", help="The fact to put there or take out."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or change which facts stand in every prompt.
+
+    Of a memory that is too large to stand there whole. They are those that you add, and then those
+    that tell most of health, diet, people, home and strong preferences; a fact that you drop is not
+    chosen. Both are a comment at the end of its line.
+
+    Examples:
+      assistant memory core
+      assistant memory core add I am allergic to nuts
+      assistant memory core drop MEMORY.md:12
+    """
+    with context.obj.memory() as memory:
+        if change:
+            _change(memory, change[0], " ".join(change[1:]), as_json=as_json)
+        else:
+            _show(context.obj, memory, as_json=as_json)
+
+
+def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
+    from functools import partial
+
+    from assistant.agent.standing import CORE_TOKENS, standing  # the parser: for this alone
+    from assistant.secrets.current import redactor
+    from assistant.tools.files.access import Roots
+
+    place, settings = options.place(), options.settings()
+    roots = Roots(place, (), settings.policy, notes=settings.notes)
+    stands = partial(
+        standing,
+        place,
+        redact=redactor().redact,
+        hidden=partial(roots.denies, "recall"),
+        core=memory.core,
+    )
+    whole, chosen = stands(most=settings.memory.whole), stands(most=0)
+    if as_json:
+        print_json(_as_json(whole, chosen))
+        return
+    if whole.text and not whole.core:
+        typer.echo(
+            f"All of memory stands in every prompt while it takes at most "
+            f"{counted(settings.memory.whole, 'token')} (memory.whole). Of more, this would:"
+        )
+    for entry in chosen.core:
+        yours = ", added by you" if entry.marked else ""
+        about = typer.style(f"  ({counted(entry.tokens, 'token')}{yours})", dim=True)
+        typer.echo(f"{spelled(entry.citation)}  {one_line(entry.said)}{about}")
+    total = sum(entry.tokens for entry in chosen.core)
+    facts = counted(len(chosen.core), "fact")
+    typer.echo(f"{facts}, {total} of at most {counted(CORE_TOKENS, 'token')}", err=True)
+    if chosen.cut:
+        typer.echo(f"note: {chosen.cut}", err=True)
+
+
+def _as_json(whole: "Standing", chosen: "Standing") -> dict[str, object]:
+    return {
+        "whole": bool(whole.text and not whole.core),
+        "tokens": sum(entry.tokens for entry in chosen.core),
+        "facts": [
+            {
+                "source": entry.source,
+                "line": entry.line,
+                "text": entry.said,
+                "tokens": entry.tokens,
+                "added": entry.marked,
+            }
+            for entry in chosen.core
+        ],
+    }
+
+
+def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
+    from assistant.agent.standing import CORE_TOKENS
+
+    if what not in (ADD, DROP) or not target.strip():
+        raise UsageError(
+            "`memory core` takes `add` or `drop`, and a fact",
+            "`assistant memory core add I am allergic to nuts`",
+        )
+    fact = _chosen(memory, target)
+    if fact is None:
+        raise typer.Exit(1)
+    if fact.source in PROCEDURE_FILES or fact.source.startswith(ARCHIVE):
+        raise LedgerError(f"{fact.source} never stands in the core", "Name a fact of memory")
+    mark = CORE
+    if what == DROP:
+        by_itself = fact.id in {each.id for each in memory.core(CORE_TOKENS)}
+        mark = NOT_CORE if by_itself else ""
+    changed = memory.mark([Mark(fact, core=mark)])
+    if as_json:
+        print_json({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
+    elif changed:
+        stands = "Stands in every prompt now" if what == ADD else "No longer in every prompt"
+        typer.echo(f"{stands}: {_line(fact)}")
+        typer.echo("`assistant memory undo` takes it back.", err=True)
+    else:
+        already = "stands there" if is_core(fact.text) else "does not stand there"
+        typer.echo(f"It {already} already: {_line(fact)}", err=True)
+
+
+def _line(fact: Passage) -> str:
+    return f"{spelled(fact.citation)}  {one_line(fact.plain)}"
+
+
+def _chosen(memory: Keeper, target: str) -> Passage | None:
+    """The one fact that is meant, or that the owner picks at the terminal; None for none.
+
+    Raises LedgerError if there is none, or without a terminal more than one.
+    """
+    found = memory.locate(target)
+    passages = found.passages
+    if not passages:
+        raise LedgerError(
+            f"nothing in memory mentions {target!r}", "`assistant remember` writes a fact down"
+        )
+    if found.exact and len(passages) == 1:
+        return passages[0]
+    if not at_terminal():
+        like = "; ".join(map(passage_line, passages))
+        raise LedgerError(f"no single fact is {target!r}: {like}", "Name one by FILE:LINE")
+    for number, passage in enumerate(passages, start=1):
+        say(f"{number}. {passage_line(passage)}")
+    answer = ask("Which one? (Enter for none)", "")
+    return passages[int(answer) - 1] if answer in map(str, range(1, len(passages) + 1)) else None

@@ -1,0 +1,57 @@
+"""`memory core`: what stands in every prompt is shown, and changed by its owner."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+KEY = "The spare key is with Ada, next door"
+
+
+def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) -> None:
+    path = place / "MEMORY.md"
+    with path.open("a") as file:
+        file.write("- I am allergic to nuts\n- I am allergic to nuts and sesame\n")
+    before = path.read_bytes()
+
+    added = run("memory", "core", "add", "spare", "key")
+    assert added.returncode == 1 and "no single fact is 'spare key'" in added.stderr
+    added = run("memory", "core", "add", KEY)
+    assert added.returncode == 0
+    assert added.stdout.startswith("Stands in every prompt now: MEMORY.md:")
+    assert f"- {KEY} <!-- core -->" in path.read_text().splitlines()
+    assert "already" in run("memory", "core", "add", KEY).stderr
+    listed = run("memory", "core")
+    assert "All of memory stands in every prompt" in listed.stdout
+    (line,) = [line for line in listed.stdout.splitlines() if KEY in line]
+    assert line.startswith("MEMORY.md:") and "added by you" in line and "<!--" not in line
+    assert run("memory", "undo").stdout == f"Undone: mark MEMORY.md  {KEY}\n"
+    assert path.read_bytes() == before
+
+    facts = json.loads(run("memory", "core", "--json").stdout)["facts"]
+    nuts = {fact["text"]: fact for fact in facts if "nuts" in fact["text"]}
+    assert len(nuts) == 2 and not any(fact["added"] for fact in nuts.values())
+    line = nuts["I am allergic to nuts"]["line"]
+    done = json.loads(run("memory", "core", "drop", "I am allergic to nuts", "--json").stdout)
+    assert done == {"source": "MEMORY.md", "line": line, "changed": True}
+    assert "- I am allergic to nuts <!-- not core -->\n" in path.read_text()
+    assert "allergic to nuts  " not in run("memory", "core").stdout
+    assert "<!--" not in run("recall", "nuts", "--json").stdout
+    assert run("memory", "core", "add", f"MEMORY.md:{line}").returncode == 0
+    assert "- I am allergic to nuts <!-- core -->\n" in path.read_text()
+
+
+def test_what_cannot_stand_there_is_said(place: Path, run: Run) -> None:
+    (place / "AGENTS.md").write_text("- When planning: ask first\n")
+    (place / "memory").mkdir(exist_ok=True)
+    (place / "memory" / "code.md").write_text("```\nthe code of the gate\n```\n")
+    for words, why in (
+        (["put", KEY], "takes `add` or `drop`"),
+        (["add"], "takes `add` or `drop`"),
+        (["add", "zebras"], "no single fact is 'zebras'"),
+        (["add", "AGENTS.md:1"], "AGENTS.md never stands in the core"),
+        (["add", "memory/code.md:1"], "memory/code.md:1 can hold no mark"),
+    ):
+        refused = run("memory", "core", *words)
+        assert refused.returncode and why in refused.stderr, refused
+    assert "<!-- core" not in (place / "memory" / "code.md").read_text()
