@@ -9,7 +9,13 @@ from assistant.memory.base import Origin
 from assistant.memory.open import replace_files
 from assistant.memory.text.markdown import newline
 from assistant.memory.text.times.schedule import told
-from assistant.memory.text.times.wording import Reading, begins_with_time, instruction, moment
+from assistant.memory.text.times.wording import (
+    Reading,
+    begins_with_time,
+    instruction,
+    moment,
+    time_at_the_end,
+)
 from assistant.session import beats
 from assistant.upkeep import timers
 from assistant.upkeep.tasks import Task, tasks
@@ -64,7 +70,7 @@ def remind(
         rest = words[found[1] :]
         stuck = rest.split(":")[0].strip() if what else begins_with_time(rest)
     if isinstance(found, tuple) and not stuck:
-        due = found[0]
+        due, _, is_timed = found
         begin, year = (
             f"on {due:%Y-%m-%d} at {due:%H:%M}",
             "" if due.year == now.year else f" {due.year}",
@@ -73,16 +79,23 @@ def remind(
     elif isinstance(rhythm, tuple) and not rhythm[0].once:
         schedule, rest = rhythm
         begin, shown = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
+        is_timed = schedule.is_timed or schedule.every is not None
     else:
         why = Reading(word=stuck) if isinstance(found, tuple) else found
         if isinstance(rhythm, Reading) and rhythm.word and not (stuck or why.cure):
             why = rhythm
         word = why.word.rstrip(":")
-        raise UsageError(f"“{word}” is not understood as a time", why.cure or CURE)
+        fault = "has passed" if why.passed else "is not understood as a time"
+        raise UsageError(f"“{word}” {fault}", why.cure or CURE)
     said = what or _JOINT.sub("", rest)
     said = said.replace("<!--", "<! --").strip()
     if not said:
         raise UsageError("the reminder has no text", "Write it after the time")
+    if not is_timed and (late := time_at_the_end(said)):
+        raise UsageError(
+            f"“{late}” may be when you want to be reminded, or what of",
+            f"Name the time of day first: “{begin.removesuffix(' at 09:00')} {late}: …”",
+        )
     task = _written(workspace, f"- {begin} remind me: {said}", now, origin)
     return Reminder(shown, task.text, task.line, wakes(workspace, now))
 

@@ -63,8 +63,7 @@ def test_a_reminder_is_one_line_at_the_moment_that_is_named(
         ("soon the bank", "soon"),
         ("in a while the bank", "in"),
         ("at 25:00 the bank", "at"),
-        ("at 9 the bank", "at 9"),  # it has passed
-        ("on 1 January 2020 the bank", "on 1 January 2020"),
+        ("on Sunday the 29th at 18:00 call mum", "the 29th"),
         ("tomorrow at 9 or 10 the bank", "or"),
         ("tomorrow at 9 on Friday the bank", "on"),
         ("tomorrow around 9 the bank", "around"),
@@ -82,6 +81,35 @@ def test_what_is_not_understood_is_refused_and_nothing_written(
     with pytest.raises(UsageError, match="has no text"):
         remind(here, "tomorrow at 9", NOW)
     assert (here.root / "HEARTBEAT.md").read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("words", ["at 9", "on 1 January 2020", "today at 9"])
+def test_a_time_that_has_passed_is_refused(here: Workspace, words: str) -> None:
+    with pytest.raises(UsageError, match=f"“{words}” has passed"):
+        remind(here, f"{words} the bank", NOW)
+
+
+@pytest.mark.parametrize(
+    ("words", "late"),
+    [
+        ("tomorrow call the bank at 17:00", "at 17:00"),
+        ("tomorrow: lunch with Bo at noon", "at noon"),
+        ("on 3 January collect the keys at 5pm.", "at 5pm"),
+        ("next Monday the meeting, 10:30", "10:30"),
+        ("every Friday put the bins out at 18:00", "at 18:00"),
+        ("morgen die Bank anrufen um 17 Uhr", "um 17 Uhr"),
+    ],
+)
+def test_a_time_behind_the_text_is_not_guessed_at(here: Workspace, words: str, late: str) -> None:
+    with pytest.raises(UsageError, match=f"“{late}” may be when"):
+        remind(here, words, NOW)
+    text = "call the bank at 17:00"
+    assert remind(here, f"tomorrow at 8 {text}", NOW).said.startswith(f"Tue 24 Nov, 08:00: {text}")
+
+
+def test_a_number_behind_the_text_is_no_time(here: Workspace) -> None:
+    for text in ("call 112", "buy 20 eggs", "renew the pass at the town hall", "gate 9"):
+        assert remind(here, f"tomorrow {text}", NOW).text == text
 
 
 def test_a_reminder_is_one_write_that_undo_takes_back(here: Workspace) -> None:

@@ -54,12 +54,14 @@ Meaning = tuple[str, Any, bool]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far a text was understood. `word` was not, as `cure` explains; then nothing was."""
+    """How far a text was understood. `word` was not, or `passed`, as `cure` explains; then nothing
+    was."""
 
     schedule: Schedule | None = None
     end: int = 0
     word: str = ""
     cure: str = ""
+    passed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,14 @@ def instruction(text: str) -> tuple[Schedule, str] | Reading | None:
     return (found.schedule, rest[joint.end() :]) if joint else Reading(word=rest.split()[0])
 
 
-def moment(text: str, now: datetime) -> tuple[datetime, int] | Reading:
+def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     """The one time to come that a text begins with, on the local clock, and where its words end:
-    "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"."""
+    "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40".
+    The last is whether they name a time of day, not a day alone."""
     reader = _Reader(text, now)
     end = reader.read(_MOMENT)
     if reader.due:
-        return reader.due, end
+        return reader.due, end, True
     if not (reader.once or reader.times or reader.parts):
         return Reading(word=(text.split() or [""])[0])
     words, part = text[:end].strip(), next(iter(reader.parts), None)
@@ -146,17 +149,30 @@ def moment(text: str, now: datetime) -> tuple[datetime, int] | Reading:
     if reader.zone:
         due = due.replace(tzinfo=ZoneInfo(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
-        return due, end
-    again = f"; say “tomorrow at {at:%H:%M}”" if day == now.date() else ""
-    return Reading(word=words, cure=f"It has passed{again}")
+        return due, end, bool(reader.times)
+    again = f"Say “tomorrow at {at:%H:%M}”" if day == now.date() else "Name a time to come"
+    return Reading(word=words, cure=again, passed=True)
 
 
 def begins_with_time(text: str) -> str:
     """The first word of a text that goes on as if it said more of a time; empty if none does."""
     rest = text.lstrip(" ,:")
-    word = (rest.split() or [""])[0].strip(":,")
-    known = _Reader(rest).knows(0) and word.lower() not in ("to", "of", "the", "a", "an")
+    word, following = [*(each.strip(":,") for each in rest.split()[:2]), "", ""][:2]
+    if word.lower() in ("to", "of", "the", "a", "an"):
+        return f"{word} {following}" if _ORDINAL.fullmatch(following) else ""
+    known = _Reader(rest).knows(0)
     return word if known or word.lower() in _connectives() - {"about"} else ""
+
+
+def time_at_the_end(text: str) -> str:
+    """The time of day that a text ends with, such as "at 17:00"; empty if it ends with none."""
+    text = text.rstrip(" .!?")
+    for word in _WORDS.finditer(text):
+        reader = _Reader(text[word.start() :], datetime.min)
+        end = reader.read(_MOMENT)
+        if word.start() + end == len(text) and reader.times and not (reader.once or reader.due):
+            return text[word.start() :]
+    return ""
 
 
 def sure_times(text: str) -> str:
