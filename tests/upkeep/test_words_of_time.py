@@ -271,7 +271,7 @@ def test_what_is_understood_is_what_was_meant(
 @pytest.mark.parametrize("words", REFUSED.splitlines())
 def test_what_is_not_understood_is_refused(here: Workspace, words: str) -> None:
     before = (here.root / "HEARTBEAT.md").read_bytes()
-    with pytest.raises(UsageError, match="is not understood as a time|has passed"):
+    with pytest.raises(UsageError, match=r"is not understood as a time|has passed"):
         remind(here, words, NOW, "call the bank")
     assert (here.root / "HEARTBEAT.md").read_bytes() == before
 
