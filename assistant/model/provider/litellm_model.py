@@ -141,7 +141,6 @@ class LitellmModel:
         self._sends_reasoning = THINKERS.search(self.name) is not None
         self._reported_window: int | None = None  # by its provider, when it refused a request
         self._blind = False  # its provider has refused pictures
-        self._unopened = False  # it closes its reasoning without having opened it
 
     # Known before any request: from the settings, litellm, or Ollama
 
@@ -282,7 +281,7 @@ class LitellmModel:
         first_word = None if self._endpoint.is_local else FIRST_WORD * silence
         request = self._request(messages, tools)
         ids = (call.id for message in messages for call in message.tool_calls)
-        assembly = Assembly(ids, unopened=self._unopened)
+        assembly = Assembly(ids)
         finish = Finish()
         usage: Any = None
         with (
@@ -308,7 +307,6 @@ class LitellmModel:
                 self._endpoint.failed(ModelFailure.CONNECTION, "").cure,
                 kind=ModelFailure.CONNECTION,
             )
-        self._unopened = assembly.unopened
         yield assembly.reply(finish.reason, self._usage(usage))
 
     def _chunks(self, request: Json, watch: "Watch", finish: Finish) -> Generator[Any, None, None]:
