@@ -10,116 +10,50 @@ import json
 import re
 import socket
 import ssl
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from assistant.display import shortened
 from assistant.errors import ModelError, ModelFailure
 
-WINDOW = re.compile(
-    r"context (?:length|size|window)(?: is|:)? ?\(?(\d{3,7})\b|n_ctx\D{1,4}(\d{3,7})"
-    r"|> (\d{3,7}) max",
-    re.IGNORECASE,
+_DATA: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8"),
 )
-"""The tokens of the window, as named by providers that refuse a request."""
-NO_TOOLS = re.compile(
-    r"(does(n't| not)|that) support (tool|function)|tools? param requires"
-    r"|(tool|function)[ _`]*(choice|use|calling|calls|s)?\b.{0,20} (requires|is not|are not|not) ",
-    re.IGNORECASE,
-)
-"""Messages of providers whose model cannot call tools."""
-NO_PICTURES = re.compile(
-    r"image.{0,40} (only supported|(is|are) not|un(supported|expected))"
-    r"|(support|unknown variant|missing data|accept).{0,40}(image|vision|multimodal|pictures)"
-    r"|not a (multimodal|vision)|content.{0,20} must be a string",
-    re.IGNORECASE,
-)
-"""Messages of providers whose model cannot see pictures."""
+
+
+def _compiled(pattern: str) -> "re.Pattern[str]":
+    return re.compile(pattern.replace("\n", ""), re.IGNORECASE)
+
+
+def _statuses(text: str) -> frozenset[int | None]:
+    """Return the statuses in `400 500-599 none`; None stands for an error without a status."""
+    bounds = (part.partition("-") for part in text.split())
+    ranges = (
+        (None,) if first == "none" else range(int(first), int(last or first) + 1)
+        for first, _, last in bounds
+    )
+    return frozenset(chain.from_iterable(ranges))
+
+
+WINDOW = _compiled(_DATA["window"])
+"""Finds the tokens of the window in a provider's refusal."""
+NO_TOOLS = _compiled(_DATA["no_tools"])
+NO_PICTURES = _compiled(_DATA["no_pictures"])
+"""Messages of providers whose model cannot call tools, or see pictures."""
 UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 """litellm's message for a name whose provider it does not know."""
-RULES: tuple[tuple[ModelFailure, str, frozenset[int | None]], ...] = (
-    (
-        ModelFailure.NOT_FOUND,
-        r"LLM Provider NOT provided|model\b.{0,80}(not found|does not exist|not a valid model)",
-        frozenset({400, 404, None}),
-    ),
-    (
-        ModelFailure.AUTH,
-        r"missing .{0,20}(api[ _]key|credentials)|unable to locate credentials",
-        frozenset({*range(400, 600), None}),
-    ),
-    (
-        ModelFailure.BILLING,
-        r"insufficient[ _](quota|balance|credit|funds)|exceeded your current quota|credit balance"
-        r"|billing|payment required|out of credits",
-        frozenset({400, 403, 429, None}),
-    ),
-    (
-        ModelFailure.OVERFLOW,
-        r"prompt is too long|request_too_large|exceed(s|ed)? (the )?(model'?s? )?(maximum )?context"
-        r"|maximum context length|context_length_exceeded|context[ _]window|context limit"
-        r"|available context size|greater than the context length|maximum prompt length"
-        r"|input token count.*exceeds|input is too long|exceeded model token limit|too many tokens"
-        r"|reduce the length of the messages|request too large",
-        frozenset({400, 413, 422, 429, 500, None}),
-    ),
-    (ModelFailure.RATE_LIMIT, r"rate_limit|too_many_requests|exhausted", frozenset({None})),
-    (ModelFailure.AUTH, r"authentication|api_key|permission", frozenset({None})),
-    (ModelFailure.BAD_REQUEST, r"invalid_request|bad_request", frozenset({None})),
-    (ModelFailure.AUTH, "", frozenset({401, 403})),
-    (ModelFailure.BILLING, "", frozenset({402})),
-    (ModelFailure.NOT_FOUND, "", frozenset({404})),
-    (ModelFailure.TIMEOUT, "", frozenset({408, 504})),
-    (ModelFailure.OVERFLOW, "", frozenset({413})),
-    (ModelFailure.RATE_LIMIT, "", frozenset({429})),
-    (ModelFailure.BAD_REQUEST, "", frozenset(range(400, 500))),
-    (ModelFailure.SERVER, "", frozenset({*range(500, 600), None})),
-)
-"""Classifies a response by the provider's words if its status is one of these; the first match
-wins. None stands for an error without a status."""
-CHOOSE = "choose another model with `assistant config set model.name …`"
+RULES = [
+    (ModelFailure(rule["kind"]), _compiled(rule.get("words", "")), _statuses(rule["statuses"]))
+    for rule in _DATA["rule"]
+]
 DETAIL_LENGTH = 200
-
-MESSAGES = {
-    ModelFailure.AUTH: (
-        "{model} did not accept the key{status}: {detail}",
-        "Check {key} in the environment, or " + CHOOSE,
-    ),
-    ModelFailure.BILLING: (
-        "{model} wants to be paid first{status}: {detail}",
-        f"Check the account at the provider, or {CHOOSE}",
-    ),
-    ModelFailure.RATE_LIMIT: (
-        "{model} gets too many requests{status}: {detail}",
-        "Wait a moment and try again",
-    ),
-    ModelFailure.OVERFLOW: (
-        "the conversation is too long for {model}: {detail}",
-        "Use /compact, or start a new session",
-    ),
-    ModelFailure.NOT_FOUND: ("there is no model {model}{where}: {detail}", CHOOSE.capitalize()),
-    ModelFailure.CONNECTION: (
-        "{model} cannot be reached{where}: {detail}",
-        "Check the network, and `model.api_base` in `assistant config show`",
-    ),
-    ModelFailure.TIMEOUT: (
-        "{model} did not answer in time{where}",
-        "Try again, or raise it: `assistant config set model.timeout_seconds …`",
-    ),
-    ModelFailure.PROTOCOL: (
-        "{model} sent an answer that cannot be read: {detail}",
-        f"If it happens again, {CHOOSE}",
-    ),
-    ModelFailure.BAD_REQUEST: (
-        "{model} refused the request{status}: {detail}",
-        f"If it happens again, {CHOOSE}",
-    ),
-    ModelFailure.SERVER: ("{model} failed{status}: {detail}", f"Try again later, or {CHOOSE}"),
-}
-"""What the owner is told of each failure: one line, and its cure."""
 HAVE_RETRY_AFTER = frozenset({ModelFailure.RATE_LIMIT, ModelFailure.SERVER, ModelFailure.TIMEOUT})
 
 
@@ -146,32 +80,33 @@ class Endpoint:
     def failed(
         self,
         kind: ModelFailure,
-        detail: str,
+        detail: str = "",
         *,
+        case: str = "",
         status: int | None = None,
         retry_after: float | None = None,
         unserved: bool = False,
     ) -> ModelError:
-        """Return the error for a failure of this kind, worded as in MESSAGES."""
-        message, cure = MESSAGES[kind]
+        """Return the error for a failure of this kind, in the words for `case` if it has any."""
+        messages = _DATA["message"]
+        on_ollama = f"{kind}_on_ollama"
+        case = case or (on_ollama if self.is_ollama and on_ollama in messages else kind)
         if kind is ModelFailure.NOT_FOUND and UNKNOWN_PROVIDER in detail:
-            message = "{model!r} names no provider that is known"
-            cure = "Name it as provider/model: `assistant config set model.name ollama_chat/qwen3`"
-        elif kind is ModelFailure.NOT_FOUND and self.is_ollama:
-            cure = f"Fetch it with `ollama pull {self.model.partition('/')[2]}`"
-        elif kind is ModelFailure.CONNECTION and self.is_ollama:
-            cure = "Is Ollama running? Start it with `ollama serve`"
-        elif kind is ModelFailure.RATE_LIMIT and retry_after:
-            cure = f"Try again in {retry_after:.0f} s"
+            case = "no_provider"
         values = {
             "model": self.model,
+            "name": self.model.partition("/")[2],
             "detail": detail,
+            "key": self.key_name or "the provider's key",
             "status": f" ({status})" if status else "",
             "where": f" at {self.api_base}" if self.api_base else "",
         }
+        cure = messages[case]["cure"].format(**values)
         return ModelError(
-            message.format(**values),
-            cure.replace("{key}", self.key_name or "the provider's key"),
+            messages[case]["text"].format(**values),
+            f"Try again in {retry_after:.0f} s"
+            if kind is ModelFailure.RATE_LIMIT and retry_after
+            else cure,
             kind=kind,
             retry_after=retry_after,
             unserved=unserved,
@@ -198,30 +133,25 @@ class RedirectedError(Exception):
 
 def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
     """Convert the exception to a ModelError."""
-    chain = tuple(_chain(error))
-    redirect = next((link for link in chain if isinstance(link, RedirectedError)), None)
+    causes = tuple(_causes(error))
+    redirect = next((link for link in causes if isinstance(link, RedirectedError)), None)
     if redirect is not None:
-        return ModelError(
-            f"{endpoint.model} answers with a redirect to {redirect.location}, and redirects are "
-            "not followed",
-            "If that is its address, set it: `assistant config set model.api_base …`",
-            kind=ModelFailure.NOT_FOUND,
-        )
+        return endpoint.failed(ModelFailure.NOT_FOUND, redirect.location, case="redirect")
     # The innermost status: litellm's outer ones are sometimes made up.
-    codes = (getattr(link, "status_code", None) for link in reversed(chain))
+    codes = (getattr(link, "status_code", None) for link in reversed(causes))
     status = next((code for code in codes if isinstance(code, int)), None)
     kind = None
-    if not any(type(link).__name__ == "HTTPStatusError" for link in chain):
-        kind = _of_transport(chain)
-    kind = kind or _of_response(" ".join(map(str, chain)), status)
-    refused = any(isinstance(link, ConnectionRefusedError) for link in chain)
-    source = chain[-1] if kind is ModelFailure.CONNECTION else None
+    if not any(type(link).__name__ == "HTTPStatusError" for link in causes):
+        kind = _of_transport(causes)
+    kind = kind or _of_response(" ".join(map(str, causes)), status)
+    refused = any(isinstance(link, ConnectionRefusedError) for link in causes)
+    source = causes[-1] if kind is ModelFailure.CONNECTION else None
     source = source or getattr(error, "original_exception", None) or error
     return endpoint.failed(
         kind,
         detail_of(str(source)),
         status=status,
-        retry_after=retry_after(_headers(chain)) if kind in HAVE_RETRY_AFTER else None,
+        retry_after=retry_after(_headers(causes)) if kind in HAVE_RETRY_AFTER else None,
         unserved=refused and endpoint.is_local,
     )
 
@@ -232,29 +162,11 @@ def classify_streamed(error: StreamedError, endpoint: Endpoint) -> ModelError:
     return endpoint.failed(kind, detail_of(error.message), status=error.status)
 
 
-def missing_key(endpoint: Endpoint) -> ModelError:
-    """Return the error for a key that is not in the environment."""
-    return ModelError(
-        f"{endpoint.model} needs a key, and {endpoint.key_name} is not set",
-        f"Set {endpoint.key_name} in the environment, or {CHOOSE}",
-        kind=ModelFailure.AUTH,
-    )
-
-
-LIMITS = {
-    "silence": "fell silent in the middle of its answer",
-    "first_word": "did not begin to answer in time",
-    "answer": "did not come to the end of its answer in time",
-}
-"""Messages for an answer that exceeded a limit of `Watch`."""
-
-
 def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
     """Return the error for an answer that was cut off at a limit of `Watch`."""
-    if limit not in LIMITS:
+    if limit == "unread":
         return endpoint.failed(ModelFailure.PROTOCOL, "too much without a word")
-    _, cure = MESSAGES[ModelFailure.TIMEOUT]
-    return ModelError(f"{endpoint.model} {LIMITS[limit]}", cure, kind=ModelFailure.TIMEOUT)
+    return endpoint.failed(ModelFailure.TIMEOUT, case=limit)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -287,7 +199,7 @@ def detail_of(text: str) -> str:
     return shortened(re.sub(r"\s+", " ", lines[0]).rstrip(". "), DETAIL_LENGTH)
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the exception and its causes, outermost first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -297,8 +209,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = original or error.__cause__ or error.__context__
 
 
-def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
-    for link in chain:
+def _headers(causes: Sequence[BaseException]) -> Mapping[str, str]:
+    for link in causes:
         headers = getattr(link, "litellm_response_headers", None)
         headers = headers or getattr(getattr(link, "response", None), "headers", None)
         if headers:
@@ -306,15 +218,15 @@ def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
     return {}
 
 
-def _of_transport(chain: Sequence[BaseException]) -> ModelFailure | None:
-    if any(isinstance(link, TimeoutError) for link in chain):
+def _of_transport(causes: Sequence[BaseException]) -> ModelFailure | None:
+    if any(isinstance(link, TimeoutError) for link in causes):
         return ModelFailure.TIMEOUT
     broken = (ConnectionError, socket.gaierror, ssl.SSLError)
     if any(
-        isinstance(link, broken) or type(link).__name__ == "RemoteProtocolError" for link in chain
+        isinstance(link, broken) or type(link).__name__ == "RemoteProtocolError" for link in causes
     ):
         return ModelFailure.CONNECTION
-    if isinstance(chain[-1], KeyError | json.JSONDecodeError | UnicodeDecodeError):
+    if isinstance(causes[-1], KeyError | json.JSONDecodeError | UnicodeDecodeError):
         return ModelFailure.PROTOCOL
     return None
 
@@ -322,10 +234,6 @@ def _of_transport(chain: Sequence[BaseException]) -> ModelFailure | None:
 def _of_response(text: str, status: int | None) -> ModelFailure:
     """Classify by the provider's words and the status."""
     return next(
-        (
-            kind
-            for kind, words, statuses in RULES
-            if status in statuses and re.search(words, text, re.IGNORECASE)
-        ),
+        (kind for kind, words, statuses in RULES if status in statuses and words.search(text)),
         ModelFailure.SERVER,
     )

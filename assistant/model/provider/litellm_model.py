@@ -19,14 +19,12 @@ from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Usage
 from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
 from assistant.model.provider.failures import (
-    CHOOSE,
     NO_PICTURES,
     WINDOW,
     Endpoint,
     classify,
     classify_streamed,
     cut_off,
-    missing_key,
 )
 from assistant.model.provider.request import (
     Style,
@@ -237,7 +235,7 @@ class LitellmModel:
                 return None  # another variable of the provider's may do
         if self._settings.api_base:
             return "none"  # a local server asks for no key, but its client insists on one
-        raise missing_key(self._endpoint)
+        raise self._endpoint.failed(ModelFailure.AUTH, case="missing_key")
 
     # Requests
 
@@ -268,9 +266,7 @@ class LitellmModel:
         self._blind = True
         if any(message.role == "user" for message in messages[with_pictures[-1] + 1 :]):
             return True
-        raise ModelError(
-            f"{self.name} sees no pictures", CHOOSE[0].upper() + CHOOSE[1:], kind=error.kind
-        ) from error
+        raise self._endpoint.failed(error.kind, case="no_pictures") from error
 
     def _stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
@@ -302,11 +298,7 @@ class LitellmModel:
                 raise cut_off(self._endpoint, "unread")
             if watch.web_page:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
-            raise ModelError(
-                f"{self.name} broke off before the first word of its answer",
-                self._endpoint.failed(ModelFailure.CONNECTION, "").cure,
-                kind=ModelFailure.CONNECTION,
-            )
+            raise self._endpoint.failed(ModelFailure.CONNECTION, case="broke_off")
         yield assembly.reply(finish.reason, self._usage(usage))
 
     def _chunks(self, request: Json, watch: "Watch", finish: Finish) -> Generator[Any, None, None]:
