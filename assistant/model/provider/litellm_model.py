@@ -33,7 +33,7 @@ from assistant.model.provider.request import (
     wire_messages,
     wire_tool,
 )
-from assistant.model.provider.stream import Assembly, Finish, close, delta_of, tapped
+from assistant.model.provider.stream import Assembly, close, delta_of, tapped
 from assistant.settings.sections import ModelSettings
 
 if TYPE_CHECKING:
@@ -278,11 +278,10 @@ class LitellmModel:
         request = self._request(messages, tools)
         ids = (call.id for message in messages for call in message.tool_calls)
         assembly = Assembly(ids)
-        finish = Finish()
         usage: Any = None
         with (
             Watch(Limits(silence, first_word, WHOLE * silence)) as watch,
-            contextlib.closing(self._chunks(request, watch, finish)) as chunks,
+            contextlib.closing(self._chunks(request, watch)) as chunks,
         ):
             for chunk in chunks:
                 usage = getattr(chunk, "usage", None) or usage
@@ -293,31 +292,29 @@ class LitellmModel:
                 if assembly.too_long:
                     break
         yield from assembly.finish()
-        if assembly.wordless and finish.reason is None:
+        if assembly.wordless and watch.finish is None:
             if assembly.too_long:
                 raise cut_off(self._endpoint, "unread")
             if watch.web_page:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
             raise self._endpoint.failed(ModelFailure.CONNECTION, case="broke_off")
-        yield assembly.reply(finish.reason, self._usage(usage))
+        yield assembly.reply(watch.finish, self._usage(usage))
 
-    def _chunks(self, request: Json, watch: "Watch", finish: Finish) -> Generator[Any, None, None]:
+    def _chunks(self, request: Json, watch: "Watch") -> Generator[Any, None, None]:
         """Yield the chunks of the response, each read under the watch. Raises ModelError."""
         response: Any = None
         try:
             with watch.over_requests():
-                response = tapped(preload().completion(**request), finish)
+                response = tapped(preload().completion(**request))
             while True:
                 with watch.over_requests():  # some adapters send the request only now
                     chunk = next(response, None)
                 if chunk is None:
                     break
                 yield chunk
-            if finish.reason is None:  # nothing was seen on the wire
-                finish.reason = getattr(response, "received_finish_reason", None)
-            if watch.overheard:
-                finish.reason = watch.finish
-            if finish.reason is None and (error := self._cause_of_end(watch)):
+            if watch.finish is None and not watch.only_heard:
+                watch.finish = getattr(response, "received_finish_reason", None)
+            if watch.finish is None and (error := self._cause_of_end(watch)):
                 raise error
         except (ModelError, GeneratorExit):
             raise

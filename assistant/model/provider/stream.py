@@ -1,8 +1,7 @@
 """Assemble a streamed reply from litellm's chunks: text, reasoning and tool calls.
 
-litellm's stream re-assembles an adapter's chunks. In doing so it loses a finish reason where the
-adapter says that more may come (Gemini's always does), and invents one where there was none. So
-the adapter's own chunks are intercepted.
+litellm's stream re-assembles an adapter's chunks, and drops content that is no plain text. So the
+adapter's own chunks are intercepted.
 """
 
 import contextlib
@@ -248,30 +247,18 @@ class Assembly:
         return Reply(text, self._reasoning.whole, calls, usage, reason, tuple(self._signed))
 
 
-class Finish:
-    """The provider's own finish reason; None until the answer ends."""
-
-    def __init__(self) -> None:
-        self.reason: str | None = None
-
-
 class _Tap:
-    """Intercepts an adapter's chunks, repairing what litellm would drop."""
+    """An adapter's chunks, with content repaired that litellm would drop."""
 
-    def __init__(self, chunks: Iterator[Any], finish: Finish) -> None:
+    def __init__(self, chunks: Iterator[Any]) -> None:
         self._chunks = chunks
-        self._finish = finish
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
         chunk = next(self._chunks)
-        if isinstance(chunk, dict):
-            self._finish.reason = chunk.get("finish_reason") or self._finish.reason
-        elif choices := getattr(chunk, "choices", None):
-            reason = getattr(choices[0], "finish_reason", None)
-            self._finish.reason = reason or self._finish.reason
+        if choices := getattr(chunk, "choices", None):
             _flatten_content(getattr(choices[0], "delta", None))
         return chunk
 
@@ -289,15 +276,11 @@ def _flatten_content(delta: Any) -> None:
         delta.content = refusal
 
 
-def tapped(response: Any, finish: Finish) -> Any:
-    """Return the response with its adapter intercepted; some adapters are created with the first
-    chunk."""
+def tapped(response: Any) -> Any:
+    """Return the response with the chunks of its adapter repaired."""
     chunks: Any = getattr(response, "completion_stream", None)
-    make: Any = getattr(response, "make_call", None)
     if hasattr(chunks, "__next__"):
-        response.completion_stream = _Tap(chunks, finish)
-    elif chunks is None and make is not None:
-        response.make_call = lambda **arguments: _Tap(iter(make(**arguments)), finish)
+        response.completion_stream = _Tap(chunks)
     return response
 
 

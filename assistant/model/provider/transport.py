@@ -30,11 +30,16 @@ MOST_UNREAD = 16_000_000
 TAIL = 16_384
 """Bytes at the end of an answer that are searched for an error."""
 ERROR_EVENT = re.compile(rb"event:\s*error")
-FINISH = re.compile(rb'(?<!\\)"(?:(block)Reason|finishReason|stop_reason)"\s*:\s*"([A-Za-z_]+)"')
+FINISH = re.compile(
+    rb'(?<!\\)"(?:(block)Reason|finishReason|stopReason|(?:finish|stop|done)_reason)"\s*:\s*'
+    rb'("(?:[^"\\]|\\.){1,60}")'
+)
+"""A finish reason on the wire, in the form of any provider."""
 FINISH_LENGTH = 100
 """The most bytes of a finish reason with its name; it may be split anywhere."""
-FINISH_ON_THE_WIRE = (":streamGenerateContent", "/messages", ":streamRawPredict")
-"""Endpoints of Gemini and Anthropic, also on Vertex."""
+ALWAYS_FINISHED = (":streamGenerateContent", "/messages", ":streamRawPredict")
+"""Endpoints of Gemini and Anthropic, also on Vertex: for them litellm makes up a finish reason
+where there is none on the wire."""
 LINES_OF_JSON = ("ndjson", "jsonl", "stream+json")
 """Content types of streams whose every line is a JSON object."""
 OLLAMA = ("/api/chat", "/api/generate")
@@ -56,9 +61,8 @@ class Watch:
     """Watches one request, as a context manager. `exceeded` names the limit it exceeded, if any.
 
     `answered`: its status was no error. `web_page`: the body starts like HTML. `finish` is the
-    provider's own finish reason where it is `overheard` on the wire, since litellm's adapter makes
-    one up (Gemini's says of every chunk that it is the last, Anthropic's treats unknown words as a
-    normal end).
+    provider's own finish reason: litellm loses it where an adapter says that more may come, and
+    makes one up where an adapter knows no other. `only_heard`: litellm's is not to be believed.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -66,7 +70,7 @@ class Watch:
         self.exceeded = ""
         self.answered = False
         self.web_page = False
-        self.overheard = False
+        self.only_heard = False
         self.finish: str | None = None
         self._started = time.monotonic()
         self._silent_since = math.inf
@@ -94,9 +98,9 @@ class Watch:
         self._silent_since = time.monotonic()
         for piece in pieces:
             self._silent_since = math.inf  # until the next piece is waited for
-            if self.overheard:
-                for match in FINISH.finditer(self._tail[-FINISH_LENGTH:] + piece):
-                    self.finish = "safety" if match[1] else match[2].decode()
+            for match in FINISH.finditer(self._tail[-FINISH_LENGTH:] + piece):
+                with contextlib.suppress(ValueError):
+                    self.finish = "safety" if match[1] else json.loads(match[2])
             self._tail = (self._tail + piece)[-TAIL:]
             self._unread += len(piece)
             if self._unread > MOST_UNREAD:
@@ -188,7 +192,7 @@ class WatchedTransport(httpx.BaseTransport):
             raise
         timeouts["read"] = None  # httpcore looks again when it reads the body, which is watched
         watch.begun(lambda: _abort(response))
-        watch.overheard = request.url.path.endswith(FINISH_ON_THE_WIRE)
+        watch.only_heard = request.url.path.endswith(ALWAYS_FINISHED)
         watch.answered = response.is_success
         kind = response.headers.get("content-type", "")
         in_lines = request.url.path.endswith(OLLAMA) or any(name in kind for name in LINES_OF_JSON)
