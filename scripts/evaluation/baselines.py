@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assistant.memory.base import Query, Recall, fill
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.question import read
-from assistant.memory.search.signals import idf, saturated
+from assistant.memory.search.ranking import idf, saturated
 from assistant.memory.text.chunk import passage
 
 VECTORS, WORDS, FUSION = "vectors", "BM25", "fusion"

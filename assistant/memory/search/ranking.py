@@ -1,16 +1,31 @@
-"""How a chunk is scored against a question: a linear sum of a few signals. Pure.
+"""How chunks are scored against a question: a weighted sum of a few signals.
 
 `docs/recall.md` tells what each signal earns.
+
+What stands alone, as a fact in a list, is scored by the share of the question's words that it and
+its headings contain. A turn of a conversation is scored by BM25 of its words and those of the turns
+around it: Robertson and Zaragoza's (2009), with Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)),
+which is never negative. Both are divided by the idf of all the question's words, found or not, so
+that they compare between questions.
 """
 
 import math
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.text.times.period import Period
+from assistant.memory.embedding.embedder import Vectors, normalized
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.layout import Layout, Rows
+from assistant.memory.index.words import Postings, Term
+from assistant.memory.search.question import Question
+from assistant.memory.text.dialogue import label
+from assistant.memory.text.times.period import Period, period
 
 Weights = Mapping[str, float]
 
@@ -28,11 +43,6 @@ SIGNALS = tuple(WEIGHTS)
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""
 
-_FADING_DAYS = 5.0
-"""A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
-_YEAR_SHARE = 0.5
-"""A year says half as much as a day or a month."""
-
 
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
     """The score of each row; a signal without a weight counts nothing."""
@@ -41,23 +51,33 @@ def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
 
 
 def shares(matrix: Matrix, weights: Weights = WEIGHTS) -> list[dict[str, float]]:
-    """What each signal adds to the score of each row; they sum up to it."""
-    told = np.round(matrix * np.array([weights.get(name, 0.0) for name in SIGNALS]), 4)
+    """What each signal contributes to the score of each row."""
+    rows = np.round(matrix * np.array([weights.get(name, 0.0) for name in SIGNALS]), 4)
     return [
         {name: share for name, share in zip(SIGNALS, row, strict=True) if share}
-        for row in told.tolist()
+        for row in rows.tolist()
     ]
 
 
+# Dates and speakers
+
+_FADING_DAYS = 5.0
+"""Things are often told some days later: what was recorded after d days counts e^(-d/5)."""
+_YEAR_SHARE = 0.5
+"""A year counts half as much as a day or a month."""
+
+
 def label_match(leading: frozenset[str], words: frozenset[str]) -> float:
-    """The share of a speaker's name that the question holds."""
+    """The share of a speaker's name that is in the question."""
     return len(leading & words) / len(leading) if leading else 0.0
 
 
-def date_match(asked: Iterable[Period], recorded: date | None, mentions: Iterable[Period]) -> float:
-    """How near a chunk's dates come to a time that the question names, from 0 to 1."""
+def date_match(
+    periods: Iterable[Period], recorded: date | None, mentions: Iterable[Period]
+) -> float:
+    """How near a chunk's dates are to one of the question's periods, from 0 to 1."""
     mentioned = tuple(mentions)
-    return max((_closeness(each, recorded, mentioned) for each in asked), default=0.0)
+    return max((_closeness(asked, recorded, mentioned) for asked in periods), default=0.0)
 
 
 def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period]) -> float:
@@ -72,7 +92,7 @@ def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period])
 
 
 def _days_after(asked: Period, recorded: date) -> float:
-    """Days from the end of the time asked about to a later day; infinite for an earlier one."""
+    """Days from the end of the period to a later day; infinite for an earlier one."""
     end = asked.end
     if asked.yearly:
         years = (recorded.year - 1, recorded.year)
@@ -85,3 +105,188 @@ def _days_after(asked: Period, recorded: date) -> float:
 def _in_year(day: date, year: int) -> date:
     leap_day = (day.month, day.day) == (2, 29)
     return date(year, 2, 28) if leap_day else day.replace(year=year)
+
+
+# Words
+
+K1 = 1.2
+B = 0.75
+REACH = 2
+"""How many turns before and after a turn count with it."""
+OWN = 2
+"""How often a turn's own words count, its neighbours' once: weighted fields, as in BM25F
+(Robertson, Zaragoza and Taylor, 2004)."""
+
+Scores = NDArray[np.float32]
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The sections of a layout: `of` has each chunk's section, counted from 0, and `numbers` the
+    catalog's number of each section. `beside` marks, for each distance up to `REACH`, the chunks
+    that follow another of their section at that distance."""
+
+    layout: Layout
+    of: NDArray[np.int64]
+    numbers: Rows
+    beside: tuple[Marks, ...]
+
+    @classmethod
+    def read(cls, layout: Layout) -> "Sections":
+        """Read the sections of a layout."""
+        numbers, of = np.unique(layout.section, return_inverse=True)
+        beside = (of[distance:] == of[:-distance] for distance in range(1, REACH + 1))
+        return cls(layout, of, numbers, tuple(beside))
+
+    def headed(self, postings: Postings) -> Marks:
+        """The chunks whose headings contain a word, by its postings in headings."""
+        return np.isin(self.numbers, postings[0])[self.of]
+
+    def around(self, values: Scores) -> Scores:
+        """The weighted sum of the values of each chunk and its neighbours in the section."""
+        total = OWN * values
+        for distance, same in enumerate(self.beside, 1):
+            total[distance:] += values[:-distance] * same
+            total[:-distance] += values[distance:] * same
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """By position: the share of the question covered, and BM25 of a turn with those around it."""
+
+    covered: Scores
+    bm25: Scores
+
+
+def match(
+    sections: Sections,
+    terms: Sequence[Term],
+    searched: Sequence[Term],
+    postings: Mapping[str, Postings],
+    headings: Mapping[str, Postings],
+) -> WordScores:
+    """Score all chunks by the words of a question: its `terms`, of which some are `searched`."""
+    layout = sections.layout
+    total, has_turns = len(layout), bool(layout.turn.any())
+    scores = WordScores(*(np.zeros(total, dtype=np.float32) for _ in range(2)))
+    whole = sum(float(idf(term.document_frequency, total)) for term in terms) or 1.0
+    lengths = sections.around(layout.length.astype(np.float32)) if has_turns else scores.bm25
+    for term in searched:
+        rows, times = postings[term.text]
+        positions, weight = layout.positions(rows), idf(len(rows), total) / whole
+        covered = np.zeros(total, dtype=np.bool_)
+        covered[positions] = True
+        if len(terms) > 1:  # with one word, a heading that has it would say it of all below
+            covered |= sections.headed(headings[term.text])
+        scores.covered[covered] += weight
+        if has_turns:
+            counts = np.zeros(total, dtype=np.float32)
+            counts[positions] = times
+            scores.bm25[:] += weight * saturated(sections.around(counts), lengths, lengths.mean())
+    scores.covered[layout.turn] = 0
+    scores.bm25[~layout.turn] = 0
+    return scores
+
+
+def idf(frequency: int, total: int) -> np.float32:
+    """The inverse document frequency of a word that is in `frequency` of `total` texts."""
+    return np.float32(np.log1p((total - frequency + 0.5) / (frequency + 0.5)))
+
+
+def saturated(counts: Scores, lengths: Scores, average: np.floating | float) -> Scores:
+    """BM25's weight of a word that occurs `counts` times in texts of these lengths."""
+    norm = K1 * (1 - B + B * lengths / max(float(average), 1.0))
+    return np.asarray(counts * (K1 + 1) / (counts + norm), dtype=np.float32)
+
+
+# All signals
+
+UNTITLED = 0.4
+"""A chunk without a telling heading counts as under one with this share of its own cosine."""
+Column = NDArray[np.float32]
+
+
+class View:
+    """What ranking derives from one state of the index, computed as questions need it."""
+
+    def __init__(self, catalog: Catalog, layout: Layout) -> None:
+        self.layout = layout
+        self.sections = Sections.read(layout)
+        self._catalog = catalog
+        self._lock = threading.Lock()
+        self._headings: dict[int, Column | None] = {}
+        """The vectors of sections by their numbers; None for those without a telling heading."""
+        self._traits: dict[int, tuple[frozenset[str], tuple[Period, ...]]] = {}
+        """The speaker of a chunk and the periods it mentions, by position."""
+
+    @cached_property
+    def _marked(self) -> tuple[Rows, Vectors]:
+        """The chunks that say what they matter for, and the vectors midway between that and their
+        text."""
+        positions, numbers = self._catalog.marked(self.layout)
+        read = self._catalog.vectors.read
+        if not len(positions):
+            return positions, read([])
+        texts = read(self.layout.vector[positions].tolist())
+        return positions, normalized(texts + read(numbers.tolist()))
+
+    def mattering(self, vector: Column) -> Column:
+        """The cosine of each chunk that says what it matters for, that included; 0 of others."""
+        positions, vectors = self._marked
+        cosines = np.zeros(len(self.layout), dtype=np.float32)
+        if len(positions):
+            cosines[positions] = vectors @ vector
+        return cosines
+
+    def matrix(
+        self, question: Question, vector: Column, positions: Rows, **columns: Column
+    ) -> Matrix:
+        """All signals of these positions; `columns` are those computed already."""
+        dense, turn = columns["dense"], self.layout.turn[positions]
+        columns["heading"] = self._heading(vector, positions, dense) * ~turn
+        if question.periods or turn.any():
+            traits = self._traits_of(positions)
+            columns["date"] = self._dates(question.periods, positions)
+            speakers = [label_match(speaker, question.words) for speaker, _ in traits]
+            columns["speaker"] = np.array(speakers, dtype=np.float32) * turn
+            columns["dated"] = np.array([bool(mentions) for _, mentions in traits]) * turn
+        none = np.zeros(len(positions), dtype=np.float32)
+        return np.stack([columns.get(name, none) for name in SIGNALS], axis=1).astype(np.float32)
+
+    def _heading(self, vector: Column, positions: Rows, dense: Column) -> Column:
+        """The cosine of the headings above each of these positions."""
+        sections = self.layout.section[positions].tolist()
+        with self._lock:
+            missing = list({*sections}.difference(self._headings))
+            self._headings |= dict.fromkeys(missing)
+            numbers, vectors = self._catalog.vectors.of_sections(missing)
+            self._headings |= zip(numbers.tolist(), vectors, strict=True)
+        cosine = {
+            number: float(heading @ vector)
+            for number in {*sections}
+            if (heading := self._headings[number]) is not None
+        }
+        cosines = np.array([cosine.get(number, np.nan) for number in sections], dtype=np.float32)
+        return np.where(np.isnan(cosines), UNTITLED * dense, cosines)
+
+    def _traits_of(self, positions: Rows) -> list[tuple[frozenset[str], tuple[Period, ...]]]:
+        """The speaker and the periods at each of these positions."""
+        missing = [at for at in positions.tolist() if at not in self._traits]
+        if missing:
+            rows = self.layout.rowid[missing].tolist()
+            position_of = dict(zip(rows, missing, strict=True))
+            for row, chunk in self._catalog.by_row(rows).items():
+                traits = label(chunk.plain), tuple(map(period, chunk.mentions))
+                self._traits[position_of[row]] = traits
+        return [self._traits[at] for at in positions.tolist()]
+
+    def _dates(self, periods: tuple[Period, ...], positions: Rows) -> Column:
+        """How near the dates at each position are to the question's periods."""
+        days = self.layout.date[positions].tolist()
+        matches = [
+            date_match(periods, date.fromordinal(day) if day else None, self._traits[at][1])
+            for at, day in zip(positions.tolist(), days, strict=True)
+        ]
+        return np.array(matches, dtype=np.float32)

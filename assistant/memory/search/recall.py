@@ -1,8 +1,8 @@
 """Query → ranked, cited passages within a budget.
 
-Candidates are the nearest of the vector index, by what they say and by what they matter for, and
-those that the words speak for most; only they are looked at with every signal. Nothing is refused:
-the budget ends the list, and for a turn of a conversation what bears on it.
+Candidates are the nearest chunks of the vector index, by what they say and by what they matter for,
+and those with the best word scores; only they are scored with every signal. The list ends with the
+budget, and for a turn of a conversation with what is relevant to it.
 """
 
 import functools
@@ -24,25 +24,24 @@ from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import ranking
 from assistant.memory.search.question import Question, Spelling, read
-from assistant.memory.search.ranking import Matrix, Weights
-from assistant.memory.search.selection import Scored, arrange, bearing
-from assistant.memory.search.signals import View, Words, match
+from assistant.memory.search.ranking import Matrix, View, Weights, WordScores, match
+from assistant.memory.search.selection import Scored, arrange, relevant
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.sections import MemorySettings
 from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
 
 CORE_FACTS = 100
-"""Facts that are looked at for the core."""
+"""Candidates for the core."""
 _SHAPING = Path(__file__).with_name("shaping.txt")
-"""What shapes any answer, a sentence a line."""
+"""Sentences of the kind that should shape any answer, one a line."""
 
 
 class Core:
     """The core of one memory: the facts that should shape any answer, whatever it is about.
 
     "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease". But
-    what tells of a person's health, habits and wishes is alike: it lies near the middle of a few
-    sentences of that kind. It is found anew when memory has changed.
+    facts about a person's health, habits and wishes are alike: they are near the mean vector of a
+    few sentences of that kind. The core is computed anew when the index has changed.
     """
 
     def __init__(self, store: IndexStore, embedder: Embedder) -> None:
@@ -52,10 +51,10 @@ class Core:
         self._facts: list[Passage] = []
 
     def facts(self) -> list[Passage]:
-        """The current facts nearest to what shapes an answer, best first."""
+        """The current facts nearest to the mean vector, best first."""
         layout = self._store.catalog.layout()
         if layout is not self._layout:
-            near, cosines = self._store.dense.nearest(layout, self._middle, CORE_FACTS)
+            near, cosines = self._store.dense.nearest(layout, self._mean, CORE_FACTS)
             chunks = self._store.catalog.chunks(layout.rowid[near].tolist())
             self._facts = [
                 passage(chunk, cosine)
@@ -69,22 +68,22 @@ class Core:
         return self._facts
 
     @functools.cached_property
-    def _middle(self) -> NDArray[np.float32]:
+    def _mean(self) -> NDArray[np.float32]:
         vectors = self._embedder.embed(_SHAPING.read_text(encoding="utf-8").splitlines())
-        middle: NDArray[np.float32] = normalized(vectors.mean(axis=0, keepdims=True))[0]
-        return middle
+        mean: NDArray[np.float32] = normalized(vectors.mean(axis=0, keepdims=True))[0]
+        return mean
 
 
 NEAREST = 100
 """Candidates asked of the vector index, and of the facts that say what they matter for."""
 WORDED = 200
-"""Candidates found by their words."""
+"""Candidates with the best word scores."""
 READ = 48
 SPARE = 10
-"""So many are read, and more than twice `k`: some are said twice, some do not fit."""
+"""At least so many candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
 SHOWN_MISSES = 5
-LED = 8
-"""So many passages lead the list; then come those that what was said before leads to."""
+LEADING = 8
+"""Passages for the text alone that come before those for the text with what was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +97,15 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
-    """What a text found, best first, and whether all of it is weak."""
+class _Results:
+    """The results for a text, best first, and whether all of them are weak."""
 
-    taken: list[Scored]
+    chosen: list[Scored]
     others: list[Scored]
     weak: bool
 
 
-NOTHING = _Listed([], [], True)
+NOTHING = _Results([], [], True)
 
 
 class Recaller:
@@ -130,34 +129,34 @@ class Recaller:
 
     def recall(self, query: Query) -> Recall:
         """The best passages within the budget. Raises UsageError if `as_of` is no date."""
-        asked = self._listed(query.text, query)
-        lists, weak = [asked.taken], asked.weak
-        if query.before and asked is not NOTHING:
-            more = self._listed(f"{query.before}\n{query.text}", query)
-            lists = [asked.taken[:LED], more.taken[:LED], asked.taken[LED:]]
-            weak = weak and more.weak
+        own = self._search(query.text, query)
+        lists, weak = [own.chosen], own.weak
+        if query.before and own is not NOTHING:
+            context = self._search(f"{query.before}\n{query.text}", query)
+            lists = [own.chosen[:LEADING], context.chosen[:LEADING], own.chosen[LEADING:]]
+            weak = weak and context.weak
         if query.own is not None:
-            source, places = query.own
-            lists.insert(0, self._listed(query.text, query, only=source).taken[:places])
-        taken, others = fill(_once(lists), *self._limits(query))
+            source, count = query.own
+            lists.insert(0, self._search(query.text, query, only=source).chosen[:count])
+        chosen, others = fill(_distinct(lists), *self._limits(query))
         return Recall(
             query=query.text,
-            tokens=sum(each.tokens for each in taken),
-            passages=_passages(taken),
-            near_misses=_passages((others + asked.others)[:SHOWN_MISSES]) if query.why else (),
-            weak=weak and query.turn and bool(taken),
+            tokens=sum(scored.tokens for scored in chosen),
+            passages=_passages(chosen),
+            near_misses=_passages((others + own.others)[:SHOWN_MISSES]) if query.why else (),
+            weak=weak and query.turn and bool(chosen),
         )
 
     def core(self, tokens: int) -> list[Passage]:
-        """The current facts nearest to what shapes any answer, as many as fit."""
+        """The core facts, best first, as many as fit so many tokens."""
         return fill(self._core.facts(), CORE_FACTS, tokens)[0]
 
     def _limits(self, query: Query) -> tuple[int, int]:
         """The most passages and tokens."""
         return query.k or self._settings.k, query.budget or self._settings.budget
 
-    def _listed(self, text: str, query: Query, only: str | None = None) -> _Listed:
-        """What is found for a text; `only` is the one source asked."""
+    def _search(self, text: str, query: Query, only: str | None = None) -> _Results:
+        """Search for a text, if wanted in one source `only`."""
         spelling = Spelling(self.store.catalog, self._embedder)
         question = read(text, self.store.catalog, self._today(), spelling)
         if not question.words:
@@ -165,30 +164,31 @@ class Recaller:
         ranked = self.rank(question, query, only)
         k, budget = self._limits(query)
         scored = self._scored(ranked, max(READ, 2 * k + SPARE), query.as_of)
-        found = arrange(scored, question.telling)
+        results = arrange(scored, question.telling)
         if not query.turn:
-            return _Listed(found, [], False)
-        taken, share = bearing(found, budget)
-        return _Listed(taken, [each for each in found if each not in taken], share == 0)
+            return _Results(results, [], False)
+        chosen, strength = relevant(results, budget)
+        others = [scored for scored in results if scored not in chosen]
+        return _Results(chosen, others, strength == 0)
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
-        """Score the candidates for a question with every signal; `only` is the one source asked."""
+        """Score the candidates for a question, those of one source `only` if given."""
         view = self._current_view()
         layout, scan = view.layout, self.store.dense.scan
-        answers = eligible(layout, query, only)
+        is_eligible = eligible(layout, query, only)
         vector = self._embedder.embed_questions([question.embedded])[0]
         if query.as_of is None and only is None:
             nearest, cosines = self.store.dense.nearest(layout, vector, NEAREST)
         else:
-            nearest, cosines = scan.nearest(layout, vector, len(layout), answers)
+            nearest, cosines = scan.nearest(layout, vector, len(layout), is_eligible)
         words, mattering = self._words(question, view), view.mattering(vector)
         worded = _largest(words.covered + words.bm25, WORDED)
-        found = np.concatenate([worded, _largest(mattering, NEAREST)])
-        others = np.setdiff1d(found, nearest)
+        others = np.concatenate([worded, _largest(mattering, NEAREST)])
+        others = np.setdiff1d(others, nearest)
         positions = np.concatenate([nearest, others])
         beyond = scan.vectors(layout, others) @ vector if len(others) else cosines[:0]
         dense = np.maximum(np.concatenate([cosines, beyond]), mattering[positions])
-        dense, positions = dense[answers[positions]], positions[answers[positions]]
+        dense, positions = dense[is_eligible[positions]], positions[is_eligible[positions]]
         matrix = view.matrix(
             question,
             vector,
@@ -201,7 +201,7 @@ class Recaller:
         order = np.lexsort((positions, -scores))
         return Ranked(layout, positions[order], scores[order], matrix[order])
 
-    def _words(self, question: Question, view: View) -> Words:
+    def _words(self, question: Question, view: View) -> WordScores:
         words = self.store.catalog.words
         return match(
             view.sections,
@@ -228,41 +228,41 @@ class Recaller:
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:
     """The positions of the largest values above 0, at most `limit`."""
-    there = np.flatnonzero(values)
-    return there[np.argsort(-values[there], kind="stable")[:limit]]
+    positions = np.flatnonzero(values)
+    return positions[np.argsort(-values[positions], kind="stable")[:limit]]
 
 
-def _passages(found: Sequence[Scored]) -> tuple[Passage, ...]:
-    return tuple(passage(each.chunk, each.score, each.shares) for each in found)
+def _passages(results: Sequence[Scored]) -> tuple[Passage, ...]:
+    return tuple(passage(scored.chunk, scored.score, scored.shares) for scored in results)
 
 
-def _once(lists: Sequence[Sequence[Scored]]) -> list[Scored]:
-    """What stands in several lists, each where it comes first."""
+def _distinct(lists: Sequence[Sequence[Scored]]) -> list[Scored]:
+    """The lists as one, each chunk where it comes first."""
     first: dict[str, Scored] = {}
-    for each in chain.from_iterable(lists):
-        first.setdefault(each.chunk.id, each)
+    for scored in chain.from_iterable(lists):
+        first.setdefault(scored.chunk.id, scored)
     return list(first.values())
 
 
-# Which chunks may answer
+# Which chunks may be recalled
 
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
-    """Which chunks may answer: recorded by the query's day, in a source that is asked.
+    """Which chunks may be recalled: recorded by the query's day, in a source it covers.
 
-    Raises UsageError for no date.
+    Raises UsageError if the day is no date.
     """
     if query.as_of is None:
-        found = np.ones(len(layout), np.bool_) if query.include_superseded else ~layout.superseded
+        mask = np.ones(len(layout), np.bool_) if query.include_superseded else ~layout.superseded
     else:
         day = _day(query.as_of)
-        found = layout.date <= day
+        mask = layout.date <= day
         if not query.include_superseded:
-            found = found & ~(layout.superseded & (layout.until <= day))
+            mask = mask & ~(layout.superseded & (layout.until <= day))
     if only is None and not set(query.without).intersection(layout.sources):
-        return found
-    asked = [only in (None, name) and name not in query.without for name in layout.sources]
-    return np.asarray(found & np.array([*asked, False])[layout.source])  # there may be no source
+        return mask
+    covered = [only in (None, name) and name not in query.without for name in layout.sources]
+    return np.asarray(mask & np.array([*covered, False])[layout.source])  # there may be no source
 
 
 def _as_of(chunk: Chunk, day: str | None) -> Chunk:

@@ -1,4 +1,4 @@
-"""From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
+"""From scored chunks to the list of results: duplicates, successors, budget of a turn. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -14,35 +14,32 @@ from assistant.memory.text.markdown import named_successor, plain
 from assistant.messages import estimate_tokens
 
 TWINS = 0.65
-"""Chunks that share so many of their words (Dice's coefficient) say the same of the same thing, or
-contradict each other. Cosines tell it worse: MiniLM gives "Lives in Berlin" and "Lives in Lisbon"
-0.46, and unrelated facts as much."""
+"""Chunks with this share of common words (Dice's coefficient) repeat or contradict each other.
+Cosines tell it worse: MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46, and unrelated
+facts as much."""
 CLOSE_SCORES = 0.1
-"""Twins whose scores lie closer are told apart by their dates."""
+"""Of twins whose scores differ less, the later goes first."""
 OPENING = 3
-"""Texts that begin with so many of the same words, and half of their words, say two things of the
-same."""
+"""Texts that begin with so many common words, and with half of their words, are about the same."""
 TWINS_APART = 20
-"""Twins stand at most so many places apart."""
+"""How many places apart in the list twins may be."""
 WEAK, STRONG = 0.2, 0.3
-"""What the best must score for more than the least, and for the most; between the two the
-tokens grow evenly, so that none hangs on a third decimal."""
+"""A best score up to the first gives a turn the fewest tokens, from the second on the most; between
+them the tokens grow linearly, so that none depends on a third decimal."""
 LEAST_TOKENS, MOST_TOKENS = 60, 450
-"""What a turn is given in any case, and at most."""
-KEPT = 4096
-"""Of so many texts the words are kept from one question to the next."""
+CACHED_TEXTS = 4096
+"""Texts whose words are cached from one question to the next."""
 STEP = 0.001
-"""The least difference between two scores that makes an order."""
-
+"""The difference in score that puts one chunk just above another."""
 LONGEST_CHAIN = 8
-"""So often in a row a fact is followed up that took the place of another."""
+"""How many successors in a row are followed."""
 
 _WORD = re.compile(r"[\w\u0900-\u0d7f]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A chunk with its score and what each signal adds to it; whether it is a turn of a talk."""
+    """A chunk with its score and each signal's share of it. `turn`: it is a conversation's turn."""
 
     chunk: Chunk
     score: float
@@ -51,61 +48,62 @@ class Scored:
 
     @property
     def tokens(self) -> int:
-        """What it costs of a budget."""
+        """What it costs of a token budget."""
         return estimate_tokens(without(self.chunk.text))
 
     def moved(self, reason: str, score: float) -> "Scored":
-        """The same with another score; the difference is a share of its own."""
+        """The chunk with another score; the difference is listed as a signal `reason`."""
         change = self.shares.get(reason, 0.0) + round(score - self.score, 4)
         return Scored(self.chunk, score, {**self.shares, reason: change}, self.turn)
 
 
-def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
+def arrange(results: Iterable[Scored], question: Set[str]) -> list[Scored]:
     """Best first: each fact once, a successor above what it superseded, the later twin first.
 
-    `asked` are the telling words of the question, folded.
+    `question` are the telling words of the question, folded.
     """
-    return _later_first(_successors_above(_once(found)), asked)
+    return _later_first(_successors_above(_distinct(results)), question)
 
 
-def bearing(found: Sequence[Scored], budget: int) -> tuple[list[Scored], float]:
-    """What bears on a turn's message, best first, and how strong that is, from 0 to 1."""
-    if not found:
+def relevant(results: Sequence[Scored], budget: int) -> tuple[list[Scored], float]:
+    """The results relevant to a turn's message, and how strong the best is, from 0 to 1."""
+    if not results:
         return [], 0.0
-    share = min(1.0, max(0.0, (found[0].score - WEAK) / (STRONG - WEAK)))
+    share = min(1.0, max(0.0, (results[0].score - WEAK) / (STRONG - WEAK)))
     room = round(LEAST_TOKENS + share * (MOST_TOKENS - LEAST_TOKENS))
-    taken, _ = fill(found, len(found), min(budget, max(room, found[0].tokens)))
-    return taken, share
+    chosen, _ = fill(results, len(results), min(budget, max(room, results[0].tokens)))
+    return chosen, share
 
 
 def successor(chunk: Chunk) -> str | None:
-    """What took the place of a superseded fact, folded, if the file tells."""
+    """What superseded a fact, folded, if the file says."""
     named = named_successor(chunk.text)
     return fold(plain(named)) if named else None
 
 
-def _sorted(found: Iterable[Scored]) -> list[Scored]:
-    return sorted(found, key=lambda each: -each.score)
+def _sorted(results: Iterable[Scored]) -> list[Scored]:
+    return sorted(results, key=lambda scored: -scored.score)
 
 
-def _once(found: Iterable[Scored]) -> list[Scored]:
-    """Each fact by its best, and a superseded one by the best for each of its successors."""
-    kept: dict[tuple[str, str | None, tuple[str, ...]], list[Scored]] = {}
-    for each in _sorted(found):
-        now = successor(each.chunk) if each.chunk.status == "superseded" else None
-        alike = kept.setdefault((each.chunk.status, now, words_of(each.chunk.plain)), [])
-        if not any(_says_the_same(each.chunk, other.chunk) for other in alike):
-            alike.append(each)
-    return _sorted(each for alike in kept.values() for each in alike)
+def _distinct(results: Iterable[Scored]) -> list[Scored]:
+    """The best result for each fact; of a superseded fact, the best for each of its successors."""
+    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Scored]] = {}
+    for scored in _sorted(results):
+        chunk = scored.chunk
+        now = successor(chunk) if chunk.status == "superseded" else None
+        group = groups.setdefault((chunk.status, now, words_of(chunk.plain)), [])
+        if not any(_says_the_same(chunk, other.chunk) for other in group):
+            group.append(scored)
+    return _sorted(scored for group in groups.values() for scored in group)
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_TEXTS)
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text, folded, in order."""
     return tuple(_WORD.findall(text.casefold()))
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_TEXTS)
 def _telling(text: str) -> frozenset[str]:
     return frozenset(word for word in words_of(text) if not word.isdigit())
 
@@ -114,75 +112,75 @@ def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
     return chunk.plain == other.plain or (fold(chunk.plain) or chunk.text) == fold(other.plain)
 
 
-def _successors_above(found: list[Scored]) -> list[Scored]:
-    """Raise what took the place of a superseded fact just over it, and what took its place in turn.
+def _successors_above(results: list[Scored]) -> list[Scored]:
+    """Raise the successor of a superseded fact just above it, and its own successor in turn.
 
-    Who asks for what was once so is told first what is so now. Minds that changed in a circle have
-    no order.
+    Whoever asks for what was true once reads first what is true now. Facts that supersede each
+    other in a circle have no order.
     """
-    placed = list(found)
-    pairs = list(_succeeding(found))
+    raised = list(results)
+    pairs = list(_succeeding(results))
     for _ in range(LONGEST_CHAIN):
-        for below, successor in pairs:
-            _put_over(placed, successor, below)
-    for below, successor in pairs:
-        if placed[successor].chunk.status == "current":
-            _put_over(placed, successor, below)
-    return _sorted(placed)
+        for old, new in pairs:
+            _raise_above(raised, new, old)
+    for old, new in pairs:
+        if _is_current(raised[new]):
+            _raise_above(raised, new, old)
+    return _sorted(raised)
 
 
-def _succeeding(found: list[Scored]) -> Iterator[tuple[int, int]]:
-    """The number of each superseded one, with that of each that took its place.
+def _succeeding(results: list[Scored]) -> Iterator[tuple[int, int]]:
+    """The index of each superseded fact, with that of each of its successors.
 
-    A fact that was given up more than once has all the successors that it ever had.
+    A fact that was superseded more than once has all the successors that it ever had.
     """
-    given_up: dict[str, set[str]] = {}
-    sayings = [fold(each.chunk.plain) for each in found]
-    current = {said for said, each in zip(sayings, found, strict=True) if _is_current(each)}
-    for said, each in zip(sayings, found, strict=True):
-        if not _is_current(each) and (now := successor(each.chunk)):
-            given_up.setdefault(said, set()).add(now)
-    for below, said in enumerate(sayings):
-        if said not in given_up or _is_current(found[below]):
+    successors: dict[str, set[str]] = {}
+    texts = [fold(scored.chunk.plain) for scored in results]
+    current = {text for text, scored in zip(texts, results, strict=True) if _is_current(scored)}
+    for text, scored in zip(texts, results, strict=True):
+        if not _is_current(scored) and (now := successor(scored.chunk)):
+            successors.setdefault(text, set()).add(now)
+    for old, text in enumerate(texts):
+        if text not in successors or _is_current(results[old]):
             continue
-        for above, other in enumerate(sayings):
-            if other in given_up[said] and (_is_current(found[above]) or other not in current):
-                yield below, above
+        for new, other in enumerate(texts):
+            if other in successors[text] and (_is_current(results[new]) or other not in current):
+                yield old, new
 
 
-def _is_current(each: Scored) -> bool:
-    return each.chunk.status == "current"
+def _is_current(scored: Scored) -> bool:
+    return scored.chunk.status == "current"
 
 
-def _put_over(placed: list[Scored], number: int, below: int) -> None:
-    least = placed[below].score + STEP
-    if placed[number].score < least:
-        placed[number] = placed[number].moved("successor", least)
+def _raise_above(results: list[Scored], index: int, below: int) -> None:
+    least = results[below].score + STEP
+    if results[index].score < least:
+        results[index] = results[index].moved("successor", least)
 
 
-def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:
-    """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
-    words = [words_of(each.chunk.plain) for each in found]
-    telling = [_telling(each.chunk.plain) for each in found]
-    held = [_held(each.chunk, asked) for each in found]
-    for above, first in enumerate(found):
-        for below in range(above + 1, min(above + TWINS_APART, len(found))):
-            second = found[below]
+def _later_first(results: list[Scored], question: Set[str]) -> list[Scored]:
+    """Raise what contradicts an earlier chunk just above it, where relevance hardly differs."""
+    words = [words_of(scored.chunk.plain) for scored in results]
+    telling = [_telling(scored.chunk.plain) for scored in results]
+    common = [_in_question(scored.chunk, question) for scored in results]
+    for above, first in enumerate(results):
+        for below in range(above + 1, min(above + TWINS_APART, len(results))):
+            second = results[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            if held[above] != held[below] or not _is_later(second.chunk, first.chunk):
+            if common[above] != common[below] or not _is_later(second.chunk, first.chunk):
                 continue
-            facts = not (first.turn or second.turn)
+            are_facts = not (first.turn or second.turn)
             if _share_most(telling[above], telling[below]) or (
-                facts and _begin_alike(words[above], words[below])
+                are_facts and _begin_alike(words[above], words[below])
             ):
-                found[below] = second.moved("later", max(second.score, first.score + STEP))
-    return _sorted(found)
+                results[below] = second.moved("later", max(second.score, first.score + STEP))
+    return _sorted(results)
 
 
 def _is_later(chunk: Chunk, other: Chunk) -> bool:
-    """Whether a chunk was recorded later, neither being superseded; within one day what is further
-    down in the file was."""
+    """Whether a chunk was recorded later than another, both current; on the same day that is the
+    one further down in the file."""
     if "superseded" in (chunk.status, other.status):
         return False
     further_down = chunk.source == other.source and chunk.ordinal > other.ordinal
@@ -190,21 +188,21 @@ def _is_later(chunk: Chunk, other: Chunk) -> bool:
     return day > before or (day == before and further_down)
 
 
-def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
-    """What a chunk and its heading hold of the question: tells apart facts about two people, or
-    two things, but not two answers."""
-    return asked & {*words_of(chunk.plain), *words_of(" ".join(chunk.heading))}
+def _in_question(chunk: Chunk, question: Set[str]) -> Set[str]:
+    """The words of the question in a chunk and its headings: they differ for facts about two people
+    or two things, but not for two answers."""
+    return question & {*words_of(chunk.plain), *words_of(" ".join(chunk.heading))}
 
 
 def _share_most(words: Set[str], others: Set[str]) -> bool:
-    """Whether two texts say the same of the same, but for numbers."""
+    """Whether two texts share most of their words, numbers aside."""
     return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
 
 
 def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether they begin alike and go on to say something else of it, as turns of a talk do not."""
+    """Whether two facts begin alike and then differ, as turns of a conversation do by chance."""
     if words[:OPENING] != others[:OPENING]:
         return False
-    begun = zip(words, others, strict=False)
-    opening = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], begun))
+    pairs = zip(words, others, strict=False)
+    opening = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return opening >= OPENING and 2 * opening >= min(len(words), len(others))

@@ -11,7 +11,7 @@ from assistant.memory.search.selection import (
     WEAK,
     Scored,
     arrange,
-    bearing,
+    relevant,
 )
 from assistant.memory.text.chunk import Chunk, passage
 
@@ -177,7 +177,7 @@ def test_what_does_not_fit_makes_room_for_what_does() -> None:
 def turn(best: float) -> tuple[list[Scored], float]:
     """What bears on a turn, of 60 facts of 10 tokens."""
     found = [scored(f"fact {n}", best - n / 1000, text="x" * 40) for n in range(60)]
-    return bearing(found, budget=1000)
+    return relevant(found, budget=1000)
 
 
 def test_of_weak_evidence_a_turn_is_given_the_nearest() -> None:
@@ -200,6 +200,6 @@ def test_what_a_turn_is_given_grows_with_the_evidence_and_never_jumps() -> None:
 
 def test_the_nearest_is_given_however_long_it_is() -> None:
     found = [scored("long", 0.2, text="x" * 2000), scored("short", 0.1, text="x" * 40)]
-    assert plains(bearing(found, budget=1000)[0]) == ["long"]
-    assert bearing(found, budget=50)[0] == found[1:]
-    assert bearing([], budget=1000) == ([], 0.0)
+    assert plains(relevant(found, budget=1000)[0]) == ["long"]
+    assert relevant(found, budget=50)[0] == found[1:]
+    assert relevant([], budget=1000) == ([], 0.0)

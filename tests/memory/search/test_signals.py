@@ -8,8 +8,8 @@ import pytest
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.search import signals
-from assistant.memory.search.signals import Sections, Words
+from assistant.memory.search import ranking
+from assistant.memory.search.ranking import Sections, WordScores
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 
@@ -41,10 +41,10 @@ def catalog(workspace: Workspace) -> Iterator[Catalog]:
     index.close()
 
 
-def match(catalog: Catalog, words: str) -> Words:
+def match(catalog: Catalog, words: str) -> WordScores:
     terms = catalog.words.terms(words)
     postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
-    return signals.match(Sections.read(catalog.layout()), terms, terms, postings, headings)
+    return ranking.match(Sections.read(catalog.layout()), terms, terms, postings, headings)
 
 
 def test_a_fact_is_scored_by_what_it_covers_and_a_turn_by_bm25(catalog: Catalog) -> None:
@@ -72,7 +72,7 @@ def test_a_fact_covers_what_it_or_its_heading_holds_however_often(catalog: Catal
 
 
 def test_rare_words_tell_more() -> None:
-    assert signals.idf(1, 100) > signals.idf(50, 100) > signals.idf(100, 100) > 0
+    assert ranking.idf(1, 100) > ranking.idf(50, 100) > ranking.idf(100, 100) > 0
 
 
 def test_neighbours_end_with_the_section(catalog: Catalog) -> None:
