@@ -1,7 +1,7 @@
 """The resident process that owns a workspace's index: `python -m assistant.memory.daemon FD`.
 
-It reads its order from standard input, leaves its parent, and says on the descriptor `FD` that it
-listens, or what kept it from that. It loads nothing heavy before.
+It reads its order from standard input, detaches from its parent, and reports on the descriptor `FD`
+that it listens, or why it cannot. Nothing heavy is imported before.
 """
 
 import contextlib
@@ -26,18 +26,18 @@ from assistant.workspace.folder import Workspace
 LOG_BYTES = 1 << 20
 """A log is put aside when it has this size; the two before it are kept."""
 SWITCH_SECONDS = 0.0005
-"""How soon a thread that parses lets one that answers go on; Python would take ten times that."""
+"""How soon a thread that parses yields to one that answers; Python's default is ten times that."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "BLIS_NUM_THREADS": "1"}
-"""What numpy multiplies for an answer is small: other threads would wait for it longer, busily,
-than they help, which doubles a recall's processor time."""
+"""The matrices of an answer are small: more threads would only wait busily, and double a recall's
+processor time."""
 OPEN_FILES = 4096
-"""Enough for the most connections a server keeps; macOS allows 256 unasked."""
+"""Enough for `MOST_CONNECTIONS`; the default on macOS is 256."""
 
 logger = logging.getLogger(__name__)
 
 
 def main(descriptor: int) -> None:
-    """Become a daemon and serve until there is a reason to leave."""
+    """Become a daemon and serve until there is a reason to end."""
     order = wire.parse(sys.stdin.buffer.read(), wire.Order)
     os.environ |= ONE_THREAD
     if os.fork():
@@ -55,8 +55,8 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     workspace = Workspace(Path(order.workspace))
     _detach(sockets.log_path(workspace.root))
     settings = validate(order.settings)
-    held = _claimed(workspace, ready)
-    if held is None:
+    lock = _claim(workspace, ready)
+    if lock is None:
         ready.write(wire.line(wire.Answer()))
         return
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, order.digest, order.workspace)
@@ -71,42 +71,41 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
             logger.warning("files cannot be watched, and are compared: %s", error)
         return memory
 
-    def tell() -> None:
+    def listening() -> None:
         logger.info("listening as process %d", os.getpid())
         with contextlib.suppress(BrokenPipeError):  # a hook waits for two seconds only
             ready.write(wire.line(wire.Answer()))
             ready.close()
 
     sys.setswitchinterval(SWITCH_SECONDS)
-    server = Server(opener, hello, held, settings.daemon.idle_seconds)
+    server = Server(opener, hello, lock, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
-        server.run(listener, tell)
+        server.run(listener, listening)
 
 
-def _claimed(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
-    """The right to the index; None once whoever has it listens: its socket may have been lost."""
+def _claim(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
+    """Become the owner of the index; None if its owner listens again after its socket was lost."""
 
-    def say(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int) -> None:
         ready.write(wire.line(wire.Answer(progress=(what, done, total))))
         ready.flush()
 
-    def listened() -> bool:
-        return sockets.answers(workspace.root)
-
-    return lifecycle.claim_unless(listened, workspace, lifecycle.CLAIM_SECONDS, say)
+    return lifecycle.claim_unless(
+        lambda: sockets.answers(workspace.root), workspace, lifecycle.CLAIM_SECONDS, report
+    )
 
 
 def _detach(log: Path) -> None:
-    """Leave what belongs to the starting process: its directory, terminal and limits."""
+    """Detach from the starting process: its directory, terminal and limits."""
     os.chdir("/")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
     faulthandler.enable()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold what memory holds
-    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 <= allowed < OPEN_FILES and (most < 0 or most >= OPEN_FILES):  # below 0: no limit
-        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would contain the facts
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < OPEN_FILES and (hard < 0 or hard >= OPEN_FILES):  # below 0: no limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
     rotating = logging.handlers.RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=2)
     logging.basicConfig(
         handlers=[rotating], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s"

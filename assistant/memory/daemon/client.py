@@ -1,8 +1,8 @@
 """`Memory` over the daemon's socket; starts the daemon when there is none.
 
-A warm command lives on this module: it imports nothing that is not needed to ask and to be
-answered. A daemon that dies in the middle of a request is replaced and asked again, with the same
-request id, so that a write happens once.
+A warm command needs only this module: it imports nothing beyond what sends a request and reads its
+answer. If the daemon dies during a request, another is started and the request repeated with the
+same id, so that a write happens once.
 """
 
 import os
@@ -22,9 +22,9 @@ from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Anchor, Workspace
 
 CLIENTS_SECTIONS = ("memory", "daemon")
-"""What a client tells a daemon of its settings; those of the index must be the daemon's own."""
+"""The settings that a client sends to a daemon; those of the index must be the same in both."""
 ATTEMPTS = 3
-"""How often a request is sent when daemons die under it."""
+"""How often a request is sent if daemons die during it."""
 
 
 def connect(
@@ -33,10 +33,10 @@ def connect(
     progress: Progress = no_progress,
     notify: Notify = no_notices,
 ) -> Keeper:
-    """The memory of a workspace, by its daemon, which is started if none runs.
+    """The memory of a workspace over its daemon, which is started if none runs.
 
-    `notify` takes what the owner should know, as it comes up. `raw` are the settings of
-    `config.load`. Raises what keeps the daemon from starting.
+    `notify` is given lines for the owner. `raw` are the settings of `config.load`. Raises what
+    keeps the daemon from starting.
     """
     memory = DaemonMemory(workspace, raw, progress, notify)
     memory.open()
@@ -59,7 +59,7 @@ def daemon_status(workspace: Workspace) -> DaemonStatus | None:
 
 
 class DaemonMemory:
-    """`Keeper` over a socket: whatever it is asked, the daemon does.
+    """`Keeper` over a socket: the daemon carries out each operation.
 
     Safe to use from several threads, one request at a time.
     """
@@ -81,13 +81,13 @@ class DaemonMemory:
         self._lock = threading.Lock()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The operation of this name, done by the daemon."""
+        """The operation of this name, carried out by the daemon."""
         if name not in wire.OPERATIONS:
             raise AttributeError(name)
         return partial(self._perform, wire.OPERATIONS[name])
 
     def close(self) -> None:
-        """Let go of the connection; the daemon stays."""
+        """Close the connection; the daemon stays."""
         with self._lock:
             self._hang_up()
 
@@ -97,8 +97,8 @@ class DaemonMemory:
             self._connected()
 
     def _perform(self, operation: wire.Operation, /, *args: Any, **kwargs: Any) -> Any:
-        """What the daemon's memory returns. Raises what it raised, DaemonError, and StorageError if
-        another folder has taken the workspace's place since it was opened."""
+        """Return what the daemon's memory returns. Raises what it raised, DaemonError, and
+        StorageError if another folder has taken the workspace's place since it was opened."""
         ident = os.urandom(8).hex()
         message = operation.request(ident, *args, **kwargs)
         with self._lock:
@@ -135,7 +135,7 @@ class DaemonMemory:
             self._channel = None
 
     def _dial(self) -> "_Channel | None":
-        """A connection to a daemon that suits this client; one that does not is seen off."""
+        """Connect to a daemon that matches this client; wait for the end of one that does not."""
         connection = sockets.connect(self._workspace.root)
         if connection is None:
             return None
@@ -179,7 +179,7 @@ class DaemonMemory:
 
 
 class _Channel:
-    """A connection on which one request at a time is asked and answered."""
+    """A connection with one request and its answer at a time."""
 
     def __init__(self, connection: socket.socket, progress: Progress) -> None:
         connection.settimeout(sockets.SILENCE_SECONDS)
@@ -188,7 +188,7 @@ class _Channel:
         self._progress = progress
 
     def ask(self, ident: str, message: bytes) -> wire.Answer:
-        """The answer, with `result` or `error`. Raises ConnectionError when the daemon is gone."""
+        """The answer, with `result` or `error`. Raises ConnectionError if the daemon has gone."""
         try:
             self._connection.sendall(message)
             while True:

@@ -1,7 +1,7 @@
-"""Who owns a workspace's index, and how its daemon is started and ended.
+"""Own a workspace's index; start and end its daemon.
 
-Exactly one process owns an index: a daemon, or a command that works by itself. Ownership is a
-kernel lock on `.assistant/owner.lock`, which dies with its holder.
+Exactly one process owns an index: a daemon, or a command with `--no-daemon`. Ownership is a kernel
+lock on `.assistant/owner.lock`, which ends with its holder.
 """
 
 import contextlib
@@ -37,34 +37,32 @@ if TYPE_CHECKING:
 CLAIM_SECONDS = 20.0
 """How long a new owner waits for the old one to finish; longer than a daemon takes to notice that
 its workspace was moved, or its socket removed."""
-LOOK_SECONDS = 0.5
+RETRY_SECONDS = 0.5
 """The time between two attempts at the lock."""
 START_SECONDS = 60.0
 """How long a daemon may take until it listens; it loads nothing heavy before."""
 YIELD_SECONDS = 60.0
-"""How long a daemon may take over what it is doing before it yields."""
+"""How long a daemon may take to finish its requests before it yields."""
 END_SECONDS = 5.0
 """How long a process may take to end after a signal."""
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
-"""glibc gives each thread an arena of its own, and keeps what indexing left in it: 20 MB for a
-thousand facts. Threads that take turns at Python's lock need no more than one."""
-REST_SECONDS = 3.0
-"""Freed memory is given back so long after the last answer."""
+"""glibc gives each thread an arena, which keeps 20 MB after indexing a thousand facts. Threads that
+take turns at Python's lock need only one."""
+TRIM_SECONDS = 3.0
+"""How long after the last answer freed memory is returned to the system."""
 WORKED_SECONDS = 0.1
-"""Processor time since the last rest that makes another one worth it."""
-STILL_SECONDS = 0.05
-"""A process that uses less processor time between two looks is at rest."""
+"""Processor time since the last trim that makes another one worth it."""
+IDLE_SECONDS = 0.05
+"""A process that uses less processor time between two checks is idle."""
 CODE_SECONDS = 1.0
-"""How often the program's own files are checked at most: half a millisecond each time."""
-Tell = Callable[[str], None]
-"""Takes a line for the owner, who waits."""
+"""How often the program's own files are checked at most: it takes half a millisecond."""
 
 # Owning the index
 
 
 def lock_path(workspace: Workspace) -> Path:
-    """The file whose lock is the right to the index; on a disk where none can be made it lies in
-    the user's own folder."""
+    """The file whose lock is the right to the index; on a disk that cannot be written it is in the
+    user's own folder."""
     try:
         storage.private_directory(workspace.private)
         return storage.private_directory(workspace.locks) / "owner.lock"
@@ -76,19 +74,19 @@ def lock_path(workspace: Workspace) -> Path:
 def claim(
     workspace: Workspace, seconds: float = CLAIM_SECONDS, progress: Progress = no_progress
 ) -> Lock:
-    """The right to a workspace's index. Raises DaemonError if another process keeps it for so
-    long; StorageError."""
-    held = claim_unless(lambda: False, workspace, seconds, progress)
-    assert held is not None
-    return held
+    """Become the owner of a workspace's index. Raises DaemonError if another process owns it for
+    so long; StorageError."""
+    lock = claim_unless(lambda: False, workspace, seconds, progress)
+    assert lock is not None
+    return lock
 
 
 def claim_unless(
-    needless: Callable[[], bool], workspace: Workspace, seconds: float, progress: Progress
+    is_needless: Callable[[], bool], workspace: Workspace, seconds: float, progress: Progress
 ) -> Lock | None:
-    """As `claim`, but None once it is `needless`."""
+    """The same, but return None once it `is_needless`."""
     path, deadline = lock_path(workspace), time.monotonic() + seconds
-    while (held := _try(path, min(LOOK_SECONDS, seconds))) is None and not needless():
+    while (lock := _try_lock(path, min(RETRY_SECONDS, seconds))) is None and not is_needless():
         process = locking.holder(path)
         if time.monotonic() >= deadline:
             raise DaemonError(
@@ -96,10 +94,10 @@ def claim_unless(
                 "End the `assistant --no-daemon` that runs there, or `assistant daemon stop`",
             )
         progress(f"Waiting for process {process}, which works on this memory", 0, 0)
-    return held
+    return lock
 
 
-def _try(path: Path, seconds: float) -> Lock | None:
+def _try_lock(path: Path, seconds: float) -> Lock | None:
     try:
         return locking.lock(path, seconds)
     except locking.LockHeld:
@@ -181,12 +179,12 @@ def _spawn(ready: int, order: bytes, output: int) -> None:
 
 
 def _await_ready(ready: int, log: Path, progress: Progress) -> None:
-    """Read the daemon's words: what it waits for, then an empty answer or what kept it back."""
-    said = b""
+    """Read the daemon's reports: what it waits for, then an empty answer or an error."""
+    rest = b""
     with selectors.DefaultSelector() as selector:
         selector.register(ready, selectors.EVENT_READ)
-        while selector.select(START_SECONDS) and (piece := os.read(ready, 65536)):
-            *lines, said = (said + piece).split(b"\n")
+        while selector.select(START_SECONDS) and (data := os.read(ready, 65536)):
+            *lines, rest = (rest + data).split(b"\n")
             for answer in (wire.parse(line, wire.Answer) for line in lines):
                 if answer.error:
                     raise wire.raised(answer.error)
@@ -200,7 +198,7 @@ def _await_ready(ready: int, log: Path, progress: Progress) -> None:
 
 
 def ask_to_yield(workspace: Workspace) -> bool:
-    """Have the workspace's daemon finish what it does and end; False if none runs.
+    """Have the workspace's daemon finish its requests and end; False if none runs.
 
     Raises DaemonError if it does not end, or does not answer.
     """
@@ -219,7 +217,7 @@ def ask_to_yield(workspace: Workspace) -> bool:
 
 
 def wait_until_gone(connection: socket.socket) -> None:
-    """Return when the daemon has let go of the index. Raises DaemonError if it does not."""
+    """Wait until the daemon has released the index. Raises DaemonError if it does not."""
     deadline = time.monotonic() + YIELD_SECONDS
     connection.settimeout(sockets.SILENCE_SECONDS)
     try:
@@ -238,10 +236,10 @@ def wait_until_gone(connection: socket.socket) -> None:
     )
 
 
-def stop(workspace: Workspace, tell: Tell) -> bool:
-    """End the workspace's daemon: asked first, then by signals. False if none runs.
+def stop(workspace: Workspace, notify: Notify) -> bool:
+    """End the workspace's daemon: by a request, then by signals. False if none runs.
 
-    Raises DaemonError if another process of ours owns the index, or nothing ends it.
+    Raises DaemonError if another process of ours owns the index, or the daemon does not end.
     """
     process = _process(workspace)
     if process is None:
@@ -250,9 +248,9 @@ def stop(workspace: Workspace, tell: Tell) -> bool:
         if ask_to_yield(workspace):
             return True
     except DaemonError as error:
-        tell(error.message)
+        notify(error.message)
     for number in (signal.SIGTERM, signal.SIGKILL):
-        tell(f"Ending process {process} ({number.name})")
+        notify(f"Ending process {process} ({number.name})")
         try:
             os.kill(process, number)
         except ProcessLookupError:
@@ -280,7 +278,7 @@ def _process(workspace: Workspace) -> int | None:
 
 
 def _is_free(workspace: Workspace, seconds: float = END_SECONDS) -> bool:
-    """Whether nobody owns the index, at the latest after so long."""
+    """Whether nobody owns the index, or its owner releases it within so long."""
     path = lock_path(workspace)
     if not path.exists():
         return True
@@ -292,7 +290,7 @@ def _is_free(workspace: Workspace, seconds: float = END_SECONDS) -> bool:
 
 
 def _is_daemon(process: int) -> bool:
-    """Whether a process runs the daemon's module: a number may have passed on to another."""
+    """Whether a process runs the daemon's module: its id may have been reused."""
     listed = Path(f"/proc/{process}/cmdline")
     try:
         command = listed.read_bytes().replace(b"\0", b" ")
@@ -307,29 +305,29 @@ def _is_daemon(process: int) -> bool:
 
 
 class Code:
-    """The program's own files as this process loaded them.
+    """The program's own files as this process imported them.
 
-    A checkout or an upgrade in place changes them; the version number need not tell.
+    A checkout or an upgrade in place changes them, perhaps without another version number.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-        self._looked = 0.0
-        self.look()
+        self._times: dict[str, int] = {}
+        self._checked = 0.0
+        self.check()
 
-    def look(self) -> bool:
-        """Note newly loaded modules; whether any loaded file has changed on disk."""
-        self._looked = time.monotonic()
+    def check(self) -> bool:
+        """Note newly imported modules; return whether any imported file has changed on disk."""
+        self._checked = time.monotonic()
         modules = list(sys.modules.items())  # another thread may import meanwhile
         files = {module.__file__ for name, module in modules if name.startswith("assistant.")}
         now = {file: _changed_at(file) for file in files if file}
-        changed = any(now.get(file) != seen for file, seen in self._seen.items())
-        self._seen = now | self._seen
-        return changed
+        has_changed = any(now.get(file) != then for file, then in self._times.items())
+        self._times = now | self._times
+        return has_changed
 
     def changed(self) -> bool:
-        """The same, checked now and then."""
-        return time.monotonic() - self._looked >= CODE_SECONDS and self.look()
+        """Do the same, at most once in `CODE_SECONDS`."""
+        return time.monotonic() - self._checked >= CODE_SECONDS and self.check()
 
 
 def _changed_at(file: str) -> int:
@@ -339,29 +337,29 @@ def _changed_at(file: str) -> int:
         return 0
 
 
-class Rest:
-    """When this process gives freed memory back to the system: once after work."""
+class MemoryTrim:
+    """Returns freed memory to the system, once after work."""
 
     def __init__(self) -> None:
-        self._spent = self._spent_at_rest = time.process_time()
+        self._time = self._time_at_trim = time.process_time()
 
-    def is_due(self, resting: float) -> bool:
-        """Whether there was work since the last rest, and is none now. Called now and then;
-        nobody has asked for `resting` seconds."""
-        before, self._spent = self._spent, time.process_time()
-        worked = self._spent - self._spent_at_rest > WORKED_SECONDS
-        return worked and resting > REST_SECONDS and self._spent - before < STILL_SECONDS
+    def is_due(self, idle: float) -> bool:
+        """Whether there was work since the last trim, and is none now. Called at intervals; the
+        last request was `idle` seconds ago."""
+        before, self._time = self._time, time.process_time()
+        has_worked = self._time - self._time_at_trim > WORKED_SECONDS
+        return has_worked and idle > TRIM_SECONDS and self._time - before < IDLE_SECONDS
 
-    def take(self) -> None:
-        """Give it back: glibc alone keeps it, and only glibc knows this.
+    def run(self) -> None:
+        """Return freed memory, which glibc keeps otherwise.
 
-        What is left stays: Python need not look through it again and again for what could go.
+        What is left is frozen, so that Python does not search it for garbage again and again.
         """
         gc.collect()
         gc.freeze()
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
-        self._spent = self._spent_at_rest = time.process_time()
+        self._time = self._time_at_trim = time.process_time()
 
 
 def resident_bytes() -> int:

@@ -1,6 +1,6 @@
-"""The memory daemon: it listens, answers each client on a thread, and knows when to leave.
+"""The memory daemon: it listens, answers each client on a thread, and ends by itself.
 
-It leaves when it is idle, asked to yield, told by a signal, when its workspace or its socket is
+It ends when it is idle, when a client or a signal asks for it, when its workspace or its socket is
 gone, or when its code has changed on disk. The next command starts another.
 """
 
@@ -38,74 +38,74 @@ from assistant.memory.protocol import Keeper
 from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
-LOOK_SECONDS = 2.0
-"""How often the server looks whether its workspace and its socket are still there, and tells those
-who wait that it is at work."""
+CHECK_SECONDS = 2.0
+"""How often the server checks that its workspace and its socket still exist, and tells waiting
+clients that it is at work."""
 COMPARE_SECONDS = 10.0
-"""How often files are compared although no event came: a change on a network's disk makes none."""
+"""How often files are compared without an event: a network's disk reports no changes."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
 """The least time between two progress reports."""
 IN_USE_SECONDS = 300.0
-"""After so long without a client of its own settings it leaves for one with others."""
+"""After so long without a client with its settings, the daemon ends for one with others."""
 MOST_CONNECTIONS = 256
-"""Beyond this the connection idle for longest is closed; its client connects again by itself."""
+"""Beyond this, the connection that is idle longest is closed; its client connects again."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
 
 
 class Served(Keeper, Protocol):
-    """Memory as it is served."""
+    """The memory that a server serves."""
 
     def refresh(self) -> None:
-        """Bring the index up to the files ahead of the next question."""
+        """Refresh the index ahead of the next question."""
 
 
 Opener = Callable[[Progress, Notify], Served]
 
 
 class Server:
-    """Serves the memory that `opener` opens, to clients whose hello is `hello`."""
+    """Serves the memory that `opener` opens to clients that send the same `hello`."""
 
-    def __init__(self, opener: Opener, hello: wire.Hello, held: Lock, idle_seconds: float) -> None:
+    def __init__(self, opener: Opener, hello: wire.Hello, lock: Lock, idle_seconds: float) -> None:
         self.work = Work(lambda: self._open(opener), str(sockets.log_path(Path(hello.workspace))))
         self.gone = threading.Event()
         """Set when the index is free for another owner."""
         self._hello = hello
         self._root = Path(hello.workspace)
         self._code = lifecycle.Code()
-        self._held = held
+        self._lock = lock
         self._idle_seconds = idle_seconds
         self._leaving = threading.Event()
         self._wake, self._woken = socket.socketpair()
         self._clients: set[Connection] = set()
         self._changed = threading.Condition()
-        """Guards `_clients` and what each of them asks."""
+        """Guards `_clients` and the request of each."""
         self._started = self._used = time.monotonic()
-        self._suited = time.time()
-        self._rest = lifecycle.Rest()
+        self._last_match = time.time()
+        self._trim = lifecycle.MemoryTrim()
         self._reported = 0.0
         self._notices: list[str] = []
 
     def run(self, listener: sockets.Listener, ready: Callable[[], None]) -> None:
-        """Serve until there is a reason to leave; then finish what runs and release the index."""
+        """Serve until there is a reason to end; then finish what runs and release the index."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.leave("told to end"))
         listener.socket.listen(1024)
         ready()
         self.work.freshen()
-        told = compared = time.monotonic()
+        reported = compared = time.monotonic()
         while not self._leaving.is_set():
-            pause = min(LOOK_SECONDS, self._idle_seconds / 4)
+            pause = min(CHECK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
             if listener.socket in readable:
                 self._accept(listener.socket)
-            self._look_around(listener)
+            self._check(listener)
             now = time.monotonic()
-            if now - told >= LOOK_SECONDS:
-                told = now
+            if now - reported >= CHECK_SECONDS:
+                reported = now
                 self._tell_all(None)
             if now - compared >= COMPARE_SECONDS:
                 compared = now
@@ -122,7 +122,7 @@ class Server:
 
     def _open(self, opener: Opener) -> Served:
         memory = opener(self._progress, self._notify)
-        self._code.look()  # most of it was loaded for that
+        self._code.check()  # most modules were imported by that
         return memory
 
     def _accept(self, listening: socket.socket) -> None:
@@ -143,55 +143,55 @@ class Server:
             self._clients.add(client)
         threading.Thread(target=client.converse, name="client", daemon=True).start()
 
-    def _look_around(self, listener: sockets.Listener) -> None:
+    def _check(self, listener: sockets.Listener) -> None:
         if self.is_leaving():
             return
-        resting = self._resting()
+        idle = self._seconds_idle()
         if not listener.stands():
             self.leave("its socket is gone")
-        elif resting > self._idle_seconds:
+        elif idle > self._idle_seconds:
             self.leave("idle")
-        elif self._rest.is_due(resting):
-            self._rest.take()
+        elif self._trim.is_due(idle):
+            self._trim.run()
 
-    def _resting(self) -> float:
-        """Seconds since a client asked last; 0 while one is being answered."""
+    def _seconds_idle(self) -> float:
+        """Seconds since the last request; 0 while one is being answered."""
         with self._changed:
-            if not self._is_still():
+            if not self._is_idle():
                 return 0.0
             return time.monotonic() - max([self._used, *(client.used for client in self._clients)])
 
     def is_leaving(self) -> bool:
-        """Whether no more requests are taken."""
-        if not (self._held.stands() and self._root.exists()):
+        """Whether the server accepts no more requests."""
+        if not (self._lock.stands() and self._root.exists()):
             self.leave("the workspace is gone")
         return self._leaving.is_set()
 
     def leave(self, reason: str) -> None:
-        """End, once what has begun is done."""
+        """End, once the running requests are answered."""
         if not self._leaving.is_set():
             logger.info("leaving: %s", reason)
             self._leaving.set()
             self._wake.send(b".")
 
     def _finish(self) -> None:
-        """Answer what has begun, close the index, and only then let another have it."""
+        """Answer the running requests, close the index, then release it for another owner."""
         with self._changed:
-            while not self._changed.wait_for(self._is_still, LOOK_SECONDS):
+            while not self._changed.wait_for(self._is_idle, CHECK_SECONDS):
                 self._tell_all(None)
         self.work.close()
-        self._held.release()
+        self._lock.release()
         self.gone.set()
         with self._changed:
             self._changed.wait_for(lambda: not self._clients, 1.0)
 
-    def _is_still(self) -> bool:
+    def _is_idle(self) -> bool:
         return all(client.asked is None for client in self._clients)
 
     # Clients
 
     def begin(self, connection: "Connection", ident: str) -> bool:
-        """Note that a client is being answered; False, and nothing noted, if the server leaves."""
+        """Note that a request is being answered; return False if the server is leaving."""
         with self._changed:
             if self._leaving.is_set():
                 return False
@@ -199,23 +199,21 @@ class Server:
             return True
 
     def end(self, connection: "Connection") -> None:
-        """Note that a client has its answer."""
+        """Note that a request is answered."""
         with self._changed:
             connection.asked, connection.used = None, time.monotonic()
             self._changed.notify_all()
 
     def remove(self, connection: "Connection") -> None:
-        """Forget a client that is gone."""
+        """Forget a client that has gone."""
         with self._changed:
             self._used = max(self._used, connection.used)
             self._clients.discard(connection)
             self._changed.notify_all()
 
     def greet(self, greeting: wire.Greeting) -> MemorySettings | None:
-        """The settings for a client's recalls; None if this daemon does not suit it and leaves.
-
-        Raises ConfigError, and DaemonError if it stays though it does not suit.
-        """
+        """The settings for a client's recalls; None if it needs another daemon, so that this one
+        ends. Raises ConfigError, and DaemonError if this one does not end."""
         hello = greeting.hello
         if msgspec.structs.replace(hello, digest="") != msgspec.structs.replace(
             self._hello, digest=""
@@ -226,26 +224,26 @@ class Server:
             self.leave("its code has changed on disk")
             return None
         if hello.digest != self._hello.digest:
-            self._give_way(greeting.configured)
+            self._check_unused(greeting.configured)
+            self.leave("a client needs other settings")
             return None
-        self._suited = time.time()
+        self._last_match = time.time()
         chosen = validate(greeting.settings)
         self._idle_seconds = chosen.daemon.idle_seconds
         return chosen.memory
 
-    def _give_way(self, configured: float) -> None:
-        """Leave for a client with other settings of the index, unless both are in use.
+    def _check_unused(self, configured: float) -> None:
+        """Raise DaemonError if clients with this daemon's settings still use it.
 
-        Two shells that differ would restart each other's daemon at every command; a configuration
-        that was changed meanwhile is meant.
+        Two shells with different settings would restart each other's daemon at every command. If
+        the configuration was changed since, the change counts.
         """
-        if configured < self._suited and time.time() - self._suited < IN_USE_SECONDS:
+        if configured < self._last_match and time.time() - self._last_match < IN_USE_SECONDS:
             raise DaemonError(
                 f"the memory daemon, process {os.getpid()}, is in use with other settings of "
                 "[embedding] or [index]",
                 "Make them the same in both shells, or run `assistant daemon stop` first",
             )
-        self.leave("a client needs other settings")
 
     def about(self) -> DaemonStatus:
         """The daemon's own state."""
@@ -253,7 +251,7 @@ class Server:
         return DaemonStatus(os.getpid(), assistant.__version__, lifecycle.resident_bytes(), uptime)
 
     def take_notices(self) -> tuple[str, ...]:
-        """What the owner should know, for the next answer, whoever asked."""
+        """The notices for the owner, which go with the next answer to any client."""
         with self._changed:
             taken, self._notices = tuple(self._notices), []
         return taken
@@ -263,7 +261,7 @@ class Server:
             self._notices.append(notice)
 
     def _progress(self, what: str, done: int, total: int) -> None:
-        """Tell all who wait, now and then; called on a thread that works."""
+        """Report progress to all waiting clients, at intervals."""
         now = time.monotonic()
         if now - self._reported < PROGRESS_SECONDS and done != total:
             return
@@ -271,7 +269,7 @@ class Server:
         self._tell_all((what, done, total))
 
     def _tell_all(self, progress: tuple[str, int, int] | None) -> None:
-        """Tell all who wait how far it is, or with None that the daemon is at work."""
+        """Send progress to all waiting clients; None says that the daemon is at work."""
         with self._changed:
             waiting = [client for client in self._clients if client.asked is not None]
         for client in waiting:
@@ -279,10 +277,10 @@ class Server:
 
 
 class Connection:
-    """One client: it asks one thing at a time.
+    """One client, which sends one request at a time.
 
-    `asked` is the id of its request at work, None while there is none; `used` is when it last
-    asked (time.monotonic).
+    `asked` is the id of the running request, if there is one; `used` is when the last one came
+    (time.monotonic).
     """
 
     def __init__(self, server: Server, connection: socket.socket) -> None:
@@ -295,7 +293,7 @@ class Connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, sockets.timeval(SLOW_SECONDS))
 
     def converse(self) -> None:
-        """Answer until the client goes, or until the daemon does."""
+        """Answer requests until the client or the daemon ends."""
         try:
             with self._socket.makefile("rb") as lines:
                 while (line := lines.readline(wire.MAX_REQUEST + 1)).endswith(b"\n"):
@@ -313,19 +311,19 @@ class Connection:
             self._socket.close()
 
     def tell(self, progress: tuple[str, int, int] | None) -> None:
-        """Report progress, or None for being at work; skipped for a client that does not read."""
+        """Send progress, or None for being at work; skipped if the client does not read."""
         line = wire.line(wire.Answer(self.asked, progress))
         if self._sending.acquire(blocking=False):
             try:
                 if self._socket.send(line, socket.MSG_DONTWAIT) < len(line):
                     self.hang_up()  # half a line was sent
             except OSError:
-                pass  # the client does not read, or is gone: its own thread sees to that
+                pass  # the client does not read, or has gone: its own thread notices
             finally:
                 self._sending.release()
 
     def hang_up(self) -> None:
-        """End the conversation; the client's thread sees it."""
+        """Close the connection; the client's thread notices."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -336,7 +334,7 @@ class Connection:
             ident = request.id
             self._handle(request)
         except Abandoned:
-            pass  # nobody is there to be told
+            pass  # the client has gone
         except AssistantError as error:
             self._send(wire.refusal(ident, error))
 
@@ -377,48 +375,48 @@ class Connection:
             self._server.end(self)
 
     def _wait_until_gone(self) -> None:
-        """Return when the index is free, which the end of the connection tells the client."""
-        while not self._server.gone.wait(LOOK_SECONDS):
+        """Wait until the index is free; the client learns it by the end of the connection."""
+        while not self._server.gone.wait(CHECK_SECONDS):
             self.tell(None)
         self.hang_up()
 
     def _is_waiting(self) -> bool:
-        """Whether the client is still there; asked by the thread that is about to work for it."""
+        """Whether the client is still connected."""
         poll = select.poll()
         poll.register(self._socket.fileno(), _CLOSED)
         return not poll.poll(0)
 
     def _send(self, answer: wire.Answer) -> None:
-        """Send a whole line. Raises OSError if the client is gone or does not read."""
+        """Send a whole line. Raises OSError if the client has gone or does not read."""
         with self._sending:
             self._socket.sendall(wire.line(answer))
 
 
 class Work:
-    """Does requests on the memory that `opener` opens, at the first of them."""
+    """Carries out requests on a memory, which `opener` opens for the first of them."""
 
     def __init__(self, opener: Callable[[], Served], log: str) -> None:
-        """`log` is where a reader of errors is sent."""
+        """`log` is the file that errors refer to."""
         self._opener = opener
         self._log = log
         self._opening = threading.Lock()
         self._memory: Served | None = None
         self._changing = threading.Lock()
         self._refreshing = ThreadPoolExecutor(1, "refreshing")
-        self._to_refresh = threading.Event()
-        self._trouble = ""
+        self._is_refresh_due = threading.Event()
+        self._last_error = ""
 
     def do(
-        self, operation: wire.Operation, arguments: dict[str, Any], wanted: Callable[[], bool]
+        self, operation: wire.Operation, arguments: dict[str, Any], is_wanted: Callable[[], bool]
     ) -> Any:
-        """Do something when its turn has come; whatever fails in it becomes an AssistantError.
+        """Carry out an operation, changes one at a time; every error becomes an AssistantError.
 
-        Raises Abandoned, and does nothing, if it is no longer wanted by then.
+        Raises Abandoned, with nothing done, if it is no longer wanted when its turn has come.
         """
         try:
             with (
                 self._changing if operation.changes else contextlib.nullcontext(),
-                wanted_by(wanted),
+                wanted_by(is_wanted),
             ):
                 return getattr(self._opened(), operation.name)(**arguments)
         except (AssistantError, Abandoned):
@@ -432,31 +430,31 @@ class Work:
 
     @property
     def is_open(self) -> bool:
-        """Whether memory could be opened."""
+        """Whether memory is open."""
         return self._memory is not None
 
     def freshen(self) -> None:
-        """Do ahead what the next request would do; if it fails, that request tells why."""
-        if not self._to_refresh.is_set():
-            self._to_refresh.set()
+        """Refresh the index in the background; if that fails, the next request reports why."""
+        if not self._is_refresh_due.is_set():
+            self._is_refresh_due.set()
             self._refreshing.submit(self._refresh)
 
     def close(self) -> None:
-        """Finish what was begun, and let go of the memory."""
+        """Finish what is running, and close the memory."""
         self._refreshing.shutdown(cancel_futures=True)
         if self._memory is not None:
             self._memory.close()
 
     def _refresh(self) -> None:
-        self._to_refresh.clear()
+        self._is_refresh_due.clear()
         try:
             self._opened().refresh()
-            self._trouble = ""
-        except BaseException as error:  # Chroma's panics, too: nobody asks this thread how it went
-            if self._trouble != (trouble := type(error).__name__):
-                unexpected = not isinstance(error, AssistantError)
-                logger.warning("memory cannot be made ready: %s", trouble, exc_info=unexpected)
-            self._trouble = trouble
+            self._last_error = ""
+        except BaseException as error:  # Chroma's panics, too: nobody else would see them
+            if self._last_error != (name := type(error).__name__):
+                is_unexpected = not isinstance(error, AssistantError)
+                logger.warning("memory cannot be made ready: %s", name, exc_info=is_unexpected)
+            self._last_error = name
 
     def _opened(self) -> Served:
         with self._opening:

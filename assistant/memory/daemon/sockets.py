@@ -1,9 +1,8 @@
 """Where a workspace's memory daemon listens, and who is at the other end of a connection.
 
-The directory belongs to the user alone. The name is a hash of the workspace's real path, because
-a Unix socket's path may have no more than 104 bytes on macOS. A link in the workspace says where
-the daemon listens, for those whose environment names other directories: a login shell, a cron job
-and `sudo` see different ones.
+The directory is private to the user. The name is a hash of the workspace's real path, because the
+path of a Unix socket has at most 104 bytes on macOS. A link in the workspace names the socket, for
+clients whose environment names other directories: a login shell, a cron job and `sudo` differ.
 """
 
 import contextlib
@@ -22,11 +21,10 @@ from assistant.errors import DaemonError
 
 LONGEST_PATH = 100
 SILENCE_SECONDS = 10.0
-"""How long a daemon may say nothing before it counts as hung. One that works says so every few
-seconds."""
+"""How long a daemon may be silent before it counts as hung: at work it reports more often."""
 LINK = "daemon.sock"
 """In `.assistant/`: a symbolic link to where the daemon listens."""
-_NOBODY = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
+_NOT_LISTENING = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
 _MACOS_LOCAL_PEERPID = 2
@@ -35,22 +33,21 @@ STOP = "Run `assistant daemon stop`, which ends it, and try again"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a connection, as the kernel knows it; process 0 is not known."""
+    """Who is at the other end of a connection, from the kernel; process 0 is unknown."""
 
     user: int
     process: int
 
 
 def paths(root: Path) -> Iterator[Path]:
-    """Where the daemon of a workspace may listen: where it says that it does, else the best place
-    first."""
+    """Where the daemon of a workspace may listen: where its link points, then the best first."""
     name = f"{workspace_id(root)}.sock"
-    said = _said(root, name)
-    if said is not None:
-        yield said
+    linked = _linked_path(root, name)
+    if linked is not None:
+        yield linked
     for directory in _directories():
         path = directory / name
-        if len(os.fsencode(path)) <= LONGEST_PATH and path != said:
+        if len(os.fsencode(path)) <= LONGEST_PATH and path != linked:
             yield path
 
 
@@ -77,7 +74,7 @@ class Listener:
     link: Path
 
     def stands(self) -> bool:
-        """False once nobody can find the socket: its file was removed or replaced."""
+        """Whether clients can find the socket: its file was not removed or replaced."""
         try:
             return self.path.stat().st_ino == self.inode
         except OSError:
@@ -103,19 +100,19 @@ def listen(root: Path) -> Listener:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(os.fspath(path))
     link = root / ".assistant" / LINK
-    with contextlib.suppress(OSError):  # without it clients look in the usual places
+    with contextlib.suppress(OSError):  # without it clients try the usual directories
         link.unlink(missing_ok=True)
         link.symlink_to(path)
     return Listener(listening, path, path.stat().st_ino, link)
 
 
 def timeval(seconds: float) -> bytes:
-    """Seconds as the kernel's `timeval`: a socket that blocks keeps to it by SO_SNDTIMEO."""
+    """Seconds as the kernel's `timeval`, for SO_SNDTIMEO of a blocking socket."""
     return struct.pack("ll", int(seconds), 0)
 
 
 def log_path(root: Path) -> Path:
-    """Where the daemon of a workspace writes what happens to it; never a query or a fact."""
+    """The log of a workspace's daemon, which never contains a query or a fact."""
     return config.state_dir() / "logs" / f"memory-{workspace_id(root)}.log"
 
 
@@ -134,7 +131,7 @@ def connect(root: Path) -> socket.socket | None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval(SILENCE_SECONDS))
         try:
             connection.connect(os.fspath(path))  # blocking: it waits where many come at once
-        except _NOBODY:
+        except _NOT_LISTENING:
             connection.close()
             continue
         except BlockingIOError as error:
@@ -173,15 +170,15 @@ def peer(connection: socket.socket) -> Peer:
 
 
 def silent(connection: socket.socket) -> DaemonError:
-    """The error to raise when the other side has said nothing for too long."""
+    """The error for a daemon that has been silent for too long."""
     process = peer(connection).process or "of an unknown number"
     return DaemonError(
         f"the memory daemon, process {process}, has said nothing for {SILENCE_SECONDS:.0f} s", STOP
     )
 
 
-def _said(root: Path, name: str) -> Path | None:
-    """Where the daemon says that it listens, if that can be believed."""
+def _linked_path(root: Path, name: str) -> Path | None:
+    """Where the workspace's link points, if that is a private directory of the user."""
     try:
         path = (root / ".assistant" / LINK).readlink()
         directory = path.parent.lstat()
@@ -192,28 +189,28 @@ def _said(root: Path, name: str) -> Path | None:
 
 def _directories() -> Iterator[Path]:
     user = os.geteuid()
-    chosen = os.environ.get("XDG_RUNTIME_DIR", "")
-    if Path(chosen).is_absolute():
-        yield Path(chosen) / "assistant"
-    usual = Path(f"/run/user/{user}")
-    if str(usual) != chosen and usual.is_dir():
-        yield usual / "assistant"
+    configured = os.environ.get("XDG_RUNTIME_DIR", "")
+    if Path(configured).is_absolute():
+        yield Path(configured) / "assistant"
+    default = Path(f"/run/user/{user}")
+    if str(default) != configured and default.is_dir():
+        yield default / "assistant"
     yield Path(f"/tmp/assistant-{user}")
 
 
 def _make_private(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        there = directory.lstat()
+        status = directory.lstat()
     except OSError as error:
         raise DaemonError(f"{directory} cannot be made: {error.strerror}", "Check it") from error
-    if not _is_private(there):
+    if not _is_private(status):
         raise DaemonError(
             f"{directory} is not a directory of yours alone",
             "Remove it, or set XDG_RUNTIME_DIR to a directory of your own",
         )
 
 
-def _is_private(directory: os.stat_result) -> bool:
-    own = directory.st_uid == os.geteuid() and not directory.st_mode & 0o077
-    return own and stat.S_ISDIR(directory.st_mode)
+def _is_private(status: os.stat_result) -> bool:
+    is_own = status.st_uid == os.geteuid() and not status.st_mode & 0o077
+    return is_own and stat.S_ISDIR(status.st_mode)

@@ -1,6 +1,6 @@
-"""The file watcher: has the index refreshed as soon as a memory file is saved.
+"""The file watcher: refreshes the index as soon as a memory file is saved.
 
-An event is a hint and no more: `refresh` compares the files itself, and so does each recall.
+An event is only a hint: `refresh` compares the files itself, and so does each recall.
 Directories are watched, not files, since editors save by renaming a new file over the old one.
 """
 
@@ -29,7 +29,7 @@ CHANGES = [
     FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
     DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
 ]  # fmt: skip
-"""The events of changes: that a file was read is none."""
+"""Events of changes; opening or reading a file is none."""
 
 
 class Watcher(FileSystemEventHandler):

@@ -1,15 +1,14 @@
-"""What is said over the daemon's socket: JSON, one message a line.
+"""The protocol of the daemon's socket: JSON, one message a line.
 
 A request is `{"id", "op", "params"}`. Its answer is any number of `{"id", "progress"}` lines, then
-one of `{"id", "result"}` or `{"id", "error"}`. Progress is `[what, done, total]`, or null to say
-that the daemon is alive and at work; a result may bring `notices`, lines for the owner.
+one of `{"id", "result"}` or `{"id", "error"}`. Progress is `[message, done, total]`, or null to say
+that the daemon is alive and at work; a result may have `notices`, lines for the owner.
 
 The methods of `Memory` and `Keeper` are the operations, and their annotations are the schema.
-Three more concern the daemon itself: `hello`, `about` and `yield`; these keep their form in every
-version.
+Three more concern the daemon itself, and never change: `hello`, `about` and `yield`.
 
-msgspec makes JSON of our dataclasses, and checks what it makes of JSON, in C: its import costs a
-client about 6 ms, of which its first request gains half by needing no reflection of ours.
+msgspec encodes our dataclasses and validates what it decodes, in C: its import costs a client about
+6 ms, of which the first request gains back half.
 """
 
 import functools
@@ -28,20 +27,20 @@ from assistant.memory.protocol import Keeper, Memory
 PROTOCOL = 4
 """Raised whenever an older peer would misunderstand a line."""
 MAX_REQUEST = 1 << 20
-"""The longest request in bytes. A longer one is refused without being gathered."""
+"""The longest request in bytes. A longer one is refused without being read whole."""
 
 HELLO = "hello"
 ABOUT = "about"
 YIELD = "yield"
 CHANGES = frozenset({"check", "upkeep", "rebuild", "unowned"})
-"""What changes memory beside the writes that a request names."""
+"""The operations that change memory, besides those with a `request`."""
 _REQUEST = "request"
 """The parameter that names a write, so that it happens once however often it is sent."""
 _Message = TypeVar("_Message")
 
 
 class Hello(Struct, frozen=True):
-    """What a client needs of a daemon: this protocol, program version, settings and workspace."""
+    """What client and daemon must have in common: protocol, version, settings and workspace."""
 
     protocol: int
     version: str
@@ -52,7 +51,7 @@ class Hello(Struct, frozen=True):
 class Greeting(Struct, frozen=True):
     """The parameters of `hello`.
 
-    `settings` are the sections that a client's own requests go by; `configured` is when the
+    `settings` are the sections for this client's own requests; `configured` is when the
     configuration file was last changed (time.time).
     """
 
@@ -70,7 +69,7 @@ class Order(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, omit_defaults=True):
-    """What a client asks; `params` is an object still to be decoded."""
+    """A client's request; `params` is an object that is decoded later."""
 
     id: str
     op: str
@@ -78,7 +77,7 @@ class Request(Struct, frozen=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True):
-    """An error as the wire carries it; `kind` is its class."""
+    """An error on the wire; `kind` is its class."""
 
     kind: str
     message: str
@@ -86,7 +85,7 @@ class Failure(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):
-    """What a daemon says to the request `id`: how far it is, a result, or what went wrong."""
+    """A daemon's line about the request `id`: progress, a result, or an error."""
 
     id: str | None = None
     progress: tuple[str, int, int] | UnsetType | None = UNSET
@@ -101,7 +100,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
 
 
 def arguments(function: Callable[..., Any], *, strict: bool = False) -> type[Struct]:
-    """A function's arguments, by its annotations; if `strict`, nothing else may be given."""
+    """A struct of a function's arguments, by its annotations; if `strict`, it refuses others."""
     signature = inspect.signature(function)
     fields = [
         (parameter.name, parameter.annotation)
@@ -122,7 +121,7 @@ def encode(value: Any) -> bytes:
     """A value as JSON; dataclasses become objects. What is not Unicode becomes `?`."""
     try:
         return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # the shell may hand over bytes that are no text
+    except UnicodeEncodeError:  # the shell may pass bytes that are no text
         import json
 
         text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
@@ -141,12 +140,12 @@ def request(ident: str, op: str, params: Any) -> bytes:
 
 
 def result(ident: str | None, value: Any, notices: tuple[str, ...] = ()) -> Answer:
-    """The answer that brings a result."""
+    """The answer with a result."""
     return Answer(ident, result=Raw(encode(value)), notices=notices)
 
 
 def refusal(ident: str | None, failure: AssistantError) -> Answer:
-    """The answer that says what went wrong."""
+    """The answer with an error."""
     kind = type(failure).__name__
     return Answer(ident, error=Failure(kind, failure.message, failure.cure))
 
@@ -175,7 +174,7 @@ def _error_kinds() -> dict[str, type[AssistantError]]:
 
 
 class Operation:
-    """A method of memory, as it is asked for and answered."""
+    """A method of memory, with the encoding of its request and its result."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.name = method.__name__
@@ -183,7 +182,7 @@ class Operation:
 
     @cached_property
     def writes(self) -> bool:
-        """Whether a request names it."""
+        """Whether it takes the name of a `request`, so that it happens once."""
         return _REQUEST in self._method.__annotations__
 
     @property
@@ -192,17 +191,17 @@ class Operation:
         return self.writes or self.name in CHANGES
 
     def request(self, ident: str, /, *args: Any, **kwargs: Any) -> bytes:
-        """The line that asks for it; a write that has no name yet is named `ident`."""
+        """The line that requests it; a write without a name is named `ident`."""
         if self.writes and kwargs.get(_REQUEST) is None:
             kwargs[_REQUEST] = ident
         return request(ident, self.name, self._arguments(*args, **kwargs))
 
     def parameters(self, data: bytes) -> dict[str, Any]:
-        """The arguments that a request gave. Raises DaemonError if they do not fit."""
+        """The arguments of a request. Raises DaemonError if they do not fit."""
         return msgspec.structs.asdict(self._parse(data, self._arguments))
 
     def result(self, data: bytes) -> Any:
-        """What the other side's memory returned. Raises DaemonError if it has another form."""
+        """The result of the operation. Raises DaemonError if it has another form."""
         return self._parse(data, self._method.__annotations__["return"])
 
     @cached_property

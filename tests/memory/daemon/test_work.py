@@ -10,7 +10,7 @@ import pytest
 
 from assistant.errors import DaemonError, LedgerError
 from assistant.memory.base import Abandoned
-from assistant.memory.daemon.lifecycle import REST_SECONDS, WORKED_SECONDS, Rest
+from assistant.memory.daemon.lifecycle import TRIM_SECONDS, WORKED_SECONDS, MemoryTrim
 from assistant.memory.daemon.server import Work
 from assistant.memory.daemon.wire import OPERATIONS, Operation
 
@@ -111,7 +111,7 @@ def test_it_is_opened_once_refreshed_ahead_and_closed_at_the_end(
 
 
 def test_after_work_there_is_one_rest_as_soon_as_it_is_over() -> None:
-    rest, long_ago = Rest(), 2 * REST_SECONDS
+    rest, long_ago = MemoryTrim(), 2 * TRIM_SECONDS
     assert not rest.is_due(long_ago)
     busy_until = time.process_time() + WORKED_SECONDS + 0.2
     while time.process_time() < busy_until:
@@ -119,5 +119,5 @@ def test_after_work_there_is_one_rest_as_soon_as_it_is_over() -> None:
     assert not rest.is_due(long_ago)  # it may still be at it
     assert not rest.is_due(0.0)
     assert rest.is_due(long_ago)
-    rest.take()
+    rest.run()
     assert not rest.is_due(long_ago)
