@@ -1,6 +1,6 @@
-"""The values that memory takes and gives: what the rest of the program knows of it.
+"""The values that memory takes and returns: queries, passages, facts, status.
 
-Imports nothing heavy: the command-line client lives on these, the protocol and the wire alone.
+Imports nothing heavy: a client of the daemon needs only these, the protocol and the wire.
 """
 
 import contextlib
@@ -16,33 +16,33 @@ from assistant.workspace.folder import PROCEDURE_FILES
 Status = Literal["current", "superseded"]
 FACTS = "memory"
 SESSIONS = "sessions"
-"""What a query is `within` that asks past conversations; such a passage has a session for its
-`source`, and the number of a turn for its lines."""
+"""`within` of a query for past conversations. The `source` of such a passage is a session, and its
+lines are the number of a turn."""
 Progress = Callable[[str, int, int], None]
-"""Called as `progress(what, done, total)`; `total` is 0 while it is unknown."""
+"""Called as `progress(message, done, total)`; `total` is 0 while it is unknown."""
 
 
-def no_progress(what: str, done: int, total: int) -> None:
-    """Report to nobody."""
+def no_progress(message: str, done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 Notify = Callable[[str], None]
-"""Called with one line that the owner should know, such as that the index was made anew."""
+"""Called with a line for the owner, such as that the index was rebuilt."""
 
 
 def no_notices(notice: str) -> None:
-    """Tell nobody."""
+    """Ignore notices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a memory file, verbatim, with where it stands.
+    """A piece of a memory file, verbatim, with its position.
 
-    `text` is the file's own between `start_char` and `end_char` (code points, end exclusive; a
-    byte-order mark is not counted). `plain` is what it says without markup, or used to say if it is
-    struck out. Lines are 1-based and inclusive. `date` (ISO) is when it was recorded; `mentions`
-    are the ISO dates its text speaks of. `signals` holds each ranking signal's share of `score`.
-    `origin` is who recorded it, as the journal knows.
+    `text` is the file's text from `start_char` to `end_char` (code points, end exclusive; a
+    byte-order mark is not counted). `plain` is the text without markup; of a superseded passage,
+    what it said before. Lines are 1-based and inclusive. `date` (ISO) is when it was recorded;
+    `mentions` are the dates (ISO) in its text. `signals` has each ranking signal's share of
+    `score`. `origin` is who recorded it, according to the journal.
     """
 
     id: str
@@ -63,35 +63,35 @@ class Passage:
 
     @property
     def citation(self) -> str:
-        """`file:line`, the place to open in an editor."""
+        """`file:line`, to open in an editor."""
         return f"{self.source}:{self.start_line}"
 
     @property
     def shown(self) -> str:
-        """The text as it is shown: without the comments that say something of it."""
+        """The text without the comments about it."""
         return annotations.without(self.text)
 
     @property
     def tokens(self) -> int:
-        """What the passage costs of a budget."""
+        """What the passage costs of a token budget."""
         return estimate_tokens(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to recall. The tighter of `k` passages and `budget` tokens ends the list.
+    """What to recall, at most `k` passages and `budget` tokens; None takes the setting.
 
-    None takes the setting. `as_of` (ISO date) answers from what was recorded by that day.
-    `include_superseded` is `--all`. `why` asks for near misses below the cut. For a `turn` of a
-    conversation only what bears on it is listed, and at least the nearest. `verbatim` is for the
-    owner's own eyes: passages say secrets as their files do.
+    `as_of` (ISO date) recalls what was recorded by that day. `include_superseded` is `--all`. `why`
+    asks for near misses below the cut. `verbatim` is for the owner only: secrets in passages are
+    not masked.
 
-    A turn of a conversation also says what the owner said `before`, on which the text may lean;
-    which source has so many places of its `own`, whatever else is found; and which sources to leave
-    out since they are in the prompt already.
+    For a `turn` of a conversation only relevant passages are returned, and at least the nearest.
+    Its `before` is what the owner said before, to which the text may refer; `own` is a source and
+    how many passages of it come first, whatever else matches; `without` are sources to leave out,
+    since they are in the prompt already.
 
-    `within` asks one thing in the place of all: the owner's facts (`FACTS`), past conversations
-    (`SESSIONS`), or the notes of this name.
+    `within` searches one thing only: the owner's facts (`FACTS`), past conversations (`SESSIONS`),
+    or the notes of this name.
     """
 
     text: str
@@ -110,11 +110,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The passages found, best first, and their tokens together.
+    """The passages recalled, best first, and their tokens in total.
 
-    `weak`: they are only the nearest; nothing stands out that bears on a turn. `notices` say what
-    could not be looked at; `behind` are the files that were not looked at as they are now, since
-    they are being indexed.
+    `weak`: none is clearly relevant to the turn, these are just the nearest. `notices` say what
+    could not be searched; `behind` are files of which an older version was searched, since they are
+    being indexed.
     """
 
     query: str
@@ -130,7 +130,7 @@ class Recall:
 
     @property
     def caveat(self) -> str:
-        """What a model has to know of what was found, or that nothing was."""
+        """What a model must know about these results, or about there being none."""
         return "Part of memory is still being indexed: there may be more." if self.behind else ""
 
 
@@ -138,8 +138,8 @@ class Recall:
 class Located:
     """The facts that a target names, best first.
 
-    `exact`: they have this id, stand on this line, or say just these words. Otherwise they only
-    hold the words, or are like them, and nobody may take them away unasked.
+    `exact`: they have this id, are on this line, or say just these words. Otherwise they only
+    contain the words, or are similar, and must not be removed without asking.
     """
 
     passages: tuple[Passage, ...]
@@ -150,7 +150,7 @@ class Located:
 class Origin:
     """Who a fact comes from: `kind` is an open set (owner, assistant, tool, mcp:NAME, …).
 
-    A fact captured from a conversation cites its session and the entries it came from.
+    A fact captured from a conversation names its session and the entries that state it.
     """
 
     kind: str = "owner"
@@ -159,16 +159,16 @@ class Origin:
 
 
 Secrets = Literal["tell", "ask", "keep"]
-"""What becomes of a fact that holds secrets. `keep`: it is written as it is. `ask`: nothing is
-written. `tell`: what only looks like a secret is written as it is and told of; what is certainly
-one, since the owner registered it or the environment has it, keeps the fact from being written."""
+"""What to do with a fact that holds secrets. `keep`: write it as it is. `ask`: do not write it.
+`tell`: write and report what only looks like a secret; do not write what is certainly one, since
+the owner registered it or it is in the environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in the text of a fact, from its first character to its end.
+    """A secret in the text of a fact, from character `start` to `end` (exclusive).
 
-    `kind` says what it looks like; if it is `certain`, by which name it is known.
+    `kind` is what it looks like; of a `certain` one, the name under which it is known.
     """
 
     start: int
@@ -181,12 +181,12 @@ class Secret:
 class Fact:
     """A fact to be written as one list item under `## {section} -- {today}`.
 
-    `replaces` names the fact it supersedes, as an id or `FILE:LINE`. What was written one after the
-    other under one name of `together` is undone as one. One that `waits` is read by the owner
-    before it is memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps
-    that day. `under` is a heading of the owner's in MEMORY.md (`People › Lena`) to write it under
-    instead, with its day in a comment; "" asks for the heading that fits. `matters_for` are the
-    occasions that it is found for, kept in a comment; without any, those of what it replaces.
+    `replaces` names the fact it supersedes, as an id or `FILE:LINE`. Consecutive writes with the
+    same `together` are undone together. A fact that `waits` is reviewed by the owner before it is
+    memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps that day.
+    `under` is a heading of the owner's in MEMORY.md (`People › Lena`) to write it under instead,
+    with its day in a comment; "" asks for the heading that fits. `matters_for` are the occasions
+    that it is found for, kept in a comment; without any, those of what it replaces.
     """
 
     text: str
@@ -213,8 +213,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The facts nearest to some texts, those nearest to each first; and the owner's headings in
-    MEMORY.md, each as its path: `People › Lena`."""
+    """The facts nearest to some texts, the nearest to each first; and the paths of the owner's
+    headings in MEMORY.md: `People › Lena`."""
 
     passages: tuple[Passage, ...] = ()
     headings: tuple[str, ...] = ()
@@ -222,7 +222,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Upkept:
-    """How many facts a day's upkeep moved: into the archive, and to where they belong."""
+    """How many facts the daily upkeep moved: into the archive, and to where they belong."""
 
     archived: int = 0
     sorted: int = 0
@@ -230,8 +230,8 @@ class Upkept:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A fact that waits for the owner. Its id is a digest of what is shown of it: its words, what
-    it replaces and its origin."""
+    """A fact that waits for the owner's review. Its id is a digest of what the owner is shown: its
+    words, what it replaces and its origin."""
 
     id: str
     time: str
@@ -240,7 +240,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two current facts that are near one another; `later` was recorded after `earlier`."""
+    """Two similar current facts; `later` was recorded after `earlier`."""
 
     earlier: Passage
     later: Passage
@@ -249,12 +249,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Where a fact now stands. `similar` are candidates to supersede, never a refusal.
+    """Where a fact is now. `similar` are facts that it may supersede.
 
-    `exists`: the same fact (folded-equal) stood there already and nothing was written.
+    `exists`: the same fact was there already (equal when folded), so nothing was written.
     `waiting`: it is in quarantine until the owner reviews it; `source` and `line` are empty.
-    `secret`: nothing was written because of the `secrets` in `text`, which is the fact as it was
-    given; without `secret` they are what only looks like one, and stand in the file as given.
+    `secret`: nothing was written because of the `secrets` in `text`, which is the unchanged fact.
+    With another status `secrets` only look like secrets, and were written.
     """
 
     status: Literal["stored", "exists", "superseded", "waiting", "secret"]
@@ -268,10 +268,10 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was removed, and from where; `entry` is the journal entry that `undo` reverses.
+    """What was removed; `entry` is the journal entry that `undo` reverses.
 
-    `cleared` are the stores that a purge took words out of, as `stores.py` names them; `left` is
-    where the words still stand that are not its own to take, each with the command that removes it.
+    `cleared` are the names of the stores (`stores.py`) that a purge took words out of; `left` says
+    where the words still are that a purge must not touch, each with the command that removes them.
     """
 
     entry: str
@@ -296,10 +296,10 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A day or a span (ISO, both included) that a current fact speaks of, and the fact.
+    """A day or a span of days (ISO, inclusive) that a current fact mentions, and the fact.
 
-    `time` is `18:40`, or empty. What comes round has an RRULE as `rule`, in words in `rhythm`, and
-    `years` if a year is known that a yearly day is counted from.
+    `time` is `18:40`, or empty. What recurs has an RRULE as `rule`, in words as `rhythm`, and
+    `years` if it is known since which year a yearly day is counted.
     """
 
     start: str
@@ -313,7 +313,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Facts that lie together, by the words that tell them from others; a disk on the plane."""
+    """A cluster of similar facts, named by the words that distinguish them; a disk on the chart."""
 
     name: str
     x: float
@@ -323,8 +323,8 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Charted:
-    """A fact in its topic. `until` is the day it was struck
-    out (ISO), `near` the places of the facts nearest to it in the chart, nearest first."""
+    """A fact at its position in a topic. `until` is the day it was superseded (ISO), `near` the
+    indices in the chart of the facts most similar to it, nearest first."""
 
     passage: Passage
     topic: int
@@ -353,7 +353,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class NotesStatus:
-    """The notes of a source: how many are indexed, in how many chunks, and how many are `left`."""
+    """The notes of a source: how many are indexed, in how many chunks, and how many are not."""
 
     name: str
     path: str
@@ -374,8 +374,8 @@ class DaemonStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The Chroma server that is set: how many vectors it has not got, as far as can be known, and
-    why it is not asked at present, if so."""
+    """The configured Chroma server: how many vectors it lacks, as far as is known, and why it is
+    not used at present, if it is not."""
 
     url: str
     lacks: int
@@ -394,9 +394,9 @@ class ServerCollection:
 class MemoryStatus:
     """The state of memory.
 
-    `embedded_total` counts the document texts embedded since the index was made, over all
-    daemons, queries not included. `notices` are one-line things the owner should know, such as
-    an index that was rebuilt or a fact that an editor's stale save erased.
+    `embedded_total` counts the texts embedded since the index was created, without queries.
+    `notices` are lines for the owner, such as that the index was rebuilt or that an editor's stale
+    save erased a fact.
     """
 
     chunks: int
@@ -412,15 +412,15 @@ class MemoryStatus:
 
     @property
     def facts(self) -> int:
-        """Its chunks but for procedures and tasks, as the map has them."""
+        """Its chunks without those of procedures and tasks."""
         return sum(source.chunks for source in self.sources if source.source not in PROCEDURE_FILES)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a check of memory found wrong: in the journal, the index or a file.
+    """A fault that a check of memory found in the journal, the index or a file.
 
-    What is not `mended` is left to the owner.
+    If it was not `mended`, the owner has to.
     """
 
     part: Literal["journal", "index", "file"]
@@ -429,7 +429,7 @@ class Finding:
 
 
 class Costing(Protocol):
-    """What costs tokens of a budget."""
+    """Something that costs tokens."""
 
     @property
     def tokens(self) -> int: ...
@@ -438,18 +438,18 @@ class Costing(Protocol):
 _C = TypeVar("_C", bound=Costing)
 
 
-def fill(found: Sequence[_C], k: int, budget: int) -> tuple[list[_C], list[_C]]:
-    """The best that fit, at most `k`, and the others. What does not fit any more is passed over."""
-    taken: list[_C] = []
+def fill(items: Sequence[_C], k: int, budget: int) -> tuple[list[_C], list[_C]]:
+    """Choose the first `k` items that fit the budget; return those chosen, and the others."""
+    chosen: list[_C] = []
     others: list[_C] = []
-    left = budget
-    for item in found:
-        if len(taken) < k and item.tokens <= left:
-            taken.append(item)
-            left -= item.tokens
+    remaining = budget
+    for item in items:
+        if len(chosen) < k and item.tokens <= remaining:
+            chosen.append(item)
+            remaining -= item.tokens
         else:
             others.append(item)
-    return taken, others
+    return chosen, others
 
 
 # Whether the client still waits

@@ -1,7 +1,7 @@
-"""Memory in the process that owns the index: whatever can be asked of it, done here.
+"""Memory in the process that owns the index: every operation of `Keeper` is carried out here.
 
-Before each answer the index is brought up to the files; after each write too, so that a fact can
-be recalled when `remember` returns. Writes are made one at a time; what reads waits for none.
+The index is refreshed from the files before each answer, and after each write, so that a fact can
+be recalled when `remember` returns. Writes are made one at a time; reads wait for none.
 """
 
 import threading
@@ -68,32 +68,33 @@ from assistant.workspace.stores import killed_writes
 
 DOUBTFUL = frozenset({"tool", "recalled"})
 """Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
-and what the assistant makes of recalled facts is memory listening to itself."""
+and what the assistant concludes from recalled facts is memory listening to itself."""
 KEPT_NOTICES = 10
-"""The latest events that `status` tells of."""
-SHOWN = 5
-"""Numbers of damaged lines that are named."""
+"""The latest events that `status` reports."""
+SHOWN_LINES = 5
+"""Damaged lines that are listed by number."""
 UNKNOWN = "files that changed"
+"""Reported as not indexed yet if another thread is finding out which files these are."""
 _T = TypeVar("_T")
 
 
 class Notices:
-    """What happened, the latest of it, and what is wrong while it lasts."""
+    """What the owner should know: the latest events, and faults while they last."""
 
     def __init__(self, notify: Notify) -> None:
         self._notify = notify
-        self._happened: deque[str] = deque(maxlen=KEPT_NOTICES)
+        self._events: deque[str] = deque(maxlen=KEPT_NOTICES)
         self._faults: tuple[str, ...] = ()
         self._lock = threading.RLock()
 
-    def tell(self, notice: str) -> None:
-        """Tell what happened, each time it does."""
+    def add(self, event: str) -> None:
+        """Report an event, each time it happens."""
         with self._lock:
-            self._notify(notice)
-            self._happened.append(notice)
+            self._notify(event)
+            self._events.append(event)
 
-    def see(self, faults: tuple[str, ...]) -> None:
-        """Tell each fault when it is new; one that is left out is over."""
+    def set_faults(self, faults: tuple[str, ...]) -> None:
+        """Report each fault that is new; those left out are over."""
         with self._lock:
             for fault in faults:
                 if fault not in self._faults:
@@ -101,15 +102,15 @@ class Notices:
             self._faults = faults
 
     def all(self) -> tuple[str, ...]:
-        """What there is to know, oldest first, each once, faults last."""
-        return tuple(dict.fromkeys((*self._happened, *self._faults)))
+        """All notices, each once: events, oldest first, then faults."""
+        return tuple(dict.fromkeys((*self._events, *self._faults)))
 
 
 class LocalMemory:
     """`Keeper` in this process. Safe to use from several threads.
 
-    It must own the index (`owner.py`). `let_go` is called when it is closed. Secrets that
-    `redactor` knows are not indexed: their stand-ins are, and that is what passages say.
+    The process must own the index (`daemon/lifecycle.py`). `on_close` is called when it is closed.
+    Secrets that `redactor` knows are indexed, and recalled, as stand-ins.
     """
 
     def __init__(
@@ -119,13 +120,13 @@ class LocalMemory:
         embedder: Embedder,
         progress: Progress = no_progress,
         notify: Notify = no_notices,
-        let_go: Callable[[], None] | None = None,
+        on_close: Callable[[], None] | None = None,
         today: Callable[[], date] = date.today,
         redactor: Callable[[], Redactor] = Redactor,
         *,
         resident: bool = False,
     ) -> None:
-        """`resident`: it stays, so that nobody need wait until a large file is indexed."""
+        """`resident`: the process stays, so large files may be indexed in the background."""
         self.embedder = embedder
         self.index = Synchronizer(
             workspace,
@@ -143,8 +144,8 @@ class LocalMemory:
             workspace,
             today,
             self._redaction.text,
-            lambda what: progress(what, 0, 0),
-            self._unsaid,
+            lambda message: progress(message, 0, 0),
+            self._files_without,
         )
         self._journals = self._ledger.journals
         self._review = Review(workspace, self._ledger)
@@ -153,63 +154,66 @@ class LocalMemory:
         self._purge = Purge(self._ledger, self._review, self._scrub, notes=notes)
         self._recaller = Recaller(self.index.store, embedder, settings.memory, today)
         self._locator = Locator(self.index.store, self._recaller)
-        self._places = (workspace.private, config.cache_dir(), config.state_dir())
-        self._let_go = let_go
+        self._has_notes = bool(notes)
+        self._folders = (workspace.private, config.cache_dir(), config.state_dir())
+        self._on_close = on_close
         self._lock = threading.RLock()
-        """Held by whoever writes; whoever reads waits for nobody."""
-        self._begun = self._closed = False
-        self._unread: tuple[str, ...] = ()
-        """Why the journal cannot be read, in one line, while that is so."""
+        """Held by writers; readers wait for nobody."""
+        self._has_resumed_purges = self._is_closed = False
+        self._journal_faults: tuple[str, ...] = ()
+        """Why the journal cannot be read, if it cannot."""
 
     def close(self) -> None:
-        """Let go of the indexes."""
+        """Close the indexes."""
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 return
-            self._closed = True
+            self._is_closed = True
             try:
                 self._library.close()
                 self.index.close()
-                self._give_back()
+                self._give_to_owner()
             finally:
-                if self._let_go is not None:
-                    self._let_go()
+                if self._on_close is not None:
+                    self._on_close()
 
     # Questions
 
     def recall(self, query: Query) -> Recall:
         if query.within not in ("", FACTS):
             return self._library.recall(query)
-        found, behind = self._look(lambda: self._recaller.recall(query))
-        known = self._recorded if query.why else self._dated
+        result, behind = self._read_index(lambda: self._recaller.recall(query))
+        annotate = self._recorded if query.why else self._dated
         answer = replace(
-            found,
-            passages=tuple(map(known, found.passages)),
-            near_misses=tuple(map(known, found.near_misses)),
+            result,
+            passages=tuple(map(annotate, result.passages)),
+            near_misses=tuple(map(annotate, result.near_misses)),
         )
         if behind:
             notice = f"{', '.join(behind)}: being indexed; this is from what memory held before"
             answer = replace(answer, behind=behind, notices=(*answer.notices, notice))
         if query.verbatim:
-            own = tuple(map(self._redaction.verbatim, answer.passages))
-            answer = replace(answer, passages=own)
-        return answer if query.within else self._library.beside(query, answer)
+            verbatim = tuple(map(self._redaction.verbatim, answer.passages))
+            answer = replace(answer, passages=verbatim)
+        if query.within or not self._has_notes:
+            return answer
+        return self._library.beside(query, answer)
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
         return self._read(lambda: tuple(map(self._dated, self._recaller.core(tokens))))
 
     def existing(self, texts: Sequence[str], k: int) -> Existing:
-        def look(text: str) -> Iterator[Passage]:
+        def candidates(text: str) -> Iterator[Passage]:
             query = Query(text, k=k, without=PROCEDURE_FILES, within=FACTS)
             near = self._recaller.recall(query).passages
             rare = self._locator.sharing_a_rare_word(text, k)
             named = [passage for passage in rare if passage.source not in PROCEDURE_FILES]
             yield from filter(None, chain.from_iterable(zip_longest(near, named[:k])))
 
-        found = self._read(lambda: [list(look(text)) for text in texts])
-        nearest = filter(None, chain.from_iterable(zip_longest(*found)))
-        once = {passage.id: passage for passage in nearest}
-        return Existing(tuple(map(self._dated, once.values())), self._ledger.headings())
+        lists = self._read(lambda: [list(candidates(text)) for text in texts])
+        nearest_first = filter(None, chain.from_iterable(zip_longest(*lists)))
+        distinct = {passage.id: passage for passage in nearest_first}
+        return Existing(tuple(map(self._dated, distinct.values())), self._ledger.headings())
 
     def locate(self, target: str) -> Located:
         self._library.check_changeable(target)
@@ -219,7 +223,7 @@ class LocalMemory:
         return self._review.waiting()
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        return self._read(lambda: () if self._unread else self._ledger.erased())
+        return self._read(lambda: () if self._journal_faults else self._ledger.erased())
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         return self._journals.log(limit)
@@ -232,22 +236,22 @@ class LocalMemory:
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
         catalog = self._read(lambda: self.index.store.catalog)
-        found = []
+        pairs = []
         for one, other, cosine in near_pairs(catalog, limit, self._progress):
             both = [self._dated(passage_of(chunk)) for chunk in (one, other)]
             earlier, later = sorted(
                 both, key=lambda passage: (passage.date or "", passage.start_line)
             )
-            found.append(Pair(earlier, later, cosine))
-        return tuple(found)
+            pairs.append(Pair(earlier, later, cosine))
+        return tuple(pairs)
 
     def status(self) -> MemoryStatus:
-        def look() -> MemoryStatus:
+        def read() -> MemoryStatus:
             catalog = self.index.store.catalog
-            told = [*self._notices.all(), *self._library.notices()]
-            if not self._unread:
-                told += self._damaged_lines()
-                told += _undecided(self._ledger)
+            notices = [*self._notices.all(), *self._library.notices()]
+            if not self._journal_faults:
+                notices += self._damaged_lines()
+                notices += _undecided(self._ledger)
             sources = (
                 SourceStatus(
                     source.name,
@@ -265,12 +269,12 @@ class LocalMemory:
                 embedder=self.embedder.fingerprint,
                 index_bytes=self.index.store.size(),
                 waiting_for_review=len(self._review.waiting()),
-                notices=tuple(filter(None, told)),
+                notices=tuple(filter(None, notices)),
                 server=self.index.store.dense.status(),
             )
 
         notes = self._library.status()
-        return replace(self._read(look), notes=notes)
+        return replace(self._read(read), notes=notes)
 
     # Writes
 
@@ -279,29 +283,32 @@ class LocalMemory:
     ) -> tuple[Remembered, ...]:
         with self._lock:
             facts = list(map(self._redaction.open_phrases, facts))
-            facts = [self._bound(fact) if _is_doubtful(fact) else fact for fact in facts]
+            facts = [self._with_id_replaced(f) if _is_doubtful(f) else f for f in facts]
             secrets = self._redaction.secrets(facts)
-            refused = list(map(self._redaction.refusal, facts, secrets))
-            sure = [
+            refusals = list(map(self._redaction.refusal, facts, secrets))
+            to_write = [
                 fact
-                for fact, refusal in zip(facts, refused, strict=True)
+                for fact, refusal in zip(facts, refusals, strict=True)
                 if not refusal and not _is_doubtful(fact)
             ]
-            replaced = self._read(lambda: self._replaced(sure))
-            sure = list(map(self._under_a_heading, sure))
-            done = self._ledger.remember(sure, request=request, replaced=replaced)
-            written = iter(self._answered(done))
-            answers = (
-                refusal or (self._hold(fact) if _is_doubtful(fact) else next(written))
-                for fact, refusal in zip(facts, refused, strict=True)
+            replaced = self._read(lambda: self._replaced(to_write))
+            to_write = list(map(self._under_heading, to_write))
+            written = self._ledger.remember(to_write, request=request, replaced=replaced)
+            answers = iter(self._indexed(written))
+            return tuple(
+                _with_secrets(
+                    refusal or (self._hold(fact) if _is_doubtful(fact) else next(answers)),
+                    fact,
+                    found,
+                )
+                for fact, refusal, found in zip(facts, refusals, secrets, strict=True)
             )
-            return tuple(map(_telling, answers, facts, secrets))
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         with self._lock:
-            own = list(map(self._redaction.verbatim, passages))
-            forgotten = self._ledger.forget(own, request=request)
-            self._brought_up()
+            verbatim = list(map(self._redaction.verbatim, passages))
+            forgotten = self._ledger.forget(verbatim, request=request)
+            self._refresh_index()
             return replace(forgotten, removed=tuple(passages))
 
     def purge(
@@ -315,18 +322,19 @@ class LocalMemory:
         with self._lock:
             for fact in past:
                 self._check_past(fact)
-            own = list(map(self._redaction.verbatim, [*passages, *self._struck(passages)]))
-            shown = [passage.plain for passage in passages if passage not in own]
+            every = [*passages, *self._superseded_twins(passages)]
+            verbatim = list(map(self._redaction.verbatim, every))
+            masked = [passage.plain for passage in passages if passage not in verbatim]
             forgotten = self._purge.forget(
-                own, past=[*past, *shown], sessions=sessions, request=request
+                verbatim, past=[*past, *masked], sessions=sessions, request=request
             )
-            self._brought_up()
+            self._refresh_index()
             return replace(forgotten, removed=tuple(passages))
 
     def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
         with self._lock:
             undone = self._ledger.undo(ids, request=request)
-            self._brought_up()
+            self._refresh_index()
             return undone
 
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
@@ -342,10 +350,10 @@ class LocalMemory:
             if not accept:
                 self._review.refuse(id)
                 return None
-            held = [waiting.fact for waiting in self._review.waiting() if waiting.id == id]
-            replaced = self._read(lambda: self._replaced(held))
+            facts = [held.fact for held in self._review.waiting() if held.id == id]
+            replaced = self._read(lambda: self._replaced(facts))
             written = self._review.accept(id, text, request=request, replaced=replaced)
-            return self._answered([written])[0]
+            return self._indexed([written])[0]
 
     def restore(
         self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
@@ -354,48 +362,47 @@ class LocalMemory:
             if dismiss:
                 self._ledger.dismiss(ids)
                 return ()
-            written = self._ledger.restore(ids, request=request)
-            return self._answered(written)
+            return self._indexed(self._ledger.restore(ids, request=request))
 
-    # Keeping
+    # Upkeep
 
     def upkeep(self) -> Upkept:
         with self._lock:
-            done = self._read(lambda: self._ledger.upkeep(self._fitting))
-            self._brought_up()
-            return done
+            moved = self._read(lambda: self._ledger.upkeep(self._heading_for))
+            self._refresh_index()
+            return moved
 
     def refresh(self) -> None:
-        """Bring the index up to the files ahead of the next question."""
-        self._brought_up()
+        """Refresh the indexes ahead of the next question."""
+        self._refresh_index()
         self._library.refresh()
 
     def rebuild(self) -> MemoryStatus:
         with self._lock:
-            self._take(self.index.rebuild(self._progress))
+            self._report(self.index.rebuild(self._progress))
             return self.status()
 
     def check(self) -> tuple[Finding, ...]:
         with self._lock:
-            self._brought_up()
-            found = tuple(self._checked())
-            self._brought_up()
-            return found
+            self._refresh_index()
+            findings = tuple(self._findings())
+            self._refresh_index()
+            return findings
 
     def unowned(self, *, remove: bool = False) -> tuple[ServerCollection, ...]:
         store = self.index.store
         server, own = store.dense.server(), collection_name(store.belongs)
-        found = tuple(
+        unowned = tuple(
             ServerCollection(name, vectors)
             for name, of, vectors in server.collections()
             if name != own and owner_of(name, of) == "nobody"
         )
-        for collection in found if remove else ():
+        for collection in unowned if remove else ():
             server.drop(collection.name)
-        return found
+        return unowned
 
-    def _checked(self) -> Iterator[Finding]:
-        """What is wrong with journal, index and files, mended where that can be."""
+    def _findings(self) -> Iterator[Finding]:
+        """What is wrong with journal, index and files, mended where that is possible."""
         commits = self._ledger.commits
         parts: dict[Literal["journal", "file"], tuple[str, SetAside | None]] = {
             "journal": (commits.journal.name, commits.set_aside()),
@@ -414,15 +421,15 @@ class LocalMemory:
         if not self.index.verify():
             yield Finding("index", "the index was damaged; it is made again from the files", True)
         with commits.locked():
-            for left in killed_writes(commits.workspace):
-                left.unlink(missing_ok=True)
-                where = left.relative_to(commits.workspace.root)
-                yield Finding("file", f"{where}, which a killed write left; it is removed", True)
+            for path in killed_writes(commits.workspace):
+                path.unlink(missing_ok=True)
+                name = str(path.relative_to(commits.workspace.root))
+                yield Finding("file", f"{name}, which a killed write left; it is removed", True)
         for fault in self.index.faults():
             yield Finding("file", fault, False)
 
     def _damaged_lines(self) -> Iterator[str]:
-        """What to tell of lines that cannot be read."""
+        """The notices about lines that cannot be read."""
         journal, review = self._journals.own, self._review
         files = {journal.name: journal.damaged, review.path.name: review.damaged()}
         for name, damaged in files.items():
@@ -430,65 +437,66 @@ class LocalMemory:
                 which = f"{name}: {_lines(damaged)} damaged and passed over"
                 yield f"{which}: `assistant memory check`"
 
-    # An index that says what the files say
+    # The index
 
     def _read(self, read: Callable[[], _T]) -> _T:
-        """What `read` finds in an index that says what the files say, made anew if damaged."""
-        return self._look(read)[0]
+        """Read a refreshed index; one that is damaged is made anew."""
+        return self._read_index(read)[0]
 
-    def _look(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
-        """The same, and the files that the index does not have as they are: it is being brought up
-        to them, and what it said before is read meanwhile."""
-        behind = self._brought_up()
+    def _read_index(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
+        """Read a refreshed index; return also the files of which it still has an older version."""
+        behind = self._refresh_index()
         catalog = self.index.store.catalog
         try:
             with catalog.reading():
-                found = read()
+                result = read()
         except CatalogDamaged:
             self.index.recover(catalog)
-            behind = self._brought_up()
+            behind = self._refresh_index()
             with self.index.store.catalog.reading():
-                found = read()
-        self._notices.see((*self.index.faults(), *self._unread))
-        return found, behind
+                result = read()
+        self._notices.set_faults((*self.index.faults(), *self._journal_faults))
+        return result, behind
 
-    def _brought_up(self) -> tuple[str, ...]:
-        """Bring the index up to the files; those that it is behind with, as of now."""
-        self._unread = self._journal_fault()
-        if not self._begun and not self._unread:
-            with self._lock:
-                begun, self._begun = self._begun, True
-                if not begun:
-                    self._finish()
-        done = self.index.refresh_unless_busy(self._progress)
-        if done is not None:
-            self._take(done)
-            self._give_back()
-        return self.index.behind() or (() if done else (UNKNOWN,))
+    def _refresh_index(self) -> tuple[str, ...]:
+        """Refresh the index from the files; return those of which it has an older version.
 
-    def _take(self, done: Refreshed) -> None:
-        for notice in done.notices:
-            if notice not in done.faults:
-                self._notices.tell(notice)
-        self._notices.see((*done.faults, *self._unread))
-
-    def _journal_fault(self) -> tuple[str, ...]:
-        """Why the journal cannot be read, if that is so: recall answers without it."""
+        Recall goes on if the journal cannot be read or a purge cannot be completed.
+        """
         try:
             self._journals.own.refresh()
         except StorageError as error:
-            return (str(error),)
-        return ()
+            self._journal_faults = (str(error),)
+        else:
+            self._journal_faults = ()
+            self._resume_purges()
+        refreshed = self.index.refresh_unless_busy(self._progress)
+        if refreshed is not None:
+            self._report(refreshed)
+            self._give_to_owner()
+        return self.index.behind() or (() if refreshed else (UNKNOWN,))
 
-    def _finish(self) -> None:
-        """Finish the purges that a dead owner had begun; recall goes on if that fails."""
-        try:
-            self._purge.finish()
-        except AssistantError as error:
-            self._notices.tell(f"A purge is not finished: {error}")
+    def _resume_purges(self) -> None:
+        """Complete, once, the purges that a killed owner had begun."""
+        if self._has_resumed_purges:
+            return
+        with self._lock:
+            if self._has_resumed_purges:
+                return
+            self._has_resumed_purges = True
+            try:
+                self._purge.finish()
+            except AssistantError as error:
+                self._notices.add(f"A purge is not finished: {error}")
+
+    def _report(self, refreshed: Refreshed) -> None:
+        for notice in refreshed.notices:
+            if notice not in refreshed.faults:
+                self._notices.add(notice)
+        self._notices.set_faults((*refreshed.faults, *self._journal_faults))
 
     def _scrub(self) -> None:
-        """Leave no byte of what the files no longer hold in any index."""
+        """Leave no byte in any index of what the files no longer hold."""
         try:
             self.index.scrub()
         except CatalogDamaged:
@@ -497,41 +505,41 @@ class LocalMemory:
         self._library.scrub()
 
     def _observe(self, source: str, text: str, sha256: str) -> None:
-        """See whether a stale save took facts away; recall goes on if that fails."""
-        if self._unread:
+        """Look whether a stale save took facts away; recall goes on if that fails."""
+        if self._journal_faults:
             return
         try:
             self._ledger.observe(source, text, sha256)
         except AssistantError as error:
-            self._notices.tell(str(error))
+            self._notices.add(str(error))
 
-    def _unsaid(self, fact: str) -> Mapping[str, FileState]:
-        """The states of files that certainly do not state a fact.
+    def _files_without(self, fact: str) -> Mapping[str, FileState]:
+        """The files that certainly do not state a fact, with the state in which they do not.
 
-        Of a long one, or one with a secret, the index may have other words than the file.
+        Nothing is certain of a long fact, which is indexed in pieces, or one with a secret.
         """
-        long = 2 * self.embedder.count_tokens(fact) > self.embedder.max_tokens
-        if long or self._redaction.text(fact) != fact:
+        is_long = 2 * self.embedder.count_tokens(fact) > self.embedder.max_tokens
+        if is_long or self._redaction.text(fact) != fact:
             return {}
         try:
             return unsaid(self.index.store.catalog, fact)
         except CatalogDamaged:
             return {}
 
-    def _give_back(self) -> None:
-        """Leave nothing that belongs to root, if root works in another's workspace."""
-        for place in self._places:
-            storage.give_to_owner(place)
+    def _give_to_owner(self) -> None:
+        """Leave nothing that belongs to root, if root works in another user's workspace."""
+        for folder in self._folders:
+            storage.give_to_owner(folder)
 
     # Passages and facts
 
     def _dated(self, passage: Passage) -> Passage:
-        """With the journal's date, where the file names none."""
+        """The passage with the journal's date, if the file names none."""
         return passage if passage.date else self._recorded(passage)
 
     def _recorded(self, passage: Passage) -> Passage:
-        """With what the journal knows of it."""
-        entry = None if self._unread else self._journals.adding(passage.plain)
+        """The passage with the date and the origin that the journal has of it."""
+        entry = None if self._journal_faults else self._journals.adding(passage.plain)
         if entry is None:
             return passage
         return replace(
@@ -540,47 +548,46 @@ class LocalMemory:
             origin=passage.origin or entry.origin.kind,
         )
 
-    def _answered(self, written: Iterable[Remembered]) -> tuple[Remembered, ...]:
-        """Where what was written stands, once the index has it, and what it may supersede."""
-        return self._read(lambda: tuple(map(self._remembered, written)))
+    def _indexed(self, written: Iterable[Remembered]) -> tuple[Remembered, ...]:
+        """What was written with its ids, once it is indexed, and the facts it may supersede."""
+        return self._read(lambda: tuple(map(self._with_id, written)))
 
-    def _remembered(self, written: Remembered) -> Remembered:
-        """With its id in the index, and the facts that it may supersede."""
+    def _with_id(self, written: Remembered) -> Remembered:
         chunk = self._locator.beginning_at(written.source, written.line)
-        near = chunk and written.status != "exists"
+        if chunk is None:
+            return written
+        is_new = written.status != "exists"
         return replace(
-            written,
-            id=chunk.id if chunk else "",
-            similar=similar(self.index.store, chunk) if chunk and near else (),
+            written, id=chunk.id, similar=similar(self.index.store, chunk) if is_new else ()
         )
 
-    def _under_a_heading(self, fact: Fact) -> Fact:
-        """A fact that asks for it with the owner's heading that fits it best, if one does."""
-        there = self._ledger.headings() if fact.under is not None and not fact.replaces else ()
-        if not there or fact.under in there:
+    def _under_heading(self, fact: Fact) -> Fact:
+        """A fact that asks for one of the owner's headings with the one that fits best, if any."""
+        headings = self._ledger.headings() if fact.under is not None and not fact.replaces else ()
+        if not headings or fact.under in headings:
             return fact
-        return replace(fact, under=self._read(lambda: self._fitting(fact.text, there)))
+        return replace(fact, under=self._read(lambda: self._heading_for(fact.text, headings)))
 
-    def _fitting(self, fact: str, headings: Sequence[str]) -> str:
-        """Which of the owner's headings fits a fact; "" if none does."""
+    def _heading_for(self, fact: str, headings: Sequence[str]) -> str:
+        """The one of the owner's headings that fits a fact; "" if none does."""
         return self._locator.heading_of(fact, self.embedder.embed([fact])[0], headings)
 
     def _hold(self, fact: Fact) -> Remembered:
-        """Let a fact wait for the owner; it is in no file and no recall until then."""
-        if known := self._ledger.stated(fact.text):
-            return self._remembered(known)
+        """Let a fact wait for the owner; until then it is in no file and no recall."""
+        if existing := self._ledger.stated(fact.text):
+            return self._with_id(existing)
         (held,) = self._review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)
 
-    def _bound(self, fact: Fact) -> Fact:
-        """The fact with the id of what it replaces: until the owner looks, lines move.
+    def _with_id_replaced(self, fact: Fact) -> Fact:
+        """The fact with the id of what it replaces, since lines move until the owner reviews it.
 
         Raises LedgerError if it names nothing.
         """
         if fact.replaces is None:
             return fact
-        there = self._read(lambda: self._replaced([fact]))
-        return replace(fact, replaces=given_up_by(fact, there)[0].id)
+        replaced = self._read(lambda: self._replaced([fact]))
+        return replace(fact, replaces=given_up_by(fact, replaced)[0].id)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
         """The passages that each `replaces` names; the ledger refuses a fact that names none."""
@@ -592,32 +599,32 @@ class LocalMemory:
             self._redaction.check_open(passage)
         return replaced
 
-    def _struck(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The superseded passages that say the same as others, and go with them for good."""
+    def _superseded_twins(self, passages: Sequence[Passage]) -> list[Passage]:
+        """The superseded passages that say the same as these, and are purged with them."""
         facts = {passage.plain for passage in passages}
-        found = self._read(lambda: [self._locator.superseded(one) for one in facts])
-        return [passage for passage in chain.from_iterable(found) if passage not in passages]
+        twins = self._read(lambda: [self._locator.superseded(fact) for fact in facts])
+        return [passage for passage in chain.from_iterable(twins) if passage not in passages]
 
     def _check_past(self, fact: str) -> None:
-        """Raise LedgerError if a file still says a fact, or holds its words."""
-        near = self._read(lambda: self._locator.locate(fact))
-        for passage in near.passages:
-            if near.exact or fact_key(fact) in fact_key(passage.plain):
+        """Raise LedgerError if a file still states a fact, or contains its words."""
+        located = self._read(lambda: self._locator.locate(fact))
+        for passage in located.passages:
+            if located.exact or fact_key(fact) in fact_key(passage.plain):
                 raise LedgerError(f"{passage.citation} still says {fact!r}", "Name that line")
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:
-    """What editors' saves took away or brought back, until the owner has decided."""
+    """The notices about facts that saves took away or brought back, until the owner decides."""
     for entry in ledger.erased():
         yield (
             f"A save from an older copy of {entry.source} took away: {entry.text}"
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
         )
     for fact in ledger.returned():
-        place = f"{fact.source}:{fact.line}"
+        address = f"{fact.source}:{fact.line}"
         yield (
-            f"A save brought back what you had forgotten, {place}: {fact.text}"
-            f" (`assistant forget {'--purge ' if fact.purged else ''}{place}`,"
+            f"A save brought back what you had forgotten, {address}: {fact.text}"
+            f" (`assistant forget {'--purge ' if fact.purged else ''}{address}`,"
             f" or `assistant memory restore {fact.entry} --dismiss` if it was meant)"
         )
 
@@ -626,12 +633,13 @@ def _is_doubtful(fact: Fact) -> bool:
     return fact.waits or fact.origin.kind in DOUBTFUL
 
 
-def _telling(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:
-    """The answer with what of the fact looks like a secret, unless its owner knows that."""
+def _with_secrets(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:
+    """The answer with what looks like a secret in the fact, unless the owner knows already."""
     return answer if fact.secrets == "keep" else replace(answer, secrets=secrets)
 
 
 def _lines(numbers: Iterable[int]) -> str:
-    """Which lines, the first few of them by number."""
+    """The first few of these lines, by number."""
     first, *more = numbers
-    return ", ".join([f"line {first}", *map(str, more[:SHOWN])]) + (" …" if more[SHOWN:] else "")
+    shown = ", ".join([f"line {first}", *map(str, more[:SHOWN_LINES])])
+    return f"{shown} …" if more[SHOWN_LINES:] else shown

@@ -1,7 +1,7 @@
-"""The copies that syncing left of memory files: what they have more, taken into the files.
+"""Conflict copies that syncing left of memory files: merge what they add into the files.
 
-A copy that was taken in is kept out of the way, in `.assistant/merged`, since undo reverses the
-change of the file alone.
+A copy that was merged is moved to `.assistant/merged`, since `undo` reverses the change of the file
+alone.
 """
 
 from collections.abc import Sequence
@@ -27,44 +27,46 @@ class Copies:
         self._commits = Commits(workspace)
 
     def plan(self) -> list[CopyMerge]:
-        """What would be done, a copy each, one built on the other. Raises StorageError for a file
-        that cannot be read; of a copy that cannot, why."""
-        written, forgotten = self._written()
+        """The merge of each copy, one built on the other; of a copy that cannot be read, why.
+
+        Raises StorageError for a file that cannot be read.
+        """
+        written, forgotten = self._history()
         texts: dict[str, str] = {}
-        found = []
+        merges = []
         for copy, source in self._workspace.copies().items():
             before = texts.get(source, self._text(source))
             text, fault = self._copied(copy)
             if fault:
-                found.append(CopyMerge(copy, source, before, before, fault=fault))
+                merges.append(CopyMerge(copy, source, before, before, fault=fault))
                 continue
-            after, left = taken_in(before, text, forgotten)
-            texts[source] = after if before.strip() else text
-            more = added(before, texts[source])
-            doubtful = tuple(told for key, told in more.items() if key in written)
-            found.append(CopyMerge(copy, source, before, texts[source], tuple(left), doubtful))
-        return found
+            merged, left_out = taken_in(before, text, forgotten)
+            after = merged if before.strip() else text
+            texts[source] = after
+            doubtful = tuple(line for key, line in added(before, after).items() if key in written)
+            merges.append(CopyMerge(copy, source, before, after, tuple(left_out), doubtful))
+        return merges
 
-    def take_in(self, planned: Sequence[CopyMerge]) -> None:
-        """Do what was planned, as one write. Raises LedgerError if a file changed meanwhile."""
+    def take_in(self, merges: Sequence[CopyMerge]) -> None:
+        """Carry out what was planned, as one write. Raises LedgerError if a file has changed."""
         first: dict[str, str] = {}
         last: dict[str, str] = {}
-        for each in planned:
-            first.setdefault(each.source, each.before)
-            last[each.source] = each.after
+        for merge in merges:
+            first.setdefault(merge.source, merge.before)
+            last[merge.source] = merge.after
         changed = {
             source: (first[source], text) for source, text in last.items() if text != first[source]
         }
         if changed:
             self._commits.replace(changed, ORIGIN)
-        for each in planned:
-            if not each.fault:
-                self._put_aside(each.copy)
+        for merge in merges:
+            if not merge.fault:
+                self._move_away(merge.copy)
 
-    def _put_aside(self, copy: str) -> None:
-        aside = storage.private_directory(self._workspace.merged) / copy.replace("/", "%")
-        names = (aside.with_name(f"{aside.name}.{number}") for number in count(1))
-        free = next(path for path in chain([aside], names) if not path.exists())
+    def _move_away(self, copy: str) -> None:
+        target = storage.private_directory(self._workspace.merged) / copy.replace("/", "%")
+        numbered = (target.with_name(f"{target.name}.{number}") for number in count(1))
+        free = next(path for path in chain([target], numbered) if not path.exists())
         with storage.reported("moved", free):
             (self._workspace.root / copy).rename(free)
 
@@ -82,18 +84,19 @@ class Copies:
         path = self._workspace.root / name
         return read_text(path) if path.exists() else ""
 
-    def _written(self) -> tuple[set[str], set[str]]:
-        """The words of facts that were written here; of those that were forgotten after that."""
-        self._commits.journal.refresh()
-        there: set[str] = set()
-        gone: set[str] = set()
-        for record in self._commits.journal.records.values():
+    def _history(self) -> tuple[set[str], set[str]]:
+        """The keys of facts that were written here, and of those that were forgotten after that."""
+        journal = self._commits.journal
+        journal.refresh()
+        written: set[str] = set()
+        forgotten: set[str] = set()
+        for record in journal.records.values():
             keys = {fact_key(line) for line in record.write.text.split("\n") if line}
             if record.state != "done" or record.write.action == "undo":
                 continue
             if record.write.action != "forget":
-                there |= keys
-                gone -= keys
+                written |= keys
+                forgotten -= keys
             elif not record.undone:
-                gone |= keys
-        return there, gone
+                forgotten |= keys
+        return written, forgotten

@@ -1,10 +1,9 @@
-"""`forget --purge`: one conductor for every store that holds a fact's words (`stores.py`).
+"""`forget --purge`: take a fact's words out of every store that holds them (`stores.py`).
 
-Its plan is pure: what each store shall hold is worked out, and written beside what it holds, before
-anything is changed, so that whatever may refuse (an open session, a full disk, a file that is open
-elsewhere) refuses in time. Then the purge is put down in the journal, words and all, and stays
-there until it is done: whoever dies on the way, the next owner of the index finishes it. The
-journal itself comes last.
+First a plan: what each store will hold is worked out and written beside what it holds, so that
+whatever may refuse (an open session, a full disk, a file that is open elsewhere) refuses before
+anything is changed. Then the purge is put down in the journal, words and all, and stays there until
+it is complete: if it is killed, the next owner of the index completes it. The journal comes last.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,14 +21,9 @@ from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage, check_wanted
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown import (
-    line_digest,
-    lines_above,
-    naming_successor,
-)
+from assistant.memory.text.markdown import line_digest, lines_above, naming_successor
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import line_stating, removals
-from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import Splice
@@ -40,7 +34,7 @@ from assistant.memory.writing.words import Words
 from assistant.workspace.stores import STORES, Store, killed_writes
 
 ALIKE = 0.6
-"""From this share of common characters on, a fact that stands nowhere may have become this one."""
+"""From this share of common characters on, a fact that is gone may have become another one."""
 
 
 class Purge:
@@ -55,11 +49,11 @@ class Purge:
         notes: Sequence[Path] = (),
     ) -> None:
         """`scrub_index` leaves no byte in the index of what the files no longer hold. `notes` are
-        folders that are searched as well when it is done."""
+        folders that are searched as well when the purge is done."""
         self._notes = notes
         self._commits = ledger.commits
         self._ledger = ledger
-        self._journal = ledger.commits.journal
+        self._journal = ledger.journals.own
         self._review = review
         self._scrub_index = scrub_index
         self._stores = stores
@@ -74,94 +68,98 @@ class Purge:
     ) -> Forgotten:
         """Take facts out of every store: those of passages, and `past` ones that no file holds.
 
-        `sessions` are gone through if that is asked for. Raises, with nothing changed, LedgerError
+        Past `sessions` are covered if that is asked for. Raises, with nothing changed, LedgerError
         if a file no longer holds the bytes of a passage, SessionError if a session that must change
-        is open, and StorageError. An error that comes later leaves the purge to be finished.
+        is open, and StorageError. After a later error the purge is completed another time.
         """
-        with self._alone():
+        with self._locked():
             check_wanted()
-            self._tidy_up()
+            self._clear_damage()
             if done := self._journal.of_request(request).get(0):
                 return Forgotten(done.id, tuple(passages), done.purged)
             facts = wordings(passages, past, self._journal, Draft(self._commits.workspace))
             entries = cited(Words(facts), self._journal)
-            name = request or new_id()
-            purging = Purging(name, now(), facts, tuple(passages), entries, sessions)
+            id = request or new_id()
+            purging = Purging(id, now(), facts, tuple(passages), entries, sessions)
             plan = self._carry_out(purging, resumed=False)
-            entry = self._journal.of_request(name)[0].id
+            entry = self._journal.of_request(id)[0].id
         left = remains(self._commits.workspace, plan.words, self._notes, sessions=sessions)
         return Forgotten(entry, tuple(passages), True, plan.cleared(), tuple(left))
 
     def finish(self) -> None:
-        """Finish what was begun and not done. Raises what stands in the way; the rest waits."""
+        """Complete the purges that were begun. Raises what prevents it; the rest waits."""
         self._journal.refresh()
         if not self._journal.purges:
             return
-        with self._alone():
-            self._tidy_up()
+        with self._locked():
+            self._clear_damage()
             for purging in list(self._journal.purges.values()):
                 self._carry_out(purging, resumed=True)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         with self._review.locked(), self._commits.locked():
             yield
 
-    def _tidy_up(self) -> None:
-        """What is damaged goes to the images, where it is found; what killed writes left goes."""
+    def _clear_damage(self) -> None:
+        """Move damaged lines to the images, where they are searched; delete what killed writes
+        left."""
         self._commits.set_aside()
-        self._review.set_aside_alone()
-        for left in killed_writes(self._commits.workspace):
-            left.unlink(missing_ok=True)
+        self._review.set_aside_locked()
+        for temporary in killed_writes(self._commits.workspace):
+            temporary.unlink(missing_ok=True)
 
     def _carry_out(self, purging: Purging, *, resumed: bool) -> "_Plan":
-        with ExitStack() as held:
-            plan = _Plan(self._commits, self._review, self._stores, purging, held)
+        with ExitStack() as stack:
+            plan = _Plan(self._commits, self._review, self._stores, purging, stack)
             if not resumed:
                 draft = Draft(self._commits.workspace)
                 removals(draft, purging.passages, self._journal.has_made_heading)  # or refuse
                 self._journal.begin(purging)
             try:
-                self._commits.attempt(partial(self._take_out, plan, resumed=resumed))
+                self._commits.attempt(partial(self._edit_files, plan, resumed=resumed))
             except AssistantError:
-                begun = self._journal.of_request(purging.id) or self._journal.pending()
-                if not (resumed or begun):
+                is_begun = self._journal.of_request(purging.id) or self._journal.pending()
+                if not (resumed or is_begun):
                     self._journal.settle((), [purging.id])
                 raise
             # nothing can refuse any more: take the words out of all that was kept
-            for fresh, target in plan.rewritten:
+            for temporary, target in plan.rewritten:
                 with storage.reported("written", target):
-                    storage.DISK.rename(fresh, target)
+                    storage.DISK.rename(temporary, target)
                     storage.sync_directory(target.parent)
             for name in plan.images:
                 self._commits.images.drop(name)
             self._scrub_index()
             for journal in self._commits.journals.others():
-                journal.rewrite(plan.cleaned)
-            self._journal.rewrite(plan.cleaned, purged=purging.id)
+                journal.rewrite(plan.reworded)
+            self._journal.rewrite(plan.reworded, purged=purging.id)
             return plan
 
-    def _take_out(self, plan: "_Plan", change: Change, *, resumed: bool) -> None:
-        """Remove the passages from their files, and their words from the notes of others.
+    def _edit_files(self, plan: "_Plan", change: Change, *, resumed: bool) -> None:
+        """Remove the passages from their files, and their words from the notes of other facts.
 
-        What is no longer as it was shown is left, if the purge is `resumed`.
+        If the purge is `resumed`, passages that have changed are left.
         """
         passages = plan.purging.passages
-        gone = partial(removals, change.draft, is_ours=self._journal.has_made_heading)
-        edits = _lenient(gone, passages) if resumed else gone(passages)
-        edits += _unnamed(change.draft, self._commits.workspace.sources(), plan.words)
-        plan.taken_out = bool(edits)
+        remove = partial(removals, change.draft, is_ours=self._journal.has_made_heading)
+        edits = _lenient(remove, passages) if resumed else remove(passages)
+        edits += _without_notes(change.draft, self._commits.workspace.sources(), plan.words)
+        plan.has_edited = bool(edits)
         if edits or not self._journal.of_request(plan.purging.id):
-            write = Write(new_id(), now(), "forget", request=plan.purging.id, purged=True)
-            kept = tuple(plan.words.unlearnt(replace(edit, removed="")) for edit in edits)
-            digests = self._ledger.forgotten.digests(change.draft, passages)
-            change.writes.append(reword(write, edits=kept, gone=digests))
+            kept = (plan.words.without_digests(replace(edit, removed="")) for edit in edits)
+            change.writes.append(
+                Write(
+                    new_id(), now(), "forget", edits=tuple(kept), request=plan.purging.id,
+                    purged=True, gone=self._ledger.forgotten.digests(change.draft, passages),
+                )
+            )  # fmt: skip
         change.draft.images.clear()
         change.verdicts.update(self._ledger.unwatched(passages))
 
 
 class _Plan:
-    """What a purge will do to the stores, none of which it has touched."""
+    """What a purge will do to the stores; nothing of it is done yet."""
 
     def __init__(
         self,
@@ -169,87 +167,87 @@ class _Plan:
         review: Review,
         stores: Sequence[Store],
         purging: Purging,
-        held: ExitStack,
+        stack: ExitStack,
     ) -> None:
-        """`held` keeps sessions closed and lets temporary files go."""
+        """`stack` keeps sessions locked and deletes temporary files."""
         self.purging = purging
         self.words = Words(purging.facts, [passage.text for passage in purging.passages])
-        self.taken_out = False
-        self._commits = commits
+        self.has_edited = False
+        self._workspace = commits.workspace
         self._review = review
         self._stores = stores
-        images = commits.images
-        self.images = [name for name in images.names() if self._is_said(images, name)]
+        self.images = [name for name in commits.images.names() if self._may_occur_in(commits, name)]
         writes = commits.journal.acknowledged()
-        self._reworded = any(self.cleaned(write) != write for write in writes)
-        wanted = ("always", "sessions") if purging.sessions else ("always",)
+        self._rewords = any(self.reworded(write) != write for write in writes)
+        scopes = ("always", "sessions") if purging.sessions else ("always",)
         files = {
-            store.name: list(self._rewritten(store.name, held))
+            store.name: list(self._new_contents(store.name, stack))
             for store in stores
-            if store.words in wanted
+            if store.words in scopes
         }
-        self._held = {name for name, changed in files.items() if changed}
+        self._changed = {name for name, changed in files.items() if changed}
         self.rewritten = [
-            _beside(path, data, held) for path, data in chain.from_iterable(files.values())
+            _beside(path, data, stack) for path, data in chain.from_iterable(files.values())
         ]
 
-    def _is_said(self, images: Images, name: str) -> bool:
-        """Whether an image holds what must go, or may: nobody can tell of a damaged one."""
+    def _may_occur_in(self, commits: Commits, image: str) -> bool:
+        """Whether an image holds the words, or may: nobody can tell of a damaged one."""
         try:
-            return self.words.stand_in(images.read(name) or "")
+            return self.words.occur_in(commits.images.read(image) or "")
         except StorageError:
             return True
 
-    def _rewritten(self, store: str, held: ExitStack) -> Iterable[tuple[Path, bytes]]:
-        """The files of a store that get another content as a whole."""
-        place = self._commits.workspace
+    def _new_contents(self, store: str, stack: ExitStack) -> Iterable[tuple[Path, bytes]]:
+        """The files of a store that are rewritten as a whole, with their new content."""
+        workspace = self._workspace
         match store:
             case "memory" | "journal" | "history" | "vectors":
                 return ()  # these have steps of their own
             case "index" | "synced index" | "index in memory":
                 return ()  # it scrubs itself
             case "review":
-                return self._review.without(self.words.stand_in)
+                return self._review.without(self.words.occur_in)
             case "map":
-                drawn = place.private.glob("map.*")
-                return ((path, b"") for path in drawn if path.stat().st_size)
+                return (
+                    (path, b"") for path in workspace.private.glob("map.*") if path.stat().st_size
+                )
             case "merged":
-                return _without(place.merged, self.words)
+                return _without(workspace.merged, self.words)
             case "checkpoints":
-                folders = place.checkpoints.glob("*/files")
+                folders = workspace.checkpoints.glob("*/files")
                 return chain.from_iterable(_without(folder, self.words) for folder in folders)
             case "sessions":
-                return conversations(place.sessions, self.words, self.purging.cited, held)
+                return conversations(workspace.sessions, self.words, self.purging.cited, stack)
             case "prompts":
                 return prompts(config.state_dir() / "prompts", self.words)
             case _:
                 raise AssertionError(f"no purge reaches the store {store!r}")
 
-    def cleaned(self, write: Write) -> Write:
+    def reworded(self, write: Write) -> Write:
         """A write as the journal may keep it."""
-        if any(map(self.words.are, [write.text, *write.text.split("\n")])):
+        words = self.words
+        if any(map(words.are, [write.text, *write.text.split("\n")])):
             return write.scrubbed()
-        stand_in = self.words.stand_in
-        if any(edit.removed in self.images or stand_in(edit.inserted) for edit in write.edits):
+        if any(e.removed in self.images or words.occur_in(e.inserted) for e in write.edits):
             return reword(write, edits=(), purged=True)
-        return reword(write, edits=tuple(map(self.words.unlearnt, write.edits)))
+        return reword(write, edits=tuple(map(words.without_digests, write.edits)))
 
     def cleared(self) -> tuple[str, ...]:
-        """The stores that held something, as `stores.py` names them, but for the index."""
+        """The names of the stores that held the words, without the index."""
         steps = {
-            "memory": self.taken_out,
-            "journal": self._reworded,
+            "memory": self.has_edited,
+            "journal": self._rewords,
             "history": bool(self.images),
         }
         return tuple(
             store.name
             for store in self._stores
-            if steps.get(store.name) or store.name in self._held
+            if steps.get(store.name) or store.name in self._changed
         )
 
 
 def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
-    """The files of a folder that hold the words, and what they shall hold."""
+    """The files of a folder that hold the words, with their new content."""
     for path in sorted(folder.glob("*")):
         text = path.read_bytes().decode("utf-8", "replace")
         if (kept := words.without(text)) != text:
@@ -257,37 +255,40 @@ def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
 
 
 def _lenient(
-    gone: Callable[[Sequence[Passage]], list[Edit]], passages: Sequence[Passage]
+    remove: Callable[[Sequence[Passage]], list[Edit]], passages: Sequence[Passage]
 ) -> list[Edit]:
     """The removals of those passages that still stand."""
     edits = []
-    for passage in sorted(passages, key=lambda each: each.start_char, reverse=True):
+    for passage in sorted(passages, key=lambda passage: passage.start_char, reverse=True):
         try:
-            edits += gone([passage])
+            edits += remove([passage])
         except LedgerError:
-            continue  # it went before, or its owner has changed it since
+            continue  # it was removed before, or its owner has changed it since
     return edits
 
 
-def _unnamed(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
-    """The edits that take the words out of the notes `(superseded DATE: words)`."""
+def _without_notes(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
+    """The edits that take the words out of notes such as `(superseded DATE: words)`."""
     edits = []
     for source in sources:
         for form in words.escaped:
             note = naming_successor(form)
-            while draft.is_text(source) and (there := note.search(draft.text(source))):
-                splice = Splice(there.start(), there[0], f"{there[1]})")
+            while draft.is_text(source) and (match := note.search(draft.text(source))):
+                splice = Splice(match.start(), match[0], f"{match[1]})")
                 edits.append(draft.edit(source, splice))
     return edits
 
 
-def _beside(path: Path, data: bytes, held: ExitStack) -> tuple[Path, Path]:
-    """A file's new content, written beside it until `held` is closed, and the file."""
+def _beside(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
+    """Write a file's new content to a temporary file beside it; return that and the file."""
     target = path.resolve()
     with storage.reported("written", path):
-        fresh, _ = storage.beside(target, data)
-    held.callback(fresh.unlink, missing_ok=True)
-    return fresh, target
+        temporary, _ = storage.beside(target, data)
+    stack.callback(temporary.unlink, missing_ok=True)
+    return temporary, target
+
+
+# The facts, in every known wording
 
 
 def wordings(
@@ -303,7 +304,7 @@ def wordings(
 
 
 def cited(words: Words, journal: Journal) -> dict[str, tuple[str, ...]]:
-    """The entries of sessions that the facts were taken from."""
+    """The entries of sessions that the facts were captured from."""
     entries: dict[str, tuple[str, ...]] = {}
     for write in journal.acknowledged():
         session = write.origin.session
@@ -315,23 +316,22 @@ def cited(words: Words, journal: Journal) -> dict[str, tuple[str, ...]]:
 def _before(passage: Passage, journal: Journal, draft: Draft) -> Iterator[Write]:
     """The writes whose fact the passage may have been, before its owner reworded it.
 
-    Their facts stand nowhere any more, and are like it, or stood below the line that it does.
+    Their facts are in no file any more, and are like it, or stood below the same line.
     """
-    said, text = passage.plain, draft.text(passage.source)
-    if journal.adding(said):
+    if journal.adding(passage.plain):
         return
+    text = draft.text(passage.source)
     above = tuple(line_digest(line) for line in lines_above(text, passage.start_char))[:1]
     for write in journal.acknowledged():
         edit = write.added
         if edit is None or edit.source != passage.source:
             continue
-        near = edit.above[:1] == above or _is_like(write.text, said)
-        if near and line_stating(text, passage.source, write.text) is None:
+        is_near = edit.above[:1] == above or _is_like(write.text, passage.plain)
+        if is_near and line_stating(text, passage.source, write.text) is None:
             yield write
 
 
 def _is_like(one: str, other: str) -> bool:
-    shared = set(fact_key(one).split()) & set(fact_key(other).split())
-    if not shared:
+    if set(fact_key(one).split()).isdisjoint(fact_key(other).split()):
         return False
     return SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE

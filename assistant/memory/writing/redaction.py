@@ -1,8 +1,7 @@
-"""Secrets on their way into memory and out of its passages.
+"""Secrets in facts that are written, and in passages that are changed.
 
-What the owner gives is theirs: it is written as they gave it, or not at all and they are told. The
-index holds stand-ins, and that is what a passage says. To change the passage in its file, its own
-words are needed again.
+A fact is written as the owner gave it, or not at all, and they are told. The index holds stand-ins
+for secrets, so passages do; to change a passage in its file, the file's own words are needed again.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,40 +17,43 @@ from assistant.workspace.folder import Workspace
 
 
 class Redaction:
-    """What of facts and passages of a workspace is secret, as `redactor` knows at the time."""
+    """Finds the secrets in facts and passages of a workspace, by the current `redactor`."""
 
     def __init__(self, workspace: Workspace, redactor: Callable[[], Redactor]) -> None:
         self._workspace = workspace
         self._redactor = redactor
 
     def text(self, text: str) -> str:
-        """The text with stand-ins in the place of secrets."""
+        """The text with stand-ins for secrets."""
         return self._redactor().redact(text)
 
     def secrets(self, facts: Sequence[Fact]) -> list[tuple[Secret, ...]]:
-        """The secrets in the text of each fact that may not be written unseen.
+        """The secrets in the text of each fact.
 
-        They are looked for in all together: a key may stand in several lines of input.
+        All texts are searched as one, since a key may span several lines of input.
         """
         redactor = self._redactor()
         for fact in facts:
             _check_section(fact, redactor)
         whole = "\n".join(fact.text for fact in facts)
-        found, at = [], 0
-        places = redactor.findings(whole)
+        findings = redactor.findings(whole)
+        secrets, start = [], 0
         for fact in facts:
-            end = at + len(fact.text)
-            inside = [place for place in places if place.start < end and at < place.end]
-            found.append(
+            end = start + len(fact.text)
+            secrets.append(
                 tuple(
                     Secret(
-                        max(each.start, at) - at, min(each.end, end) - at, each.kind, each.certain
+                        max(finding.start, start) - start,
+                        min(finding.end, end) - start,
+                        finding.kind,
+                        finding.certain,
                     )
-                    for each in inside
+                    for finding in findings
+                    if finding.start < end and start < finding.end
                 )
             )
-            at = end + 1
-        return found
+            start = end + 1
+        return secrets
 
     def open_phrases(self, fact: Fact) -> Fact:
         """The fact, without what says what it matters for if that holds a secret."""
@@ -71,7 +73,7 @@ class Redaction:
         return phrases if self.text(said) == said else ()
 
     def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
-        """What a fact is answered that is not written because of its secrets."""
+        """The answer for a fact that is not written because of its secrets; None if it is."""
         lost = fact.secrets == "ask" and bool(self._redactor().lost(fact.text))
         certain = any(secret.certain for secret in secrets)
         if fact.secrets == "keep" or not (certain or lost or (secrets and fact.secrets == "ask")):
@@ -79,7 +81,7 @@ class Redaction:
         return Remembered("secret", "", "", 0, fact.text, secrets=tuple(secrets))
 
     def verbatim(self, passage: Passage) -> Passage:
-        """The passage as its file has it, which may be with a secret."""
+        """The passage as its file has it, secrets included."""
         if not stand_ins(passage.text):
             return passage
         return verbatim(passage, Draft(self._workspace).text(passage.source), self._redactor())

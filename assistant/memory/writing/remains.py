@@ -1,9 +1,8 @@
 """Where the words of a forgotten fact are kept beside memory.
 
-Past conversations and what was typed at the prompt: the facts are taken out of them. Files of their
-owner's, editors' backups and git's history: they are named, each with the command that removes it.
-A conversation's file is read as lines of JSON, of whatever version: all that counts is which fields
-hold what was said.
+The facts are taken out of past conversations and of what was typed at the prompt. The owner's other
+files, editors' backups and git's history are only named, each with the command that removes it.
+Transcripts are read as lines of JSON of any version: all that counts is which fields hold text.
 """
 
 import json
@@ -25,45 +24,55 @@ LARGEST = 16 << 20
 MOST_OF_GIT = 64 << 20
 """Bytes of git's objects that are searched."""
 GIT_SECONDS = 20
+TEXTS = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
+"""The fields of a transcript's entry that hold text."""
+PROMPTS = ".prompts"
+"""The suffix of the files, beside transcripts, with the prompts that were sent."""
+PICTURES = ".pictures"
+"""The suffix of the folders, beside transcripts, with their pictures."""
 _BACKUPS = ("~", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
-_PASSED_OVER = frozenset({".git", ".assistant", "node_modules"})
+_SKIPPED = frozenset({".git", ".assistant", "node_modules"})
+_TYPED = re.compile(r"(?=^# )", re.MULTILINE)
+
+
+# What is named
 
 
 def remains(
     workspace: Workspace, words: Words, notes: Sequence[Path], *, sessions: bool
 ) -> list[str]:
-    """Where the words still stand, and what removes them, a line each.
+    """Where the words still are, and what removes them, a line each.
 
-    `sessions`: past conversations were gone through by the purge.
+    `sessions`: the purge has covered past conversations.
     """
     memory = set(workspace.sources())
-    found = []
+    lines = []
     for folder in (workspace.root, *notes):
         for path in _files(folder):
             name = path.relative_to(folder).as_posix()
-            lines = words.told_lines(_text(path))
-            if lines and folder == workspace.root and name in memory:
-                places = [f"{name}:{line}" for line in lines]
-                found += [f"{place}: assistant forget --purge {place}" for place in places]
-            elif lines and (path.name.endswith(_BACKUPS) or path.name.startswith((".#", "#"))):
-                found.append(f"{path}: rm {shlex.quote(str(path))}")
-            elif lines:
-                which = ";".join(f"{line}d" for line in lines)
-                found.append(f"{path}:{lines[0]}: sed -i '{which}' {shlex.quote(str(path))}")
+            numbers = words.lines_in(_text(path))
+            if numbers and folder == workspace.root and name in memory:
+                addresses = [f"{name}:{number}" for number in numbers]
+                lines += [f"{address}: assistant forget --purge {address}" for address in addresses]
+            elif numbers and (path.name.endswith(_BACKUPS) or path.name.startswith((".#", "#"))):
+                lines.append(f"{path}: rm {shlex.quote(str(path))}")
+            elif numbers:
+                script = ";".join(f"{number}d" for number in numbers)
+                lines.append(f"{path}:{numbers[0]}: sed -i '{script}' {shlex.quote(str(path))}")
     transcripts = () if sessions else workspace.sessions.glob("*.jsonl")
-    if any(words.told_lines(_text(path)) for path in transcripts):
-        found.append("past conversations: assistant forget --purge --sessions WORDS")
-    if (count := _commits(workspace.root, words)) is not None:
+    if any(words.lines_in(_text(path)) for path in transcripts):
+        lines.append("past conversations: assistant forget --purge --sessions WORDS")
+    if count := _count_in_git(workspace.root, words):
         root = shlex.quote(str(workspace.root))
-        what = f"{count} texts in git's history"
-        found.append(
-            f"{what}: git -C {root} filter-repo --replace-text FILE, which names the words"
+        lines.append(
+            f"{count} texts in git's history: git -C {root} filter-repo --replace-text FILE, which"
+            " names the words"
         )
-    return found
+    return lines
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that may hold words, but for those of programs."""
+    """The files of a folder that may hold words, without those of programs."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -71,7 +80,7 @@ def _files(folder: Path) -> Iterator[Path]:
     for path in entries:
         if path.is_symlink():
             continue
-        if path.is_dir() and path.name not in _PASSED_OVER:
+        if path.is_dir() and path.name not in _SKIPPED:
             yield from _files(path)
         elif path.is_file() and path.stat().st_size <= LARGEST:
             yield path
@@ -84,85 +93,85 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _commits(root: Path, words: Words) -> int | None:
-    """How many texts in git's history of this folder say the words; None if none is found."""
-    listed = _git(root, b"", "rev-list", "--all", "--objects", "--", ".").decode("utf-8", "replace")
-    objects = [line.partition(" ") for line in listed.splitlines()]
+def _count_in_git(root: Path, words: Words) -> int:
+    """How many texts in git's history of this folder contain the words."""
+    listing = _git(root, b"", "rev-list", "--all", "--objects", "--", ".").decode(
+        "utf-8", "replace"
+    )
+    objects = [line.partition(" ") for line in listing.splitlines()]
     names = [name for name, _, path in objects if path.endswith(".md")]
     sizes = _git(root, "\n".join(names).encode(), "cat-file", "--batch-check=%(objectsize)")
-    left, wanted = MOST_OF_GIT, []
+    remaining, wanted = MOST_OF_GIT, []
     for name, size in zip(names, sizes.split(), strict=False):
-        left -= int(size) if size.isdigit() else 0
-        if left >= 0:
+        remaining -= int(size) if size.isdigit() else 0
+        if remaining >= 0:
             wanted.append(name)
     texts = _git(root, "\n".join(wanted).encode(), "cat-file", "--batch") if wanted else b""
-    said = 0
+    count = 0
     while texts:
         head, _, texts = texts.partition(b"\n")
-        last = head.split()[-1:]
-        end = int(last[0]) if last and last[0].isdigit() else 0
-        said += bool(words.told_lines(texts[:end].decode("utf-8", "replace")))
+        fields = head.split()[-1:]
+        end = int(fields[0]) if fields and fields[0].isdigit() else 0
+        count += bool(words.lines_in(texts[:end].decode("utf-8", "replace")))
         texts = texts[end + 1 :]
-    return said or None
+    return count
 
 
-def _git(root: Path, given: bytes, *arguments: str) -> bytes:
-    """What git says; nothing where there is none, or it takes too long. No word of the fact is in
-    its arguments, which other programs see."""
+def _git(root: Path, data: bytes, *arguments: str) -> bytes:
+    """Git's output; empty if there is no git, or it takes too long. No word of the fact is in its
+    arguments, which other programs see."""
     program = programs.find("git", [root])
     if program is None:
         return b""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [program, "-C", str(root), *arguments],
-            input=given, capture_output=True, timeout=GIT_SECONDS, check=False,
+            input=data, capture_output=True, timeout=GIT_SECONDS, check=False,
             env=programs.environment([root]),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return b""
-    return done.stdout if done.returncode == 0 else b""
+    return result.stdout if result.returncode == 0 else b""
 
 
-SAYING = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
-"""The fields of an entry that hold what was said in it."""
-PROMPTS = ".prompts"
-"""The files beside conversations that hold what was sent in them."""
-PICTURES = ".pictures"
-"""The folders beside conversations that hold their pictures."""
-_PROMPT = re.compile(r"(?=^# )", re.MULTILINE)
+# What is rewritten
 
 
 def conversations(
-    directory: Path, words: Words, cited: Mapping[str, Collection[str]], held: ExitStack
+    directory: Path, words: Words, cited: Mapping[str, Collection[str]], stack: ExitStack
 ) -> Iterator[tuple[Path, bytes]]:
-    """The sessions' files that hold the facts, and what they shall hold; `held` keeps them closed.
+    """The sessions' files that hold the facts, with their new content; `stack` keeps them locked.
 
-    `cited` are, by session, the entries that the facts were taken from: they lose all they say,
-    since they may say it in other words. So do the pictures of these sessions. Raises SessionError
-    if one of them is open.
+    `cited` are, by session, the entries that the facts were captured from: they lose all their
+    text, which may say the facts in other words. So do the pictures of these sessions. Raises
+    SessionError if one of them is open.
     """
     for path in sorted(directory.glob("*.jsonl")):
         entries = cited.get(path.stem, ())
-        files = [each for each in (path, path.with_suffix(PROMPTS)) if each.exists()]
+        files = [file for file in (path, path.with_suffix(PROMPTS)) if file.exists()]
         if all(_purged(storage.read(file), words, entries) is None for file in files):
             continue
-        held.enter_context(_closed(path))
-        for each in files:  # read again: it may have grown before the lock was held
-            if (data := _purged(storage.read(each), words, entries)) is not None:
-                yield each, data
-        yield from ((each, b"") for each in path.with_suffix(PICTURES).glob("*"))
+        stack.enter_context(_locked(path))
+        for file in files:  # read again: it may have grown before it was locked
+            if (data := _purged(storage.read(file), words, entries)) is not None:
+                yield file, data
+        yield from ((picture, b"") for picture in path.with_suffix(PICTURES).glob("*"))
 
 
 def prompts(path: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
-    """The prompt's history and what it shall hold, if an entry of it names the facts."""
-    text = storage.held(path).decode("utf-8", "replace")
-    typed = _PROMPT.split(text)
-    kept = [each for each in typed if words.without(_typed(each)) == _typed(each)]
-    if len(kept) < len(typed):
+    """The prompt's history with its new content, if an entry of it holds the facts."""
+    entries = _TYPED.split(storage.held(path).decode("utf-8", "replace"))
+    kept = [entry for entry in entries if words.without(_typed(entry)) == _typed(entry)]
+    if len(kept) < len(entries):
         yield path, "".join(kept).encode()
 
 
-def _closed(path: Path) -> locking.Lock:
+def _typed(entry: str) -> str:
+    """The text of one entry of the prompt's history; its lines begin with a plus."""
+    return "\n".join(line[1:] for line in entry.split("\n") if line.startswith("+"))
+
+
+def _locked(path: Path) -> locking.Lock:
     lock = locking.try_lock(path.with_suffix(".lock"))
     if lock is None:
         raise SessionError(
@@ -172,54 +181,49 @@ def _closed(path: Path) -> locking.Lock:
     return lock
 
 
-def _typed(entry: str) -> str:
-    """What one entry of the prompt's history says; its lines begin with a plus."""
-    return "\n".join(line[1:] for line in entry.split("\n") if line.startswith("+"))
-
-
 def _purged(data: bytes, words: Words, cited: Collection[str]) -> bytes | None:
     """A transcript without the facts; None if it holds none of them. A damaged line stays."""
     before = data.split(b"\n")
-    after = [_line(line, words, cited) for line in before]
+    after = [_purged_line(line, words, cited) for line in before]
     return b"\n".join(after) if after != before else None
 
 
-def _line(line: bytes, words: Words, cited: Collection[str]) -> bytes:
+def _purged_line(line: bytes, words: Words, cited: Collection[str]) -> bytes:
     try:
         entry = json.loads(line)
     except ValueError:
         return words.without(line.decode("utf-8", "replace")).encode() if line else line
-    told = _without(entry, words)
-    if isinstance(told, dict) and told.get("id") in cited:
-        told = {name: _emptied(value, name) for name, value in told.items()}
-    if told == entry:
+    purged = _without(entry, words)
+    if isinstance(purged, dict) and purged.get("id") in cited:
+        purged = {name: _emptied(value, name) for name, value in purged.items()}
+    if purged == entry:
         return line
-    if isinstance(told, dict):
-        told.pop("signed", None)  # it is good only as it stood
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(purged, dict):
+        purged.pop("signed", None)  # the signature is of the old text
+    text = json.dumps(purged, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
 
 def _without(value: Any, words: Words) -> Any:
-    """A JSON value, the facts taken out of each of its strings."""
+    """A JSON value with the facts taken out of each of its strings."""
     match value:
         case str():
             return words.without(value)
         case list():
-            return [_without(each, words) for each in value]
+            return [_without(item, words) for item in value]
         case dict():
-            told = {name: _without(each, words) for name, each in value.items()}
-            if "matters_for" in value and told.get("text") != value.get("text"):
-                told["matters_for"] = []
-            return told
+            purged = {name: _without(item, words) for name, item in value.items()}
+            if "matters_for" in value and purged.get("text") != value.get("text"):
+                purged["matters_for"] = []
+            return purged
         case _:
             return value
 
 
 def _emptied(value: Any, name: str) -> Any:
-    """A field of an entry that is to say nothing."""
+    """A field of an entry that must lose its text."""
     if name == "tool_calls":
         return [{**call, "arguments": {}} for call in value]
-    if name not in SAYING or not value:
+    if name not in TEXTS or not value:
         return value
     return GONE if isinstance(value, str) else []

@@ -1,8 +1,8 @@
-"""The quarantine: facts that wait for the owner before they are memory.
+"""The quarantine: facts that wait for the owner's review before they are memory.
 
 A fact that a tool's output may have planted reaches neither a memory file nor a prompt until the
-owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten as a whole. A line
-that is damaged is passed over, and stays until it is `set_aside`.
+owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten as a whole. A
+damaged line is skipped, and stays until it is `set_aside`.
 """
 
 import json
@@ -31,114 +31,123 @@ class Review:
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         """Let facts wait; one that waits already, whoever said it, is not added again."""
-        held: list[Held] = []
+        added: list[Held] = []
         with self.locked():
             waiting = list(self.waiting())
             for fact in facts:
-                held.append(self._held(fact, waiting))
-                waiting += [each for each in held[-1:] if each not in waiting]
+                fact = replace(fact, text=clean(fact.text))
+                if not fact.text:
+                    raise LedgerError(
+                        "there is nothing to hold for review", "Give the fact in words"
+                    )
+                held = next((held for held in waiting if _is_same(held.fact, fact)), None)
+                if held is None:
+                    held = Held(_id(fact), now(), fact)
+                    waiting.append(held)
+                added.append(held)
             self._save(waiting)
-        return tuple(held)
+        return tuple(added)
 
     def waiting(self) -> tuple[Held, ...]:
         """The facts that wait, oldest first. Raises StorageError."""
-        return tuple(each for _, each in self._lines() if isinstance(each, Held))
+        return tuple(held for _, held in self._lines() if isinstance(held, Held))
 
     def damaged(self) -> dict[int, bytes]:
-        """The lines that cannot be read, by their number."""
-        return {number: each for number, each in self._lines() if isinstance(each, bytes)}
+        """The lines that cannot be read, by number."""
+        return {number: line for number, line in self._lines() if isinstance(line, bytes)}
 
     def set_aside(self) -> SetAside | None:
         """Take damaged lines out of the file, and keep them; None if there are none."""
         with self.locked():
-            return self.set_aside_alone()
+            return self.set_aside_locked()
 
-    def set_aside_alone(self) -> SetAside | None:
-        """Do the same where the lock is held."""
+    def set_aside_locked(self) -> SetAside | None:
+        """Do the same with the lock held."""
         damaged = self.damaged()
         if not damaged:
             return None
         kept = self._ledger.commits.keep(damaged)
-        storage.replace(self.path, _written(self.waiting()))
+        storage.replace(self.path, _encoded(self.waiting()))
         return kept
 
     def accept(
         self,
-        name: str,
+        id: str,
         text: str | None = None,
         *,
         request: str | None = None,
         replaced: Mapping[str, Sequence[Passage]] | None = None,
     ) -> Remembered:
-        """Write a fact that waits, or `text` in its place: what the owner read is what is written.
+        """Write a fact that waits, or `text` in its place; asked twice, it is written once.
 
-        Asked twice, it is written once. `replaced` has the passages that its `replaces` names; if
-        there are none any more, it is written by itself. Raises LedgerError if nothing waits under
-        this id (then what was shown is not what waits now), or those passages cannot be superseded.
+        `replaced` has the passages that its `replaces` names; if they are no longer current, the
+        fact is written by itself. Raises LedgerError if nothing waits under this id, which names
+        the very words that the owner read, or those passages cannot be superseded.
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
         with self.locked():
-            held = self._find(name)
-            fact = held.fact if text is None else _reworded(held.fact, text)
-            there = (replaced or {}).get(fact.replaces or "", ())
-            if not any(passage.status == "current" for passage in there):
+            held = self._named(id)
+            fact = held.fact
+            if text is not None:
+                fact = replace(fact, text=text, origin=replace(fact.origin, kind="owner"))
+            old = (replaced or {}).get(fact.replaces or "", ())
+            if not any(passage.status == "current" for passage in old):
                 fact = replace(fact, replaces=None)
             (written,) = self._ledger.remember(
                 [fact], request=request or f"review-{held.id}-{held.time}", replaced=replaced
             )
-            self._save([each for each in self.waiting() if each.id != name])
+            self._drop(id)
         return written
 
-    def refuse(self, name: str) -> Held:
+    def refuse(self, id: str) -> Held:
         """Drop a fact that waits. Raises LedgerError if nothing waits under this id."""
         with self.locked():
-            held = self._find(name)
-            self._save([each for each in self.waiting() if each.id != name])
+            held = self._named(id)
+            self._drop(id)
         return held
 
-    def without(self, holds: Callable[[str], bool]) -> list[tuple[Path, bytes]]:
-        """The file and what it shall hold, if a fact is in it that holds what must go."""
+    def without(self, is_purged: Callable[[str], bool]) -> list[tuple[Path, bytes]]:
+        """The file with its new content, if it has a fact that is purged."""
         waiting = self.waiting()
-        left = [each for each in waiting if not holds(each.fact.text)]
-        return [(self.path, _written(left))] if len(left) < len(waiting) else []
+        kept = [held for held in waiting if not is_purged(held.fact.text)]
+        return [(self.path, _encoded(kept))] if len(kept) < len(waiting) else []
 
     def locked(self) -> locking.Lock:
         """Let nobody else change what waits, until the lock is released.
 
-        Raises StorageError if another folder stands in the workspace's place.
+        Raises StorageError if another folder has taken the workspace's place.
         """
         self._ledger.commits.anchor.check()
         return locking.lock(storage.private_directory(self._workspace.locks) / "review.lock")
 
-    def _held(self, fact: Fact, waiting: Sequence[Held]) -> Held:
-        shown = replace(fact, text=clean(fact.text))
-        if not shown.text:
-            raise LedgerError("there is nothing to hold for review", "Give the fact in words")
-        name = digest(json.dumps(asdict(shown), sort_keys=True))[:12]
-        there = (each for each in waiting if _same(each.fact, shown))
-        return next(there, Held(name, now(), shown))
-
-    def _find(self, name: str) -> Held:
-        found = next((each for each in self.waiting() if each.id == name), None)
-        if found is None:
+    def _named(self, id: str) -> Held:
+        held = next((held for held in self.waiting() if held.id == id), None)
+        if held is None:
             raise LedgerError(
-                f"no fact {name!r} waits for review", "`assistant memory review` lists them"
+                f"no fact {id!r} waits for review", "`assistant memory review` lists them"
             )
-        return found
+        return held
+
+    def _drop(self, id: str) -> None:
+        self._save([held for held in self.waiting() if held.id != id])
 
     def _save(self, waiting: Sequence[Held]) -> None:
         damaged = b"".join(line + b"\n" for line in self.damaged().values())
-        storage.replace(self.path, damaged + _written(waiting))
+        storage.replace(self.path, damaged + _encoded(waiting))
 
     def _lines(self) -> Iterator[tuple[int, Held | bytes]]:
-        """Each line by its number: a fact, or what cannot be read."""
+        """Each line by number: a fact, or the bytes that cannot be read."""
         for number, line in enumerate(storage.held(self.path).split(b"\n"), start=1):
             if line.strip():
-                yield number, _read(line) or line
+                yield number, _decoded(line) or line
 
 
-def _read(line: bytes) -> Held | None:
+def _id(fact: Fact) -> str:
+    return digest(json.dumps(asdict(fact), sort_keys=True))[:12]
+
+
+def _decoded(line: bytes) -> Held | None:
     try:
         raw = json.loads(line)
         fact = raw["fact"]
@@ -150,14 +159,9 @@ def _read(line: bytes) -> Held | None:
         return None
 
 
-def _written(waiting: Sequence[Held]) -> bytes:
-    return "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in waiting).encode()
+def _encoded(waiting: Sequence[Held]) -> bytes:
+    return "".join(json.dumps(asdict(held), ensure_ascii=False) + "\n" for held in waiting).encode()
 
 
-def _same(one: Fact, other: Fact) -> bool:
+def _is_same(one: Fact, other: Fact) -> bool:
     return (fact_key(one.text), one.replaces) == (fact_key(other.text), other.replaces)
-
-
-def _reworded(fact: Fact, text: str) -> Fact:
-    """The fact in the owner's own words."""
-    return replace(fact, text=text, origin=replace(fact.origin, kind="owner"))

@@ -1,11 +1,11 @@
-"""Daily upkeep: what need not stand in MEMORY.md any longer is moved out of it, as one write.
+"""Daily upkeep: move out of MEMORY.md what is no longer needed there, as one write.
 
-Moved is only what this program wrote, line by line, and only for what is certain:
+Only lines that this program wrote are moved, and only if it is certain where they belong:
 
-- a superseded fact, an appointment that has passed, and what stands twice under one heading, to
+- superseded facts, appointments that have passed and duplicates below one heading go to
   `memory/archive/YYYY.md`;
-- what stands under a dated heading for more than a month, below the owner's heading that fits,
-  else to `memory/YYYY.md`.
+- facts that have been below a dated heading for more than a month go below the owner's heading that
+  fits, else to `memory/YYYY.md`.
 
 Every line keeps its words and its day. What somebody typed into a file stays where it is.
 """
@@ -37,11 +37,11 @@ from assistant.memory.writing.transaction import Change, amendment
 from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES, Workspace
 
 UNSORTED = timedelta(days=31)
-"""So long a captured fact may stand under the heading of its day."""
+"""How long a captured fact stays below the heading of its day."""
 PASSED = timedelta(days=7)
-"""So long after its day a fact stays."""
+"""How long a fact stays after its day."""
 MOST = 200
-"""Facts that are moved at once: a second or two of work, for which other writers wait."""
+"""Facts moved at once: a second or two of work, for which other writers wait."""
 ORIGIN = Origin("upkeep")
 Fits = Callable[[str, Sequence[str]], str]
 """Says which of these headings fits a fact; "" if none does."""
@@ -49,8 +49,8 @@ Fits = Callable[[str, Sequence[str]], str]
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A line that is moved to a file: under the heading `## {title}`, or below the owner's heading
-    of this path in MEMORY.md."""
+    """A line that is moved to the file `source`: below the heading `## {title}`, or below the
+    owner's heading with this `path` in MEMORY.md."""
 
     chunk: Chunk
     write: Write
@@ -61,33 +61,35 @@ class _Move:
 
 
 class Upkeep:
-    """What there is to be moved in a workspace's files on a day."""
+    """Moves the lines of a workspace's files on a day."""
 
     def __init__(self, workspace: Workspace, journal: Journal, today: date, fits: Fits) -> None:
-        self._place = workspace
+        self._workspace = workspace
         self._journal = journal
         self._today = today
         self._fits = fits
 
     def __call__(self, change: Change) -> Upkept:
-        """Make the edits on the draft."""
+        """Make the edits on the draft, and return how many lines were moved."""
         moves = list(islice(self._moves(change), MOST))
         if not moves:
             return Upkept()
         texts: dict[str, str] = {}
-        for move in reversed(moves):  # from the end, so that the places of the others stay
+        for move in reversed(moves):  # from the end, so that the positions of the others stay
             source = move.chunk.source
             text = texts[source] if source in texts else change.draft.text(source)
             texts[source] = self._without(move, text)
         for (source, title, path), items in _by_target(moves).items():
             text = texts[source] if source in texts else change.draft.text(source)
             for item in items:
-                there = headings(text) if path else {}
-                below = insertion_below(text, there[path], item) if path in there else None
-                text = (below or insertion(text, title, item)).apply(text)
+                existing = headings(text) if path else {}
+                if path in existing:
+                    text = insertion_below(text, existing[path], item).apply(text)
+                else:
+                    text = insertion(text, title, item).apply(text)
             texts[source] = text
         for source in texts:
-            (self._place.root / source).parent.mkdir(parents=True, exist_ok=True)
+            (self._workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
         change.writes.append(amendment(change.draft, texts, ORIGIN))
         change.verdicts.update({move.write.id: "deleted" for move in moves})
         archived = sum(move.source.startswith(ARCHIVE) for move in moves)
@@ -95,33 +97,33 @@ class Upkeep:
 
     def _moves(self, change: Change) -> Iterator[_Move]:
         """The lines to move, by file, from its beginning to its end."""
-        known: set[tuple[tuple[str, ...], str]] = set()
-        there = list(headings(change.draft.text(MEMORY_FILE)))
-        for source in self._place.sources():
+        seen: set[tuple[tuple[str, ...], str]] = set()
+        owners = list(headings(change.draft.text(MEMORY_FILE)))
+        for source in self._workspace.sources():
             if source in PROCEDURE_FILES or source.startswith(ARCHIVE):
                 continue
             text = change.draft.text(source) if change.draft.is_text(source) else ""
             for chunk in chunks_of(text, source):
-                above = tuple(each for each in chunk.heading if not heading_date(each))
+                above = tuple(title for title in chunk.heading if not heading_date(title))
                 key = above, fact_key(chunk.plain)
-                twice = chunk.status == "current" and key in known
-                if write := self._ours(chunk, text):
-                    move = self._move(chunk, write, twice, there)
-                    if move:
-                        yield move
-                        continue
-                if chunk.status == "current":
-                    known.add(key)
+                is_twin = chunk.status == "current" and key in seen
+                write = self._own_write(chunk, text)
+                if write and (move := self._move(chunk, write, is_twin, owners)):
+                    yield move
+                elif chunk.status == "current":
+                    seen.add(key)
 
-    def _ours(self, chunk: Chunk, text: str) -> Write | None:
-        """The write of a fact that is one line of a list and stands as we wrote it."""
+    def _own_write(self, chunk: Chunk, text: str) -> Write | None:
+        """The write of a fact that is one line of a list, as we wrote it."""
         at = chunk.start_char
-        alone = "\n" not in chunk.text and chunk.text[:2] in ("- ", "* ", "+ ")
-        if not alone or text[at - 1 : at] not in ("", "\n") or annotations.is_core(chunk.text):
+        is_line = "\n" not in chunk.text and chunk.text[:2] in ("- ", "* ", "+ ")
+        if not is_line or text[at - 1 : at] not in ("", "\n") or annotations.is_core(chunk.text):
             return None
         return self._journal.adding(chunk.plain)
 
-    def _move(self, chunk: Chunk, write: Write, twice: bool, there: Sequence[str]) -> _Move | None:
+    def _move(
+        self, chunk: Chunk, write: Write, is_twin: bool, owners: Sequence[str]
+    ) -> _Move | None:
         """Where a fact goes; None if it stays."""
         day = chunk.date or write.time[:10]
         under = chunk.heading[-1:]
@@ -133,20 +135,20 @@ class Upkeep:
         name = PATH.join(chunk.heading[-2:]) or "Archived"
         title = under[0] if own else dated(name, date.fromisoformat(day))
         item, year = chunk.text[2:].strip(), day[:4]
-        if twice:
+        if is_twin:
             item = strike_out(item, superseded_note(self._today, escape(chunk.plain))) or item
-        if twice or chunk.status == "superseded" or self._has_passed(chunk, day):
+        if is_twin or chunk.status == "superseded" or self._has_passed(chunk, day):
             return _Move(chunk, write, item, f"{ARCHIVE}{year}.md", title)
-        waits = date.fromisoformat(day) + UNSORTED >= self._today
-        if not own or waits or chunk.source != MEMORY_FILE:
+        is_recent = date.fromisoformat(day) + UNSORTED >= self._today
+        if not own or is_recent or chunk.source != MEMORY_FILE:
             return None
-        if path := self._fits(chunk.plain, there) if there else "":
+        if path := self._fits(chunk.plain, owners) if owners else "":
             item = annotations.dated(item, date.fromisoformat(day))
             return _Move(chunk, write, item, MEMORY_FILE, title, path)
         return _Move(chunk, write, item, f"memory/{year}.md", title)
 
     def _has_passed(self, chunk: Chunk, day: str) -> bool:
-        """Whether a fact spoke of appointments alone, which lay ahead when it was written and have
+        """Whether a fact is only about appointments, which were ahead when it was written and have
         passed. What begins on a day ("works in Porto from 1 October") has no time of day."""
         last = (self._today - PASSED).isoformat()
         ahead = [
@@ -156,11 +158,11 @@ class Upkeep:
         ]
         if not ahead or len(ahead) < len(chunk.mentions):
             return False
-        spoken = occasions(chunk.plain, day)
-        return bool(spoken) and all(each.time and not each.rule for each in spoken)
+        appointments = occasions(chunk.plain, day)
+        return bool(appointments) and all(one.time and not one.rule for one in appointments)
 
     def _without(self, move: _Move, text: str) -> str:
-        """The text without the line, and without a heading of ours that this empties."""
+        """The text without the line, and without a heading of ours that becomes empty."""
         cut = removal(text, move.chunk.start_char, move.chunk.end_char)
         if self._journal.has_made_heading(move.chunk.source, move.title):
             cut = with_emptied_heading(text, cut, move.title)
@@ -168,8 +170,8 @@ class Upkeep:
 
 
 def _by_target(moves: Sequence[_Move]) -> dict[tuple[str, str, str], list[str]]:
-    """The lines that go to one place: a file, the title of a heading or an owner's one."""
-    found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    """The lines by where they go: file, title of a heading, path of an owner's heading."""
+    lines: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for move in moves:
-        found[move.source, "" if move.path else move.title, move.path].append(move.item)
-    return found
+        lines[move.source, "" if move.path else move.title, move.path].append(move.item)
+    return lines
