@@ -1,7 +1,7 @@
-"""How a command comes by memory: over the daemon's socket, or in this process.
+"""Open the memory of a workspace: over its daemon's socket, or in this process.
 
-A client imports this: what parses markdown, loads a model or validates settings is imported where
-it is needed.
+Clients import this module, so what parses markdown, loads a model or validates settings is imported
+only where it is needed.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assistant.settings.tree import Settings
 
 TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
-"""How often a daemon is asked to yield if clients start it again, and the wait in between."""
+"""How often a daemon is asked to yield, if clients start it again, and the seconds between."""
 
 
 def open_memory(
@@ -34,9 +34,9 @@ def open_memory(
     progress: Progress = no_progress,
     notify: Notify = no_notices,
 ) -> Keeper:
-    """Memory over the workspace's daemon, started if need be, or in this process.
+    """Open memory over the workspace's daemon, which is started if none runs, or in this process.
 
-    `raw` are the settings of `config.load`; `notify` takes what the owner should know. Raises
+    `raw` are the settings of `config.load`; `notify` is given lines for the owner. Raises
     ConfigError, DaemonError, EmbedderError, StorageError.
     """
     if not no_daemon:
@@ -52,9 +52,9 @@ def open_in_process(
     progress: Progress = no_progress,
     notify: Notify = no_notices,
 ) -> Keeper:
-    """Memory in this process, which owns the index until `close`; a running daemon has to yield.
+    """Open memory in this process, which owns the index until `close`; a daemon has to yield it.
 
-    Raises DaemonError if another process keeps the index, EmbedderError, StorageError.
+    Raises DaemonError if another process does not release the index, EmbedderError, StorageError.
     """
     from assistant.memory.daemon import lifecycle
 
@@ -69,9 +69,9 @@ def open_in_process(
 def open_ahead(
     workspace: Workspace, embedding: "EmbeddingSettings", progress: Progress = no_progress
 ) -> "Ahead":
-    """What another embedding model has to do before memory can switch to it.
+    """Prepare the switch to another embedding model; the index need not be owned.
 
-    The index need not be owned. Raises EmbedderError, StorageError.
+    Raises EmbedderError, StorageError.
     """
     from assistant.memory.embedding import compile
     from assistant.memory.index.ahead import Ahead
@@ -85,8 +85,8 @@ def amending(
 ) -> AbstractContextManager[None]:
     """Journal a change of whole memory files (source to new text), which the block makes.
 
-    It is one write, so that `undo` takes it back. If the block raises, it must have changed
-    nothing. Raises StorageError if a file is not UTF-8.
+    It is one write, so that `undo` reverses it. If the block raises, it must have changed nothing.
+    Raises StorageError if a file is not UTF-8.
     """
     from assistant.memory.writing.transaction import Commits
 
@@ -96,10 +96,10 @@ def amending(
 def replace_files(
     workspace: Workspace, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
 ) -> None:
-    """Give memory files (source to old and new text) new texts, which `undo` takes back.
+    """Give memory files (source to old and new text) new texts, as one write for `undo`.
 
-    Those of one name of `together` are undone together. Raises LedgerError if a file changed
-    meanwhile, StorageError.
+    Writes with the same `together` are undone together. Raises LedgerError if a file has changed,
+    StorageError.
     """
     from assistant.memory.writing.transaction import Commits
 
@@ -107,14 +107,14 @@ def replace_files(
 
 
 def copies(workspace: Workspace) -> "Copies":
-    """The conflict copies that syncing left of memory files."""
+    """The conflict copies of memory files that syncing left."""
     from assistant.memory.writing.copies import Copies
 
     return Copies(workspace)
 
 
 def _take_over(workspace: Workspace, progress: Progress) -> "Lock":
-    """The claim on the index, once a running daemon has yielded; a chat may start it again."""
+    """Become the owner of the index after a daemon has yielded it; a chat may start it again."""
     from assistant.memory.daemon import lifecycle
 
     for seconds in (*[TAKE_OVER_SECONDS] * TAKE_OVERS, lifecycle.CLAIM_SECONDS):

@@ -1,10 +1,10 @@
-"""What can be asked of long-term memory, in this process or over the daemon's socket.
+"""The operations of long-term memory, in this process or over the daemon's socket.
 
-Two groups ask: a conversation, which recalls and remembers, and whoever looks after memory. These
-annotations are the schema of the daemon's wire, too (`daemon/wire.py`).
+`Memory` is what a conversation needs, `Keeper` what the owner's commands and upkeep need as well.
+The annotations are also the schema of the daemon's protocol (`daemon/wire.py`).
 
-A `request` names a write: whoever asks the same again under the same name, because the answer was
-lost, is told what was done the first time, and nothing is written twice.
+A `request` names a write: if the answer was lost and the same request is sent again, nothing is
+written twice and the answer is what was done the first time.
 """
 
 from collections.abc import Sequence
@@ -33,23 +33,23 @@ from assistant.memory.base import (
 
 
 class Memory(Protocol):
-    """Memory as a conversation needs it."""
+    """The operations that a conversation needs."""
 
     def recall(self, query: Query) -> Recall:
-        """The best passages for a query; fresh with the files as they are now."""
+        """The best passages for a query, from the files as they are now."""
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
-        """The current facts that should shape any answer, the most telling first, as many as fit
-        so many tokens; no procedures and tasks."""
+        """The current facts that should shape any answer, most important first, as many as fit so
+        many tokens; no procedures and tasks."""
 
     def existing(self, texts: Sequence[str], k: int) -> Existing:
-        """The `k` current facts nearest to each of these texts, and those that share a word with it
-        that few hold; no procedures and tasks. And the headings a fact may be written under."""
+        """The `k` current facts nearest to each text, and those that share a rare word with it; no
+        procedures and tasks. Also the headings that a fact may be written under."""
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        """Write facts, in order; each can be recalled when this returns.
+        """Write facts, in order; they can be recalled when this returns.
 
         Raises LedgerError if a `replaces` names no fact or more than one.
         """
@@ -58,20 +58,20 @@ class Memory(Protocol):
         """The facts that wait for the owner's review, oldest first."""
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        """The writes whose facts an editor's stale save took away, until the owner decides."""
+        """The writes whose facts an editor's stale save erased, until the owner decides on them."""
 
     def close(self) -> None:
-        """Let go of the index or the connection."""
+        """Close the index or the connection."""
 
 
 class Keeper(Memory, Protocol):
-    """Memory as those need it who look after it: its owner's commands, and upkeep."""
+    """All operations: also those of the owner's commands and of upkeep."""
 
     def locate(self, target: str) -> Located:
-        """The facts that an id, `FILE:LINE` or words name, and whether exactly those.
+        """The facts that an id, `FILE:LINE` or words name.
 
-        Words name the facts that say just this, else those that hold them, else the likeliest. A
-        wrong id or line names none.
+        Words name the facts that say just this, else those that contain them, else the likeliest.
+        A wrong id or line names none.
         """
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
@@ -90,10 +90,10 @@ class Keeper(Memory, Protocol):
     ) -> Forgotten:
         """Remove these passages and take their words out of every store; it cannot be undone.
 
-        So too `past` facts, in their own words, that no file holds any more. `sessions`: out of
-        past conversations and the prompt's history as well. Raises LedgerError if a file no longer
-        holds the bytes of a passage, or holds a past fact; SessionError if a session that must
-        change is open.
+        `past` are facts, in their own words, that no file holds any more. `sessions`: past
+        conversations and the prompt's history are covered as well. Raises LedgerError if a file no
+        longer holds the bytes of a passage, or still holds a past fact; SessionError if a session
+        that must change is open.
         """
 
     def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
@@ -114,7 +114,8 @@ class Keeper(Memory, Protocol):
     ) -> Remembered | None:
         """Write a fact that waits, or `text` in its place; or drop it, and return None.
 
-        Raises LedgerError if nothing waits under this id: it names the very words that were shown.
+        Raises LedgerError if nothing waits under this id, which names the very words that were
+        shown.
         """
 
     def restore(
@@ -123,34 +124,33 @@ class Keeper(Memory, Protocol):
         """Write erased facts again, or never offer them again. Raises LedgerError for other ids."""
 
     def status(self) -> MemoryStatus:
-        """The state of memory, fresh with the files."""
+        """The state of memory, from the files as they are now."""
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest acknowledged writes, newest first."""
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        """The nearest pairs of current facts, nearest first: what `memory tidy` looks at."""
+        """The most similar pairs of current facts, nearest first: the input of `memory tidy`."""
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
-        """What current facts say of these days (ISO, both included), the earliest first."""
+        """What current facts say of the days from `first` to `last` (ISO, inclusive), in order."""
 
     def chart(self) -> Chart:
-        """All facts, those that were struck out too, laid out by their meanings."""
+        """All facts, superseded ones too, laid out by their meanings."""
 
     def upkeep(self) -> Upkept:
-        """Move what need not stand in MEMORY.md any longer: superseded facts, passed
-        appointments, what stands twice or under the heading of a day long ago. One write, which
-        `undo` takes back."""
+        """Move what is no longer needed in MEMORY.md: superseded facts, past appointments,
+        duplicates, facts under the heading of a day long ago. One write, which `undo` reverses."""
 
     def check(self) -> tuple[Finding, ...]:
-        """What is wrong with the journal, the index and the files, mended where that can be."""
+        """The faults of the journal, the index and the files, mended where that is possible."""
 
     def rebuild(self) -> MemoryStatus:
-        """Drop the derived index and make it again; cached vectors are used."""
+        """Drop the derived index and make it again, with cached vectors."""
 
     def unowned(self, *, remove: bool = False) -> tuple[ServerCollection, ...]:
-        """The collections on the Chroma server, of this program, whose workspace or model is gone;
-        removed, if so asked.
+        """This program's collections on the Chroma server whose workspace or model is gone;
+        `remove` deletes them.
 
         Raises MemoryFailure if no server is set, or it does not answer.
         """

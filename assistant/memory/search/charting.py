@@ -1,9 +1,9 @@
 """The chart of a memory: topics as disks on a plane, facts in rings within them.
 
-Topics are the clusters of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors,
-begun from facts far apart, so that the same memory is drawn the same each time. Their centres are
-laid out by principal components and pushed apart until no disk covers another. In a disk the most
-typical facts are in the middle, and on each ring those of like meaning lie side by side.
+Topics are the clusters of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors. It
+starts from facts far apart, so that the same memory gives the same chart. Their centres are laid
+out by principal components and pushed apart until no disk covers another. In a disk the most
+typical facts are in the middle, and on each ring similar facts are side by side.
 """
 
 import re
@@ -29,13 +29,13 @@ FACTS_A_TOPIC = 5.0
 """A memory of n facts has sqrt(n / 5) topics: 4 of 80, 13 of 900."""
 ROUNDS = 12
 NEAREST = 5
-"""Neighbours that are told of a fact."""
+"""Neighbours listed for a fact."""
 NEAR = 0.3
 """The least cosine of a neighbour."""
 SPACING = 1.0
-"""Between the rings of a disk, and the facts on one."""
+"""Distance between the rings of a disk, and between the facts on a ring."""
 GAP = 2.5
-"""Between two disks."""
+"""Distance between two disks."""
 PUSHES = 300
 NAMED_BY = 3
 """Words in the name of a topic."""
@@ -45,14 +45,14 @@ Points = NDArray[np.float64]
 
 
 def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
-    """Every fact, laid out by its meaning; `recorded` adds what the journal knows of it."""
+    """Lay out all facts by their meanings; `recorded` adds the journal's date and origin."""
     layout = catalog.layout()
     by_row = catalog.by_row(layout.rowid.tolist())
     facts = {row for row, chunk in by_row.items() if chunk.source not in PROCEDURE_FILES}
-    kept = [place for place, row in enumerate(layout.rowid.tolist()) if row in facts]
-    chunks = [by_row[int(layout.rowid[place])] for place in kept]
-    drawn = plane(catalog.vectors.read(layout.vector[kept].tolist()))
-    named = names([each.plain for each in chunks], drawn.topic, len(drawn.radius))
+    positions = [at for at, row in enumerate(layout.rowid.tolist()) if row in facts]
+    chunks = [by_row[int(layout.rowid[at])] for at in positions]
+    drawn = plane(catalog.vectors.read(layout.vector[positions].tolist()))
+    titles = names([chunk.plain for chunk in chunks], drawn.topic, len(drawn.radius))
     charted = (
         Charted(
             recorded(passage(chunk)),
@@ -66,14 +66,14 @@ def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
             chunks, drawn.topic.tolist(), drawn.place.tolist(), drawn.near, strict=True
         )
     )
-    circles = zip(named, drawn.centre.tolist(), drawn.radius.tolist(), strict=True)
+    circles = zip(titles, drawn.centre.tolist(), drawn.radius.tolist(), strict=True)
     topics = (Topic(name, round(x, 2), round(y, 2), radius) for name, (x, y), radius in circles)
     return Chart(tuple(charted), tuple(topics))
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Of each fact its topic, place and nearest facts; of each topic its centre and radius."""
+    """The topic, place and nearest facts of each fact; the centre and radius of each topic."""
 
     topic: Rows
     place: Points
@@ -85,37 +85,37 @@ class Plane:
 def plane(vectors: Vectors) -> Plane:
     """Lay out facts by their vectors, which are of length 1."""
     if not len(vectors):
-        nothing = np.empty((0, 2))
-        return Plane(np.empty(0, dtype=np.int64), nothing, [], nothing, np.empty(0))
-    topic, middles = _topics(vectors)
-    members = [np.flatnonzero(topic == each) for each in range(len(middles))]
+        empty = np.empty((0, 2))
+        return Plane(np.empty(0, dtype=np.int64), empty, [], empty, np.empty(0))
+    topic, means = _topics(vectors)
+    members = [np.flatnonzero(topic == number) for number in range(len(means))]
     radius = np.array([_radius(len(member)) for member in members])
-    centre = _apart(_flat(middles) * float(radius.sum()), radius)
+    centre = _apart(_flat(means) * float(radius.sum()), radius)
     place = np.empty((len(vectors), 2))
-    for number, inside in enumerate(members):
-        place[inside] = centre[number] + _rings(vectors[inside], middles[number])
+    for number, member in enumerate(members):
+        place[member] = centre[number] + _rings(vectors[member], means[number])
     others, cosines = nearest_of_each(vectors, NEAREST)
     near = [tuple(row[near].tolist()) for row, near in zip(others, cosines >= NEAR, strict=True)]
     return Plane(topic, place, near, centre, radius)
 
 
-def names(words: Sequence[str], topic: Rows, topics: int) -> list[str]:
-    """What each topic is called: words that are in many of its facts and in few of the others."""
-    spoken = [_content(each) for each in words]
-    everywhere = Counter(word for said in spoken for word in said)
+def names(texts: Sequence[str], topic: Rows, topics: int) -> list[str]:
+    """Name each topic by words that are in many of its facts and in few others."""
+    contents = [_content(text) for text in texts]
+    everywhere = Counter(word for content in contents for word in content)
     inside: list[Counter[str]] = [Counter() for _ in range(topics)]
     spelled: dict[str, Counter[str]] = {}
-    for said, number in zip(spoken, topic.tolist(), strict=True):
-        inside[number].update(said.keys())
-        for word, form in said.items():
+    for content, number in zip(contents, topic.tolist(), strict=True):
+        inside[number].update(content.keys())
+        for word, form in content.items():
             spelled.setdefault(word, Counter())[form] += 1
-    return [_name(each, everywhere, len(words), spelled) for each in inside]
+    return [_name(counts, everywhere, len(texts), spelled) for counts in inside]
 
 
 def _content(text: str) -> dict[str, str]:
-    """The words of a fact that say something, folded, as they are written."""
-    said = without_function_words(text, "english")
-    return {word.casefold(): word for word in _WORD.findall(said)}
+    """The content words of a fact: each folded, and as it is written."""
+    content = without_function_words(text, "english")
+    return {word.casefold(): word for word in _WORD.findall(content)}
 
 
 def _name(
@@ -130,29 +130,29 @@ def _name(
 
 
 def _topics(vectors: Vectors) -> tuple[Rows, Vectors]:
-    """The topic of each fact, the largest topic first, and their middles."""
-    wanted = int(np.clip(round(np.sqrt(len(vectors) / FACTS_A_TOPIC)), 1, MOST_TOPICS))
-    middles = _far_apart(vectors, wanted)
+    """The topic of each fact, the largest topic first, and the topics' mean vectors."""
+    count = int(np.clip(round(np.sqrt(len(vectors) / FACTS_A_TOPIC)), 1, MOST_TOPICS))
+    means = _far_apart(vectors, count)
     for _ in range(ROUNDS):
-        topic = np.argmax(vectors @ middles.T, axis=1)
-        sums = np.zeros_like(middles)
+        topic = np.argmax(vectors @ means.T, axis=1)
+        sums = np.zeros_like(means)
         np.add.at(sums, topic, vectors)
         length = np.linalg.norm(sums, axis=1, keepdims=True)
-        middles = np.where(length > 0, sums / np.maximum(length, 1e-9), middles)
-    topic = np.argmax(vectors @ middles.T, axis=1)
-    sizes = np.bincount(topic, minlength=len(middles))
+        means = np.where(length > 0, sums / np.maximum(length, 1e-9), means)
+    topic = np.argmax(vectors @ means.T, axis=1)
+    sizes = np.bincount(topic, minlength=len(means))
     order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
-    rank = np.full(len(middles), -1, dtype=np.int64)
+    rank = np.full(len(means), -1, dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return rank[topic], middles[order]
+    return rank[topic], means[order]
 
 
-def _far_apart(vectors: Vectors, wanted: int) -> Vectors:
-    """So many of the vectors, each far from those before it: the first is the most typical."""
+def _far_apart(vectors: Vectors, count: int) -> Vectors:
+    """So many of the vectors, each far from those before it; the first is the most typical."""
     mean = vectors.mean(axis=0)
     chosen = [int(np.argmax(vectors @ mean))]
     nearest = vectors @ vectors[chosen[0]]
-    while len(chosen) < wanted:
+    while len(chosen) < count:
         chosen.append(int(np.argmin(nearest)))
         nearest = np.maximum(nearest, vectors @ vectors[chosen[-1]])
     return np.array(vectors[chosen], dtype=np.float32)
@@ -165,35 +165,35 @@ def _flat(vectors: Vectors) -> Points:
     """The vectors by their first two principal components, within the unit circle."""
     if len(vectors) < 2:
         return np.zeros((len(vectors), 2))
-    middle = vectors - vectors.mean(axis=0)
-    _, _, axes = np.linalg.svd(middle, full_matrices=False)
+    centred = vectors - vectors.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
     flat = np.zeros((len(vectors), 2))
-    found = middle @ axes[:2].T
-    flat[:, : found.shape[1]] = found
+    projected = centred @ axes[:2].T
+    flat[:, : projected.shape[1]] = projected
     return np.asarray(flat / max(float(np.abs(flat).max()), 1e-9))
 
 
 def _apart(centre: Points, radius: NDArray[np.float64]) -> Points:
-    """The centres, drawn together and pushed apart until their disks stand side by side."""
+    """The centres, drawn together and pushed apart until their disks are side by side."""
     centre = centre * 0.5
-    wanted = radius[:, None] + radius[None, :] + GAP
-    away = np.arange(len(radius))
-    turn = np.stack([np.cos(away * 2.4), np.sin(away * 2.4)], axis=1)
+    least = radius[:, None] + radius[None, :] + GAP
+    number = np.arange(len(radius))
+    turn = np.stack([np.cos(number * 2.4), np.sin(number * 2.4)], axis=1)
     for _ in range(PUSHES):
         centre = centre * 0.985
         between = centre[:, None, :] - centre[None, :, :]
         distance = np.linalg.norm(between, axis=2)
-        alike = (distance < 1e-6)[:, :, None]
-        way = np.where(alike, turn[:, None, :], between / np.maximum(distance, 1e-6)[:, :, None])
-        push = np.clip(wanted - distance, 0.0, None) * 0.5
+        is_same = (distance < 1e-6)[:, :, None]
+        way = np.where(is_same, turn[:, None, :], between / np.maximum(distance, 1e-6)[:, :, None])
+        push = np.clip(least - distance, 0.0, None) * 0.5
         np.fill_diagonal(push, 0.0)
         centre = centre + (way * push[:, :, None]).sum(axis=1) * 0.7
     return np.asarray(centre)
 
 
-def _rings(vectors: Vectors, middle: Vectors) -> Points:
+def _rings(vectors: Vectors, mean: Vectors) -> Points:
     """Places around a centre: one in the middle, six around it, twelve around those, and so on."""
-    order = np.argsort(-(vectors @ middle), kind="stable")
+    order = np.argsort(-(vectors @ mean), kind="stable")
     flat = _flat(vectors)
     angle = np.arctan2(flat[:, 1], flat[:, 0])
     place = np.zeros((len(vectors), 2))
@@ -210,9 +210,9 @@ def _rings(vectors: Vectors, middle: Vectors) -> Points:
 
 
 def _radius(facts: int) -> float:
-    """Of the disk that so many facts take."""
-    ring, held = 0, 1
-    while held < facts:
+    """The radius of a disk with so many facts."""
+    ring, capacity = 0, 1
+    while capacity < facts:
         ring += 1
-        held += 6 * ring
+        capacity += 6 * ring
     return SPACING * (ring + 1)

@@ -1,9 +1,9 @@
-"""What a query asks for: its words, and the times and names in it; typing errors are corrected.
+"""Parse a query: its words, and the times and names in it; correct its typing errors.
 
-A word that memory does not know gives way to known ones. One that the embedding model knows as a
-whole, or that a list of the language's words has, is spelt right, and asks for what memory lacks.
-Of another language than English only what must be an error is one, since words are long there and
-have many forms: a letter left out, doubled, or exchanged with the next.
+A word that memory does not know is replaced by similar ones that it knows. A word that is one piece
+to the embedding model, or is in a list of the language's words, is spelt right: memory just lacks
+it. In other languages than English, where words are long and have many forms, only a letter left
+out, doubled, or swapped with the next counts as an error.
 """
 
 import calendar
@@ -33,11 +33,11 @@ from assistant.memory.text.times.dates import periods
 from assistant.memory.text.times.period import Period
 
 MEANT = 2
-"""So many known words take the place of one, if they are equally likely."""
+"""At most so many known words replace one, if they are equally likely."""
 SURE = 7
-"""In a word of so many letters two of them may be taken for others."""
+"""A word of so many letters may have two wrong ones."""
 WORDS = 40
-"""Of a longer question so many unknown words are looked at."""
+"""At most so many unknown words of a question are corrected."""
 _LISTS = {
     "arabic": "ar",
     "dutch": "nl",
@@ -54,14 +54,14 @@ _LONG_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
 class Spelling:
-    """Corrects questions to one memory's words."""
+    """Corrects questions by the words of one memory."""
 
     def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
         self._catalog = catalog
         self._embedder = embedder
 
     def corrected(self, text: str, language: str) -> str:
-        """The text with the words that memory may know in the place of those it does not."""
+        """The text with unknown words replaced by those that memory knows."""
         words = dict.fromkeys(_LONG_WORD.findall(text))
         telling = [word for word in words if not is_function_word(word, language)]
         piece = self._embedder.count_tokens("") + 1
@@ -70,23 +70,31 @@ class Spelling:
         return _LONG_WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
 
     def _tokens(self, word: str) -> int:
-        """Of a word or what it is the plural of: one piece, if the model knows it as a whole."""
+        """The number of tokens of a word, or of its singular if that has fewer."""
         return min(map(self._embedder.count_tokens, {word, word.rstrip("s")}))
 
     def _meant(self, word: str, language: str) -> str:
-        """What a word that memory does not know stands for, if anything."""
+        """The known words that an unknown word stands for; the word itself if there are none."""
         if self._is_known(word, language):
             return word
         odds = {
-            other: (distance, changed)
+            other: (distance, has_other_letter)
             for other, distance in self._catalog.vocabulary.near(folded(word))
-            if _may_be(word, other, distance, changed := _is_changed(folded(word), other), language)
+            if _may_be(
+                word,
+                other,
+                distance,
+                has_other_letter := _has_other_letter(folded(word), other),
+                language,
+            )
             and self._is_known(other, language)
         }
         if not odds or _is_listed(word, language):
             return word
         best = sorted(other for other in odds if odds[other] == min(odds.values()))
-        return " ".join(each.capitalize() if word[0].isupper() else each for each in best[:MEANT])
+        return " ".join(
+            other.capitalize() if word[0].isupper() else other for other in best[:MEANT]
+        )
 
     def _is_known(self, word: str, language: str) -> bool:
         return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
@@ -98,25 +106,25 @@ def _is_listed(word: str, language: str) -> bool:
 
 @lru_cache(2)
 def _listed(language: str) -> bytes:
-    """The words of a language as they are kept, JSON with each in quotes: a set of them would take
-    ten times the memory, and longer to make than a few searches do."""
+    """The word list of a language as JSON, with each word in quotes: a set would take ten times the
+    memory, and more time to make than a few searches take."""
     if language not in _LISTS:
         return b""
     file = resources.files("spellchecker") / "resources" / f"{_LISTS[language]}.json.gz"
     return gzip.decompress(file.read_bytes())
 
 
-def _may_be(word: str, other: str, distance: int, changed: bool, language: str) -> bool:
-    """Whether one word may be an error for another; short names are near to many others."""
+def _may_be(word: str, other: str, distance: int, has_other_letter: bool, language: str) -> bool:
+    """Whether a word may be a typing error for another; short names are near to many others."""
     if word[0].isupper() and len(word) < SURE - 1:
         return sorted(folded(word)) == sorted(other)
     if language == "english":
-        return distance == 1 or not changed or len(word) >= SURE
-    return distance == 1 and not changed
+        return distance == 1 or not has_other_letter or len(word) >= SURE
+    return distance == 1 and not has_other_letter
 
 
-def _is_changed(word: str, other: str) -> bool:
-    """Whether a letter was taken for another; more often one is left out, doubled or exchanged."""
+def _has_other_letter(word: str, other: str) -> bool:
+    """Whether a letter was replaced; more often one is left out, doubled or swapped."""
     if len(word) == len(other):
         return sorted(word) != sorted(other)
     long, short = sorted((word, other), key=len, reverse=True)
@@ -127,11 +135,11 @@ def _is_changed(word: str, other: str) -> bool:
 MAX_CHARS = 2000
 """A longer query is cut to its beginning and its end, where the question usually is."""
 EMBEDDED_CHARS = 600
-"""So is what is embedded, lest the model's own limit cut off the end."""
+"""So is the text to embed, since the model's own limit would cut off the end."""
 MAX_POSTINGS = 20_000
-"""Occurrences read for one query. Rare words come first, so that what falls off says least."""
+"""Occurrences read for one query, those of rare words first, which tell most."""
 LEAST_TERMS = 3
-"""So many words are read all the same, up to `MOST_POSTINGS`."""
+"""At least so many words are read, up to `MOST_POSTINGS`."""
 MOST_POSTINGS = 250_000
 """Three words have more only in a memory of more than 80,000 chunks."""
 
@@ -145,10 +153,10 @@ _CALENDAR = {*calendar.month_name, *calendar.day_name}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, read against a memory.
+    """A parsed query.
 
     `terms` are its distinct words without stop words, rarest first; `searched` those of them whose
-    postings are read. `words` are all its words, and `telling` those about something, folded.
+    postings are read. `words` are all its words and `telling` those without function words, folded.
     `periods` are the times it names.
     """
 
@@ -163,21 +171,21 @@ class Question:
 
 
 def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = None) -> Question:
-    """Read a query of any content and length; `spelling` corrects what memory does not know."""
+    """Parse a query of any content and length; `spelling` corrects words that memory lacks."""
     text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     language = language_of(text)
-    found = catalog.words.terms(_telling(text, language), language, variants(text))
-    if spelling and not all(term.document_frequency for term in found):
+    terms = catalog.words.terms(_telling(text, language), language, variants(text))
+    if spelling and not all(term.document_frequency for term in terms):
         text = spelling.corrected(text, language)
-        found = catalog.words.terms(_telling(text, language), language, variants(text))
+        terms = catalog.words.terms(_telling(text, language), language, variants(text))
     names = _names(text, language, catalog)
-    terms = _rarest_first(names.get(term.text, term) for term in found)
+    rarest_first = _rarest_first(names.get(term.text, term) for term in terms)
     return Question(
         text=text,
         language=language,
         embedded=_cut(text, EMBEDDED_CHARS),
-        terms=terms,
-        searched=affordable(terms),
+        terms=rarest_first,
+        searched=affordable(rarest_first),
         words=frozenset(word.casefold() for word in _WORD.findall(text)),
         telling=frozenset(_telling(text, language).casefold().split()),
         periods=tuple(periods(text, today)),
@@ -198,25 +206,25 @@ def _telling(text: str, language: str) -> str:
 
 
 def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, ...]:
-    """The first of these terms, rarest first, that have `most` postings; `LEAST_TERMS` as long as
-    they have `MOST_POSTINGS`, and one at least."""
+    """The first of these terms, rarest first, with at most `most` postings in total: `LEAST_TERMS`
+    of them as long as these have at most `MOST_POSTINGS`, and one in any case."""
     total = 0
-    for kept, term in enumerate(terms):
+    for count, term in enumerate(terms):
         total += term.document_frequency
-        if kept and total > (most if kept >= LEAST_TERMS else max(most, MOST_POSTINGS)):
-            return tuple(terms[:kept])
+        if count and total > (most if count >= LEAST_TERMS else max(most, MOST_POSTINGS)):
+            return tuple(terms[:count])
     return tuple(terms)
 
 
 def _names(text: str, language: str, catalog: Catalog) -> dict[str, Term]:
-    """The terms of names that no text in the question's language holds, as another stems them.
+    """The terms of names that are unknown in the question's language, stemmed as in another.
 
-    A name is a capitalised word that does not begin a sentence, nor a month or weekday. Where most
-    words are capitalised, or a language's nouns, none is taken for a name.
+    A name is a capitalised word that does not begin a sentence, nor a month or weekday. If most
+    words are capitalised, or the language capitalises nouns, none counts as a name.
     """
     if language in CAPITALISES_NOUNS:
         return {}
-    names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
+    names = [match[1] for match in _NAME.finditer(text) if match[1] not in _CALENDAR]
     if 2 * len(names) > len(text.split()):
         return {}
     return dict(chain.from_iterable(_anywhere(name, language, catalog) for name in names))

@@ -1,8 +1,7 @@
-"""A corpus beside the memory files: indexed in the background, and recalled from meanwhile.
+"""A corpus beside the memory files: indexed in the background, and searched meanwhile.
 
 One thread indexes it: what has changed first, then what is new, small files before large ones. Each
-question compares the files with the index, waits a little, and is answered from what is indexed by
-then.
+query compares the files with the index, waits a little, and is answered from what is indexed then.
 """
 
 import logging
@@ -24,22 +23,22 @@ from assistant.settings.sections import MemorySettings
 logger = logging.getLogger(__name__)
 
 PATIENCE, SLICE = 5.0, 0.2
-"""Seconds that a question waits for files that are not indexed yet, and that one to all waits."""
-SPELL = 30.0
-"""Seconds of indexing after which the thread looks for what has changed meanwhile."""
+"""Seconds that a query waits for files to be indexed, and that a query to all sources does."""
+BACKGROUND_SECONDS = 30.0
+"""Seconds of indexing after which the thread compares the files again."""
 SMALL = 64 << 10
-"""Files of so many bytes are indexed the newest first, larger ones after them."""
+"""Files of so many bytes are indexed newest first, larger ones after them."""
 
 
 class Source(Corpus, Protocol):
-    """A corpus that may be away."""
+    """A corpus that may be unavailable."""
 
     def absence(self) -> str:
-        """Why its files cannot be looked at now; empty if they can."""
+        """Why its files cannot be read now; empty if they can."""
 
 
 class Collection:
-    """The index of a corpus, and recall from it. Safe to use from several threads."""
+    """The index of a corpus, and search in it. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -50,28 +49,28 @@ class Collection:
         settings: MemorySettings,
         progress: Progress = no_progress,
     ) -> None:
-        """`name` is what a person calls it."""
+        """`name` is shown to the owner."""
         self.name = name
         self._corpus = corpus
         self._index = index
         self._progress = progress
         self._recaller = Recaller(index.store, embedder, settings)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._waiting = 0
-        """Questions that wait for the thread."""
+        """Queries that wait for the thread."""
         self._closing = threading.Event()
         self._worker = ThreadPoolExecutor(1, "indexing")
         self._names: Sequence[str] = ()
-        self._pending = self._late = False
-        """Whether files are still to be indexed; whether that is of what changed last."""
-        self._away = ""
+        self._is_pending = self._is_late = False
+        """Whether files are still to be indexed; whether the last changes are."""
+        self._absence = ""
         self._faults: tuple[str, ...] = ()
-        self._told: tuple[str, ...] = ()
+        self._reported: tuple[str, ...] = ()
 
     @property
     def unread(self) -> int:
         """How many files are not indexed yet."""
-        if not self._pending:
+        if not self._is_pending:
             return 0
         catalog = self._index.store.catalog
         with catalog.reading():
@@ -79,34 +78,34 @@ class Collection:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What of it cannot be recalled, and why."""
-        told = ""
+        """What cannot be searched, and why."""
+        progress = ""
         if unread := self.unread:
-            told = f"{self.name}: {unread:,} of {len(self._names):,} still being indexed"
-        elif self._late:
-            told = f"{self.name}: what changed last is still being indexed"
-        return tuple(filter(None, [self._away, *self._faults, told]))
+            progress = f"{self.name}: {unread:,} of {len(self._names):,} still being indexed"
+        elif self._is_late:
+            progress = f"{self.name}: what changed last is still being indexed"
+        return tuple(filter(None, [self._absence, *self._faults, progress]))
 
     def news(self) -> tuple[str, ...]:
-        """The same, but of the files that cannot be read only if others were told of before."""
-        known, self._told = set(self._told), self._faults
-        stale = known if known == set(self._faults) else ()
-        return tuple(notice for notice in self.notices if notice not in stale)
+        """The notices, without those about unreadable files if these are the same as last time."""
+        before, self._reported = set(self._reported), self._faults
+        repeated = before if before == set(self._faults) else ()
+        return tuple(notice for notice in self.notices if notice not in repeated)
 
     def recall(self, query: Query, *, wait: bool = True) -> list[Passage]:
         """The best passages for a query; it may `wait` for files that are not indexed yet."""
-        self._look(PATIENCE if wait else SLICE)
+        self._update(PATIENCE if wait else SLICE)
         try:
-            return self._found(query)
+            return self._search(query)
         except CatalogDamaged:
             self._index.recover(self._index.store.catalog)
-            self._pending = True
-            self._look(PATIENCE)
-            return self._found(query)
+            self._is_pending = True
+            self._update(PATIENCE)
+            return self._search(query)
 
     def refresh(self) -> None:
         """Index what has changed, in the background if that takes longer than a slice."""
-        self._look(SLICE)
+        self._update(SLICE)
 
     def indexed(self) -> tuple[int, int]:
         """How many files and chunks are indexed."""
@@ -117,88 +116,88 @@ class Collection:
     def scrub(self) -> None:
         """Leave no byte in the index of what the files no longer hold."""
 
-        def known(names: Sequence[str]) -> list[str]:
+        def only_indexed(names: Sequence[str]) -> list[str]:
             indexed = self._index.store.catalog.sources()
             return [name for name in names if name in indexed]
 
-        with self._question():
-            self._worker.submit(self._index.scrub, known).result()
+        with self._interrupting():
+            self._worker.submit(self._index.scrub, only_indexed).result()
 
     def close(self) -> None:
-        """Let go of the index, once the file or stretch that is on its way is done."""
+        """Close the index, once the file that is being indexed is done."""
         self._closing.set()
         self._worker.shutdown(cancel_futures=True)
         self._index.close()
 
     # Parts
 
-    def _found(self, query: Query) -> list[Passage]:
+    def _search(self, query: Query) -> list[Passage]:
         with self._index.store.catalog.reading():
             return list(self._recaller.recall(query).passages)
 
-    def _look(self, seconds: float) -> None:
-        """Have what has changed indexed, and wait so long for it."""
-        with self._question():
-            look = self._worker.submit(self._spell, seconds)
+    def _update(self, seconds: float) -> None:
+        """Have what has changed indexed, and wait at most so long for it."""
+        with self._interrupting():
+            update = self._worker.submit(self._index_for, seconds)
             try:
-                look.result(seconds)
+                update.result(seconds)
             except TimeoutError:
-                self._late = not look.done()
+                self._is_late = not update.done()
 
     @contextmanager
-    def _question(self) -> Iterator[None]:
-        """What goes first: the thread leaves off, and goes on afterwards."""
-        with self._turn:
+    def _interrupting(self) -> Iterator[None]:
+        """Interrupt indexing in the background for the block, and resume it afterwards."""
+        with self._lock:
             self._waiting += 1
         try:
             yield
         finally:
-            with self._turn:
+            with self._lock:
                 self._waiting -= 1
             with suppress(RuntimeError):  # it is being closed
-                self._worker.submit(self._go_on)
+                self._worker.submit(self._index_rest)
 
-    def _go_on(self) -> None:
-        """Index the rest, as long as nobody asks."""
+    def _index_rest(self) -> None:
+        """Index what is pending, until a query comes."""
         try:
-            while self._pending and not self._is_disturbed():
-                self._spell(SPELL, stop=self._is_disturbed)
-        except AssistantError as error:  # whoever asks is told
+            while self._is_pending and not self._is_interrupted():
+                self._index_for(BACKGROUND_SECONDS, stop=self._is_interrupted)
+        except AssistantError as error:  # the next query raises it
             logger.warning("%s: the rest is not indexed: %s", self.name, error)
 
-    def _is_disturbed(self) -> bool:
+    def _is_interrupted(self) -> bool:
         return self._waiting > 0 or self._closing.is_set()
 
-    def _spell(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> None:
-        """Index for so long, or until it is to `stop`."""
-        if away := self._corpus.absence():
-            self._pending = False
-            self._away = f"{self.name} {away}; what was indexed of it stays searchable"
+    def _index_for(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> None:
+        """Index for so many seconds, or until `stop`."""
+        if absence := self._corpus.absence():
+            self._is_pending = False
+            self._absence = f"{self.name} {absence}; what was indexed of it stays searchable"
             return
-        self._away = ""
-        done = self._index.refresh(
+        self._absence = ""
+        refreshed = self._index.refresh(
             seconds=seconds,
             order=self._ordered,
             stop=lambda: self._closing.is_set() or stop(),
         )
-        self._pending, self._late = done.left > 0, False
-        self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
+        self._is_pending, self._is_late = refreshed.left > 0, False
+        self._faults = tuple(f"{self.name}:{fault}" for fault in refreshed.faults)
 
     def _ordered(self, names: Sequence[str]) -> Iterator[str]:
-        """What is indexed, and then what is new."""
-        self._names, self._pending = names, True
-        known = self._index.store.catalog.sources()
+        """The files that are indexed, then the new ones."""
+        self._names, self._is_pending = names, True
+        indexed = self._index.store.catalog.sources()
 
         def rank(name: str) -> int:
-            return 0 if name in known else 1 + self._bulk(name)
+            return 0 if name in indexed else 1 + self._size_class(name)
 
         for number, name in enumerate(sorted(reversed(names), key=rank)):
-            if name not in known:
+            if name not in indexed:
                 self._progress(f"Indexing {self.name}", number, len(names))
             yield name
 
-    def _bulk(self, name: str) -> int:
-        """How large a file is: 0 for a small one, one more for twice as much."""
+    def _size_class(self, name: str) -> int:
+        """0 for a small file, one more for each doubling."""
         try:
             return ((self._corpus.root / name).stat().st_size // SMALL).bit_length()
         except OSError:

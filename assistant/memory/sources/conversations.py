@@ -1,7 +1,7 @@
 """Past conversations as text to be indexed: what the owner and the assistant said, turn by turn.
 
-Everything a transcript ever held is in it, so that what compaction summarised is found as well. It
-is read as lines of JSON, of whatever version: all that counts is which fields hold what was said.
+All that a transcript ever contained is indexed, also what compaction summarised. Transcripts are
+read as lines of JSON of any version: all that counts is which fields hold text.
 """
 
 import re
@@ -32,7 +32,7 @@ _MARKUP = re.compile(r"^[#\s]+|[\r\n]+")
 
 
 class _Line(msgspec.Struct):
-    """What is indexed of an entry."""
+    """The fields of an entry that are indexed."""
 
     type: str
     time: str = ""
@@ -45,7 +45,7 @@ _DECODER = msgspec.json.Decoder(_Line)
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message: the turn it belongs to (from 1), its day (ISO, local), who said it and what."""
+    """A message: its turn (from 1), its day (ISO, local), the speaker and the text."""
 
     turn: int
     day: str
@@ -55,7 +55,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session: its title, and what was said in it, in order."""
+    """A session: its title, and its messages in order."""
 
     title: str
     said: tuple[Said, ...]
@@ -63,7 +63,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """The past conversations of a workspace, a file each."""
+    """The past conversations of a workspace, one file each."""
 
     workspace: Workspace
 
@@ -79,25 +79,25 @@ class Conversations:
 
     @property
     def index(self) -> Path:
-        """Beside the index of memory, and derived as it is."""
+        """The folder of the index, beside that of memory."""
         return self.workspace.sessions_index
 
     @property
     def identity(self) -> Path:
-        """The folder of the transcripts: no other corpus lies there."""
+        """The folder of the transcripts, which no other corpus has."""
         return self.workspace.sessions
 
     def absence(self) -> str:
-        """They are where the workspace is."""
+        """They are always available."""
         return ""
 
     def survey(self) -> Survey:
-        """The transcripts there are, oldest first."""
+        """The names of the transcripts, oldest first."""
         return Survey(sorted(path.name for path in self.root.glob(f"*{SUFFIX}")), {})
 
 
 def read(data: bytes) -> Conversation:
-    """What a transcript says; a line that cannot be read says nothing."""
+    """Parse a transcript, skipping lines that cannot be read."""
     title, turn, said = "", 0, []
     for line in _lines(data):
         if line.type == "title":
@@ -115,26 +115,26 @@ def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]
 
     A message is a list item, so that whatever markdown it holds stays inside it.
     """
-    lines, places, day = [f"# {conversation.title}"], [], ""
+    lines, starts, day = [f"# {conversation.title}"], [], ""
     for message in conversation.said:
         if message.day != day:
             day = message.day
             lines += ["", f"## {UNTITLED} -- {day}", ""]
-        places.append((len(lines) + 1, message))
+        starts.append((len(lines) + 1, message))
         head, *rest = re.split(r"\r\n|\r|\n", message.text)
         lines += [f"- {message.speaker}: {head}", *(f"  {line}".rstrip() for line in rest)]
-    return "\n".join([*lines, ""]), places
+    return "\n".join([*lines, ""]), starts
 
 
 def text(name: str, data: bytes) -> str:
-    """A transcript as it is indexed."""
+    """The text of a transcript that is indexed."""
     return rendered(read(data))[0]
 
 
 def cited(passage: Passage, folder: Path) -> Passage:
-    """A passage of an indexed conversation as it is cited: `SESSION:TURN`, under its title.
+    """The passage cited as `SESSION:TURN`, under the conversation's title.
 
-    Raises FileNotFoundError if it is gone from the folder.
+    Raises FileNotFoundError if the transcript was deleted.
     """
     path = folder / passage.source
     stat = path.stat()
@@ -152,8 +152,8 @@ def cited(passage: Passage, folder: Path) -> Passage:
 
 @lru_cache(CITED)
 def _turns(path: Path, size: int, mtime_ns: int) -> tuple[str, Sequence[int], Sequence[int]]:
-    """The title of a conversation that was written then, the line each of its messages begins on as
-    it is indexed, and their turns."""
+    """The title of a conversation, and of each message its line in the indexed text and its turn.
+    `size` and `mtime_ns` are those of the file, for the cache."""
     conversation = read(storage.read(path))
     messages = rendered(conversation)[1]
     lines, turns = ([line for line, _ in messages], [said.turn for _, said in messages])

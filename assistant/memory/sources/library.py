@@ -1,6 +1,6 @@
-"""What can be recalled besides memory: the notes of the configuration, and past conversations.
+"""What can be recalled besides memory: the owner's notes, and past conversations.
 
-Each is a corpus with an index of its own, which is opened when it is first asked.
+Each is a corpus with its own index, which is opened for the first query.
 """
 
 import re
@@ -33,16 +33,16 @@ from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 NOTES_BUDGET = 250
-"""Tokens of a recall that the passages of one source get; all together get at most half."""
+"""Tokens of a recall for the passages of one source; all sources together get at most half."""
 AHEAD_SECONDS = 30.0
-"""How often notes and past conversations are compared with their indexes while nobody asks: ten
+"""How often notes and past conversations are compared with their indexes without a query: ten
 thousand files take a tenth of a second."""
 SHARE = 2
-"""Notes may take one part of so many of a recall, in tokens and in passages."""
+"""Notes may take one in so many of a recall's tokens, and of its passages."""
 FAR = 0.6
-"""A note whose score lies so far below the best fact's is not worth its tokens."""
-_PLACE = re.compile(r"([^:/]+):(?:(.+):)?(\d+)")
-"""How a note is cited, or the turn of a session."""
+"""A note whose score is so far below the best fact's is left out."""
+_ADDRESS = re.compile(r"([^:/]+):(?:(.+):)?(\d+)")
+"""The address of a note, or of the turn of a session."""
 
 
 class Library:
@@ -67,35 +67,34 @@ class Library:
         self._ahead_seconds, self._looked = ahead_seconds, time.monotonic()
 
     def recall(self, query: Query) -> Recall:
-        """The best passages of the corpus that a query is within.
+        """Search the corpus that the query is `within`.
 
         Raises UsageError if there is none of that name, in capitals or not.
         """
-        own = replace(query, within="", own=None, without=())
+        inner = replace(query, within="", own=None, without=())
         if query.within == SESSIONS:
             collection = self._conversations()
-            found = map(self._in_session, collection.recall(own))
-            passages = tuple(passage for passage in found if passage)
+            cited = map(self._in_session, collection.recall(inner))
+            passages = tuple(passage for passage in cited if passage)
         else:
             source = self._source(query.within)
             collection = self._notes(source)
-            passages = tuple(self._in_notes(source, collection.recall(own)))
+            passages = tuple(self._in_notes(source, collection.recall(inner)))
         tokens = sum(passage.tokens for passage in passages)
         return Recall(query.text, tokens, passages, notices=collection.notices)
 
     def beside(self, query: Query, facts: Recall) -> Recall:
-        """What memory recalled, with what the notes say on it, each within its budget."""
+        """The facts recalled together with passages of the notes, each within its budget."""
         if not self._settings.sources or query.as_of:
             return facts
         found: list[Passage] = []
         notices = list(facts.notices)
-        wanted = replace(query, own=None, without=(), before="", why=False)
+        inner = replace(query, own=None, without=(), before="", why=False, budget=NOTES_BUDGET)
         for source in self._settings.sources:
             collection = self._notes(source)
-            own = replace(wanted, budget=NOTES_BUDGET)
-            passages = collection.recall(own, wait=False)
+            passages = collection.recall(inner, wait=False)
             if not passages and not facts.passages and collection.unread:
-                passages = collection.recall(own)  # nothing is known on it: better late than wrong
+                passages = collection.recall(inner)  # nothing else matches: better late than wrong
             found += self._in_notes(source, passages)
             notices += collection.news()
         k = query.k or self._settings.memory.k
@@ -105,24 +104,24 @@ class Library:
         return replace(facts, passages=both, tokens=tokens, notices=tuple(notices))
 
     def check_changeable(self, address: str) -> None:
-        """Raise LedgerError, with where it can be changed, for the address of what is recalled and
-        is not memory's to change: a note, or what was said in a past conversation."""
-        place = _PLACE.fullmatch(address)
-        source = self._named(place[1]) if place else None
-        if place and source and place[2]:
+        """Raise LedgerError for the address of a note or of a past conversation, which are not
+        memory's to change; it says where they can be."""
+        match = _ADDRESS.fullmatch(address)
+        source = self._named(match[1]) if match else None
+        if match and source and match[2]:
             raise LedgerError(
                 f"{address} is a note, which is read where it lies and never written to",
-                f"Edit line {place[3]} of {source.folder / place[2]}",
+                f"Edit line {match[3]} of {source.folder / match[2]}",
             )
-        if place and not place[2] and (self._workspace.sessions / f"{place[1]}.jsonl").exists():
+        if match and not match[2] and (self._workspace.sessions / f"{match[1]}.jsonl").exists():
             raise LedgerError(
                 f"{address} was said in a past conversation, and is no fact of memory",
-                f"`assistant sessions delete {place[1]}` removes all of it;"
+                f"`assistant sessions delete {match[1]}` removes all of it;"
                 " `assistant forget WORDS --purge --sessions` takes some words out",
             )
 
     def refresh(self) -> None:
-        """Index what has changed ahead of the next question; called again and again."""
+        """Index what has changed ahead of the next query; called at intervals."""
         now = time.monotonic()
         if now - self._looked < self._ahead_seconds:
             return
@@ -133,25 +132,25 @@ class Library:
             self._conversations().refresh()
 
     def status(self) -> tuple[NotesStatus, ...]:
-        """How the indexes of the notes stand."""
-        found = []
+        """The state of the notes' indexes."""
+        statuses = []
         for source in self._settings.sources:
             collection = self._notes(source)
             files, chunks = collection.indexed()
-            found.append(NotesStatus(source.name, source.path, files, chunks, collection.unread))
-        return tuple(found)
+            statuses.append(NotesStatus(source.name, source.path, files, chunks, collection.unread))
+        return tuple(statuses)
 
     def notices(self) -> list[str]:
-        """What is wrong with the notes."""
+        """What cannot be searched, and why."""
         return [notice for collection in list(self._open.values()) for notice in collection.notices]
 
     def scrub(self) -> None:
-        """Leave no byte in an index of what the conversations no longer hold."""
+        """Leave no byte in the index of what the conversations no longer contain."""
         if SESSIONS in self._open or self._workspace.sessions_index.exists():
             self._conversations().scrub()
 
     def close(self) -> None:
-        """Let go of all indexes."""
+        """Close all indexes."""
         with self._opening:
             for collection in self._open.values():
                 collection.close()
@@ -166,7 +165,7 @@ class Library:
         raise UsageError(f"there are no notes called {name!r}", there)
 
     def _named(self, name: str) -> SourceSettings | None:
-        """The source of this name, written with capitals or without unless two differ in that."""
+        """The source of this name; capitals count only if two sources differ in nothing else."""
         same = [source for source in self._settings.sources if source.name.lower() == name.lower()]
         return next((source for source in same if source.name == name), same[0] if same else None)
 
@@ -199,17 +198,17 @@ class Library:
                 )
             return self._open[name]
 
-    def _in_notes(self, source: SourceSettings, found: Iterable[Passage]) -> Iterator[Passage]:
-        """Passages as they are cited: by the source and the note; without those of a note that is
-        deleted, though the index does not say so yet."""
-        away = Notes(self._workspace, source).absence()
-        for passage in found:
-            if away or not _is_gone(source.folder / passage.source):
+    def _in_notes(self, source: SourceSettings, passages: Iterable[Passage]) -> Iterator[Passage]:
+        """Passages cited by source and note, without those of notes that were deleted since they
+        were indexed."""
+        is_absent = Notes(self._workspace, source).absence()
+        for passage in passages:
+            if is_absent or not _is_gone(source.folder / passage.source):
                 yield replace(passage, source=f"{source.name}:{passage.source}")
 
     def _in_session(self, passage: Passage) -> Passage | None:
-        """A passage as it is cited: by the session and the turn; None if that is deleted, though
-        the index does not say so yet."""
+        """A passage cited by session and turn; None if the session was deleted since it was
+        indexed."""
         try:
             return conversations.cited(passage, self._workspace.sessions)
         except FileNotFoundError:
@@ -229,10 +228,10 @@ def _is_gone(path: Path) -> bool:
 def merged(
     facts: Sequence[Passage], notes: Sequence[Passage], k: int, budget: int
 ) -> list[Passage]:
-    """The best of both, best first, at most `k` passages and `budget` tokens: the notes take half
-    at most, and what they do not take is the facts'.
+    """The best facts and notes, best first, at most `k` passages and `budget` tokens.
 
-    `facts` are those that a recall without notes returns, best first.
+    Notes get half of it at most, facts the rest. `facts` are the results of a recall without notes,
+    best first.
     """
     best = facts[0].score if facts else float("-inf")
     near = sorted(
@@ -242,8 +241,8 @@ def merged(
     room = budget // SHARE if facts else budget
     if k == 1:
         near = [passage for passage in near if passage.score > best]
-    places = max(1, k // SHARE) if facts else k
-    beside, _ = fill(near, places, room)
-    taken = sum(passage.tokens for passage in beside)
-    kept, _ = fill(facts, k - len(beside), budget - taken)
-    return sorted([*kept, *beside], key=lambda passage: -passage.score)
+    count = max(1, k // SHARE) if facts else k
+    chosen_notes, _ = fill(near, count, room)
+    used = sum(passage.tokens for passage in chosen_notes)
+    chosen_facts, _ = fill(facts, k - len(chosen_notes), budget - used)
+    return sorted([*chosen_facts, *chosen_notes], key=lambda passage: -passage.score)

@@ -1,8 +1,7 @@
-"""The owner's notes, recalled where they lie: a folder of markdown and documents, or an Obsidian
-vault.
+"""The owner's notes, searched in place: a folder of markdown and documents, or an Obsidian vault.
 
-Nothing is ever written there. What is no note is left out: what Obsidian keeps for itself, what was
-thrown away, templates, canvases, and the copies that syncing leaves.
+Nothing is ever written there. What is no note is left out: Obsidian's own files, its trash,
+templates, canvases, and conflict copies left by syncing.
 """
 
 import json
@@ -26,9 +25,9 @@ from assistant.workspace.survey import Survey, original_of
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 ENDINGS = (".md", ".markdown", *documents.SUFFIXES)
 TEMPLATES = frozenset({"templates", "_templates"})
-"""Folders whose notes are forms to fill in, where no vault names another."""
+"""Folders of templates, besides those that the vault's settings name."""
 NOWHERE = (0, 0)
-"""The place of what cannot be found."""
+"""The identity of a folder that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,16 @@ class Notes:
 
     @property
     def index(self) -> Path:
-        """Within the workspace: nothing is written to the notes' own folder."""
+        """The folder of the index, in the workspace: nothing is written to the notes' folder."""
         return self.workspace.index / "notes" / self.source.name
 
     @property
     def identity(self) -> Path:
-        """Its index: another workspace may have the same notes."""
+        """The index: another workspace may have the same notes."""
         return self.index
 
     def absence(self) -> str:
-        """Why the notes cannot be looked at: a disk that is not there leaves no folder, or an empty
+        """Why the notes cannot be read: a disk that is not mounted leaves no folder, or an empty
         one."""
         try:
             with os.scandir(self.root) as entries:
@@ -68,27 +67,27 @@ class Notes:
             return f"cannot be read at {self.root} ({error.strerror})"
 
     def survey(self) -> Survey:
-        """The notes there are. Links to folders are followed, each folder is seen once.
+        """The notes. Links to folders are followed, each folder is visited once.
 
-        What the workspace remembers by itself is none, should it lie among them.
+        The workspace's own memory files are left out, if it is inside the folder.
         """
         found = Survey([], {})
         templates = self._templates()
         folders, links = [""], list[str]()
-        own, seen = _place(self.workspace.root), {_place(self.workspace.root / "memory")}
+        own, visited = _identity(self.workspace.root), {_identity(self.workspace.root / "memory")}
         while folders or links:
             folder = (folders or links).pop()
-            place = _place(self.root / folder)
-            if place in seen and place != NOWHERE:
+            identity = _identity(self.root / folder)
+            if identity in visited and identity != NOWHERE:
                 continue
-            seen.add(place)
+            visited.add(identity)
             if folder and (folder.casefold() in templates or self._is_excluded(f"{folder}/")):
                 continue
             for name, entry in _entries(self.root, folder, found):
                 kind = _kind(entry)
                 if kind == "folder":
                     (links if entry.is_symlink() else folders).append(name)
-                elif place == own and entry.name in (*ALWAYS_FILES, *INDEXED_FILES):
+                elif identity == own and entry.name in (*ALWAYS_FILES, *INDEXED_FILES):
                     continue
                 elif kind == "file" and self._is_note(name):
                     found.sources.append(name)
@@ -136,7 +135,7 @@ def text(name: str, data: bytes) -> str:
 
 
 def _entries(root: Path, folder: str, found: Survey) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-    """What stands in a folder and is not hidden, by its name below the root."""
+    """The entries of a folder that are not hidden, by name below the root."""
     try:
         with os.scandir(root / folder) as entries:
             for entry in entries:
@@ -154,7 +153,7 @@ def _entries(root: Path, folder: str, found: Survey) -> "Iterator[tuple[str, os.
 
 
 def _kind(entry: "os.DirEntry[str]") -> Literal["folder", "file", ""]:
-    """What stands there, links followed; nothing, where a link leads to itself or nowhere."""
+    """The kind of an entry, links followed; empty for a broken link."""
     try:
         return "folder" if entry.is_dir() else "file" if entry.is_file() else ""
     except OSError:
@@ -162,26 +161,26 @@ def _kind(entry: "os.DirEntry[str]") -> Literal["folder", "file", ""]:
 
 
 def _compiled(patterns: tuple[str, ...]) -> "list[regex.Pattern[str]]":
-    """Globs as expressions; one of a folder is about all that is in it."""
-    wanted = []
+    """Globs as regular expressions; the glob of a folder matches all that is in it."""
+    globs = []
     for pattern in patterns:
         bare = pattern.removeprefix("./").strip("/")
         anywhere = bare if "/" in bare else f"**/{bare}"
-        wanted += [anywhere, f"{anywhere}/", f"{anywhere}/**"]
-    return [regex.compile(expression) for expression in glob.translate(wanted, flags=_FLAGS)[0]]
+        globs += [anywhere, f"{anywhere}/", f"{anywhere}/**"]
+    return [regex.compile(expression) for expression in glob.translate(globs, flags=_FLAGS)[0]]
 
 
-def _place(path: Path) -> tuple[int, int]:
-    """What tells a folder from any other, however it was come by."""
+def _identity(path: Path) -> tuple[int, int]:
+    """Device and inode of a folder, the same by whatever path."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return NOWHERE
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _setting(path: Path, key: str) -> str:
-    """A text in a JSON file of Obsidian's; empty if it cannot be read."""
+    """A string in one of Obsidian's JSON files; empty if it cannot be read."""
     try:
         values: Any = json.loads(path.read_bytes())
     except (OSError, ValueError):

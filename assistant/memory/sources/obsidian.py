@@ -1,7 +1,7 @@
-"""What a note says to its reader in Obsidian: links, embeds, callouts, comments, properties. Pure.
+"""Obsidian's markup as its reader sees it: links, embeds, callouts, comments, properties. Pure.
 
-A note is indexed as it stands, so that it can be cited and quoted; only its words, by which it is
-matched, lose their markup, and gain the note's names. Comments are seen by nobody but its editor.
+The text of a passage stays verbatim, so that it can be cited; only the words it is matched by lose
+their markup, and gain the note's names. Comments are never indexed.
 """
 
 import re
@@ -36,8 +36,8 @@ _DATES = ("date", "created", "created_at", "day")
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What stands before a note's text, in its first `lines` lines: its other names, and all of it
-    in words."""
+    """The front matter of a note, its first `lines` lines and `end` characters: other names, tags,
+    the day, and the other properties as words."""
 
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -48,14 +48,14 @@ class Properties:
 
     @property
     def words(self) -> str:
-        """All of it, as it is matched."""
-        said = [f"also called {', '.join(self.aliases)}"] if self.aliases else []
-        said += [f"tags: {', '.join(self.tags)}"] if self.tags else []
-        return ". ".join([*said, *self.others])[:LONGEST]
+        """All properties as text to be matched."""
+        parts = [f"also called {', '.join(self.aliases)}"] if self.aliases else []
+        parts += [f"tags: {', '.join(self.tags)}"] if self.tags else []
+        return ". ".join([*parts, *self.others])[:LONGEST]
 
 
 def without_comments(text: str) -> str:
-    """The text with its comments (`%%…%%`) blank; every line and character stays in its place."""
+    """The text with its comments (`%%…%%`) blanked out, so that no position changes."""
     return _FENCE_OR_COMMENT.sub(_blank, text) if "%%" in text else text
 
 
@@ -87,7 +87,7 @@ def properties(text: str) -> Properties:
 
 
 def words(plain: str) -> str:
-    """The words of a passage as a reader sees them."""
+    """The text of a passage as a reader sees it."""
     plain = _LINK.sub(_link, plain)
     plain = _CALLOUT.sub(r"\1:", plain)
     plain = _FIELD.sub(":", plain)
@@ -95,49 +95,49 @@ def words(plain: str) -> str:
 
 
 def refined(chunks: Iterable[Chunk], name: str, text: str) -> Iterator[Chunk]:
-    """The chunks of a note, under its names, and one of what its properties say."""
-    known = properties(text)
+    """The chunks of a note, under its names, and one for its properties."""
+    front = properties(text)
     title = PurePosixPath(name).stem
-    names = f"{title} ({', '.join(known.aliases)})" if known.aliases else title
+    names = f"{title} ({', '.join(front.aliases)})" if front.aliases else title
     shift = 0
-    if known.words:
-        yield _described(name, names, text, known)
+    if front.words:
+        yield _properties_chunk(name, names, text, front)
         shift = 1
     for chunk in chunks:
         if plain := words(chunk.plain):
-            shifted = replace(chunk, ordinal=chunk.ordinal + shift, date=chunk.date or known.day)
+            shifted = replace(chunk, ordinal=chunk.ordinal + shift, date=chunk.date or front.day)
             yield reworded(shifted, chunk.text, plain, _under(title, names, chunk.heading))
 
 
-def _described(name: str, names: str, text: str, known: Properties) -> Chunk:
+def _properties_chunk(name: str, names: str, text: str, front: Properties) -> Chunk:
     from assistant.memory.text.identity import digest
 
     start = 1 if text.startswith("\ufeff") else 0
-    own = text[start : known.end]
+    own = text[start : front.end]
     return Chunk(
         id=digest(f"{name}\nproperties\n{own}")[:16],
         source=name,
         ordinal=0,
         text=own,
-        plain=f"{names}: {known.words}",
+        plain=f"{names}: {front.words}",
         heading=(names,),
         start_line=1,
-        end_line=known.lines,
+        end_line=front.lines,
         start_char=0,
-        end_char=known.end - start,
-        date=known.day,
+        end_char=front.end - start,
+        date=front.day,
     )
 
 
 def _under(title: str, names: str, heading: tuple[str, ...]) -> tuple[str, ...]:
-    """A heading path below the note's names; a first heading that only repeats its title goes."""
+    """A heading path below the note's names, without a first heading that repeats its title."""
     cleaned = tuple(words(part) for part in heading)
     rest = cleaned[1:] if cleaned and cleaned[0].casefold() == title.casefold() else cleaned
     return (names, *rest)
 
 
 def _link(found: "re.Match[str]") -> str:
-    """A link as it is read; the note's own name stays if another is shown in its place."""
+    """A link as a reader sees it, with the note's name if the link shows another text."""
     target, part, shown = (group or "" for group in found.groups())
     name = PurePosixPath(target.strip()).name
     if found[0].startswith("!") and _SIZE.fullmatch(shown):

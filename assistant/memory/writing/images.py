@@ -1,8 +1,7 @@
-"""Images of what destructive writes removed, so that they can be undone.
+"""Images: the texts that writes removed, kept so that the writes can be undone.
 
-`.assistant/history/SHA256`: one zlib-compressed text each, named by the digest of its content.
-The oldest go when there are more than `MAX_IMAGES` or `MAX_BYTES`; a write whose image is gone
-can no longer be undone.
+`.assistant/history/SHA256`: one zlib-compressed text each, named by the digest of its content. The
+oldest are deleted beyond `MAX_IMAGES` or `MAX_BYTES`; a write whose image is gone cannot be undone.
 """
 
 import zlib
@@ -35,7 +34,7 @@ class Images:
         return name
 
     def read(self, name: str) -> str | None:
-        """The text, or None if it is no longer kept. Raises StorageError if it is damaged."""
+        """The text, or None if it was deleted. Raises StorageError if it is damaged."""
         try:
             text = zlib.decompress(storage.read(self._directory / name)).decode()
         except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""A fact as one list item: its escaped text, where in a file it goes, what goes with it.
+"""A fact as one list item of a markdown file: escape its text, insert it, remove it.
 
-Pure: text in, edits out. Texts are a file's own, decoded, without a byte-order mark.
+Pure: text in, edits out. Texts are decoded, without a byte-order mark.
 """
 
 import re
@@ -49,7 +49,7 @@ _SETEXT = re.compile(r"^ {0,3}(?:=+|-+)[ \t\r]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """`removed` gives way to `inserted` at a character."""
+    """A change of a text: at the character `at`, `removed` is replaced by `inserted`."""
 
     at: int
     removed: str
@@ -64,15 +64,15 @@ class Splice:
         return text[: self.at] + self.removed + text[self.at + len(self.inserted) :]
 
     def shifted(self, offset: int) -> "Splice":
-        """The same change of a text that this one's stands in at `offset`."""
+        """The same change, of a text that contains this one's text at `offset`."""
         return Splice(self.at + offset, self.removed, self.inserted)
 
 
 def clean(text: str) -> str:
-    """One line of visible text: line breaks become spaces; what cannot be seen is dropped.
+    """One line of visible text: line breaks become spaces, invisible characters are dropped.
 
-    Dropped are control, format (bidi, zero-width, tags), surrogate and blank-looking characters
-    and all variation selectors but the emoji one.
+    Those are control, format (bidi, zero-width, tags), surrogate and blank-looking characters and
+    all variation selectors but the emoji one.
     """
     return " ".join("".join(map(_visible, text)).split())
 
@@ -80,13 +80,13 @@ def clean(text: str) -> str:
 def _visible(character: str) -> str:
     if character.isspace():
         return " "
-    unseen = character in UNSEEN and character != _EMOJI
-    return "" if unseen or unicodedata.category(character) in {"Cc", "Cf", "Cs"} else character
+    is_unseen = character in UNSEEN and character != _EMOJI
+    return "" if is_unseen or unicodedata.category(character) in {"Cc", "Cf", "Cs"} else character
 
 
 def escape(text: str) -> str:
     """One line of clean text as markdown that says exactly that."""
-    escaped = _INLINE.sub(lambda found: found["stand_in"] or "\\" + found[0], text)
+    escaped = _INLINE.sub(lambda match: match["stand_in"] or "\\" + match[0], text)
     if _OPENING.match(escaped):
         return "\\" + escaped
     number = _ORDERED.match(escaped)
@@ -100,7 +100,7 @@ def dated(section: str, day: date) -> str:
 
 
 def item_of(inserted: str) -> str:
-    """The list item's line in what an insertion added."""
+    """The line of the list item in the text that an insertion added."""
     return BREAKS.split(inserted.strip())[-1].strip()
 
 
@@ -118,14 +118,14 @@ def line_of(text: str, line: str) -> int:
 def insertion(text: str, title: str, item: str) -> Splice:
     """The edit that adds `item` (escaped) as the last list item under the heading `## {title}`.
 
-    The heading is made at the end if it is missing. Whatever the text holds (open fences, HTML,
-    front matter), the edit adds exactly one list item and changes no other block.
+    A missing heading is added at the end. Whatever the text contains (open fences, HTML, front
+    matter), the edit adds exactly one list item and changes no other block.
     """
     line = f"## {title}"
-    known = blotted(text)
-    if known is None:
-        return _careful(text, line, item, newline(text))
-    start = _heading_at(known, line)
+    blocks = blotted(text)
+    if blocks is None:
+        return _verified(text, line, item, newline(text))
+    start = _heading_at(blocks, line)
     if start is None:
         return _new_section(text, len(text), line, item, newline(text))
     return insertion_below(text, OwnersHeading(line, start), item)
@@ -135,15 +135,15 @@ def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
     """The edit that adds `item` (escaped) as the last list item below a heading, before the next
     heading of whatever level."""
     start, end = heading.at, newline(text)
-    known = blotted(text)
-    assert known is not None, "a heading was found in it"
-    stop = _ATX.search(known, start + len(heading.line))
+    blocks = blotted(text)
+    assert blocks is not None, "a heading was found in it"
+    stop = _ATX.search(blocks, start + len(heading.line))
     section = text[start : stop.start() if stop else len(text)]
-    own = known[start : start + len(section)]
-    last = own.rstrip().rpartition("\n")[2]
-    if _BULLET.match(last) and not _SETEXT.search(own):
+    own_blocks = blocks[start : start + len(section)]
+    last = own_blocks.rstrip().rpartition("\n")[2]
+    if _BULLET.match(last) and not _SETEXT.search(own_blocks):
         return _after(section, len(section.rstrip()), f"{last[0]} {item}", end).shifted(start)
-    return _careful(section, heading.line, item, end).shifted(start)
+    return _verified(section, heading.line, item, end).shifted(start)
 
 
 def _heading_at(text: str, line: str) -> int | None:
@@ -172,10 +172,10 @@ def _new_section(text: str, at: int, line: str, item: str, end: str, marker: str
     return Splice(at, "", f"{gap}{line}{end}{end}{marker} {item}{end}{below}")
 
 
-def _careful(text: str, line: str, item: str, end: str) -> Splice:
-    """The first of the places that a parse before and after proves right."""
+def _verified(text: str, line: str, item: str, end: str) -> Splice:
+    """The first candidate that adds just one list item, by a parse before and after."""
     before = _outline(PARSER.parse(text))
-    for splice in _places(text, line, item, end):
+    for splice in _candidates(text, line, item, end):
         if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
             return splice
     raise LedgerError(
@@ -183,7 +183,7 @@ def _careful(text: str, line: str, item: str, end: str) -> Splice:
     )
 
 
-def _places(text: str, line: str, item: str, end: str) -> Iterator[Splice]:
+def _candidates(text: str, line: str, item: str, end: str) -> Iterator[Splice]:
     mark, _, title = line.partition(" ")
     tag, title = f"h{len(mark)}", title.strip()
     starts = [*line_starts(text), len(text)]
@@ -195,11 +195,11 @@ def _places(text: str, line: str, item: str, end: str) -> Iterator[Splice]:
                 lambda n: tokens[n].type != "heading_open", (n for n in top if n > heading)
             )
             lists = [tokens[n] for n in section if tokens[n].type == "bullet_list_open"]
-            for found in reversed(lists):
-                first, last = found.map or [0, 0]
+            for bullets in reversed(lists):
+                first, last = bullets.map or [0, 0]
                 stop = len(text[: starts[last]].rstrip())
                 indent = re.match(r" {0,3}", text[starts[first] :])
-                bullet = f"{indent[0] if indent else ''}{found.markup} {item}"
+                bullet = f"{indent[0] if indent else ''}{bullets.markup} {item}"
                 yield _after(text, stop, bullet, end)
             at = starts[(tokens[heading].map or [0, 0])[1]]
             lead = "" if BREAKS.search(text[at - 1 : at]) else end
@@ -233,14 +233,14 @@ def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
     kinds = Counter(kind for kind, *_ in fresh)
     paragraph = kinds["list_item_open"] == kinds["paragraph_open"] == 1
     few = kinds["bullet_list_open"] <= 1 and kinds["heading_open"] <= 1
-    wanted = {"list_item", "paragraph", "bullet_list", "heading"}
-    known = all(kind == "inline" or kind.rpartition("_")[0] in wanted for kind in kinds)
-    return paragraph and few and known and any(content == item for *_, content in fresh)
+    allowed = {"list_item", "paragraph", "bullet_list", "heading"}
+    is_list = all(kind == "inline" or kind.rpartition("_")[0] in allowed for kind in kinds)
+    return paragraph and few and is_list and any(content == item for *_, content in fresh)
 
 
 def removal(text: str, start: int, end: int) -> Splice:
-    """The edit that takes a passage away: its whole lines, or only its characters where they
-    share a line with others."""
+    """The edit that removes a passage: its whole lines, or only its characters if they share a line
+    with others."""
     first = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     broken = BREAKS.search(text, end)
     last = broken.end() if broken else len(text)
@@ -252,7 +252,7 @@ def removal(text: str, start: int, end: int) -> Splice:
 
 
 def with_emptied_heading(text: str, cut: Splice, title: str) -> Splice:
-    """The cut, widened by the heading `## {title}` if it stands above and nothing is left of it."""
+    """The cut, with the heading `## {title}` above if nothing else is left under it."""
     above = text[: cut.at].rstrip()
     below = text[cut.at + len(cut.removed) :]
     line = re.compile(rf"(?:\A|(?<=[\r\n]))## {re.escape(title)}[ \t]*\Z")
