@@ -340,7 +340,7 @@ class LocalMemory:
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
         with self._lock:
             changed = self._ledger.mark(list(map(self._redaction.mark, marks)), request=request)
-            self._brought_up()
+            self._refresh_index()
             return changed
 
     def review(

@@ -103,10 +103,10 @@ class Keeper(Memory, Protocol):
         """
 
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
-        """Have the lines of these facts say it, in one write; returns how many have changed.
+        """Write these comments at the ends of facts' lines, as one write; return how many changed.
 
-        A fact that has changed since it was shown, or whose line can hold no comment, is passed
-        over. Raises LedgerError if that leaves none.
+        A fact that has changed since it was shown, or whose line can hold no comment, is skipped.
+        Raises LedgerError if that leaves none.
         """
 
     def review(

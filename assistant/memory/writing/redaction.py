@@ -56,21 +56,22 @@ class Redaction:
         return secrets
 
     def open_phrases(self, fact: Fact) -> Fact:
-        """The fact, without what says what it matters for if that holds a secret."""
-        return replace(fact, matters_for=self._open(fact.matters_for))
+        """The fact, without what it matters for if that holds a secret."""
+        return replace(fact, matters_for=self._without_secrets(fact.matters_for))
 
     def mark(self, mark: Mark) -> Mark:
         """The mark with its passage as the file has it, and no secret in what it adds."""
-        named = mark.matters_for
+        phrases = mark.matters_for
         return replace(
             mark,
             passage=self.verbatim(mark.passage),
-            matters_for=None if named is None else self._open(named),
+            matters_for=None if phrases is None else self._without_secrets(phrases),
         )
 
-    def _open(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        said = ", ".join(phrases)
-        return phrases if self.text(said) == said else ()
+    def _without_secrets(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        """These phrases; none of them if they hold a secret."""
+        text = ", ".join(phrases)
+        return phrases if self.text(text) == text else ()
 
     def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
         """The answer for a fact that is not written because of its secrets; None if it is."""
