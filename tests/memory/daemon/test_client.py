@@ -176,9 +176,9 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
     assert {name for name in ours if not name.startswith("cli")} == {
         "characters", "config", "disk", "disk.exchange", "disk.locking",
         "disk.storage", "display", "errors",
-        "memory", "memory.base", "memory.daemon", "memory.daemon.client",
+        "memory", "memory.annotations", "memory.base", "memory.daemon", "memory.daemon.client",
         "memory.daemon.sockets", "memory.daemon.wire", "memory.open",
-        "memory.protocol", "messages", "workspace",
+        "memory.protocol", "messages", "secrets", "secrets.stand_ins", "workspace",
         "workspace.folder", "workspace.machine", "workspace.survey",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
