@@ -44,8 +44,7 @@ from assistant.session.entries import (
 from assistant.session.history import group, history
 from assistant.session.transcript import Transcript
 from assistant.settings.sections import ContextSettings
-from assistant.tools.base import ToolResult
-from assistant.tools.schema import tool
+from assistant.tools.base import ToolResult, tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace

@@ -30,9 +30,8 @@ from assistant.session import transcript
 from assistant.session.entries import NO_USAGE, AssistantEntry, SubtasksEntry, ToolResultEntry
 from assistant.session.history import group, last_text
 from assistant.session.transcript import Transcript
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.policy import Decision
-from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.workspace.checkpoints import Checkpoints
 

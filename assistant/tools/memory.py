@@ -21,10 +21,9 @@ from assistant.memory.base import (
 )
 from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
-from assistant.tools.base import Danger, Tool, ToolResult
+from assistant.tools.base import Danger, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.policy import DENIED
-from assistant.tools.schema import tool
 from assistant.workspace.folder import MEMORY_FILE
 
 HOLDS_SECRET = (

@@ -9,8 +9,7 @@ from assistant.errors import ToolError
 from assistant.quoting import visible
 from assistant.skills.base import Skill, Skills
 from assistant.skills.loading import body, bundled
-from assistant.tools.base import Danger, Plan, Question, Tool, ToolResult
-from assistant.tools.schema import tool
+from assistant.tools.base import Danger, Plan, Question, Tool, ToolResult, tool
 
 ASK = "ask"
 """The tool's name."""

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assistant.errors import ToolError
 from assistant.messages import ToolCall
-from assistant.tools.base import Tool, ToolResult
-from assistant.tools.schema import tool
+from assistant.tools.base import Tool, ToolResult, tool
 
 NOTES_LIMIT = 8_000
 """The most characters of working memory, which every request carries."""

@@ -21,9 +21,19 @@ from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all, stand_ins
-from assistant.tools.base import CORE, PART, RESULT_LIMIT, Plan, Question, Tool, ToolResult, unless
+from assistant.tools.base import (
+    CORE,
+    PART,
+    RESULT_LIMIT,
+    Plan,
+    Question,
+    Tool,
+    ToolResult,
+    compact_call,
+    tool,
+    unless,
+)
 from assistant.tools.policy import DENIED, Action, Decision, Policy
-from assistant.tools.schema import compact_call, tool
 
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")

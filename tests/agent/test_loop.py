@@ -40,9 +40,8 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import group, messages
-from assistant.tools.base import Danger, Tool, ToolResult
+from assistant.tools.base import Danger, Tool, ToolResult, tool
 from assistant.tools.policy import ApproveAll, Decision
-from assistant.tools.schema import tool
 from assistant.tools.toolbox import Toolbox
 from tests.model.validator import faults
 

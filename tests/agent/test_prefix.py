@@ -18,7 +18,7 @@ from assistant.messages import Reply, ToolCall
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import transcript
 from assistant.settings.sections import ContextSettings, ModelSettings
-from assistant.tools.schema import tool
+from assistant.tools.base import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace

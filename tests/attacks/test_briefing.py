@@ -10,8 +10,7 @@ from assistant.memory.base import Fact, Passage, Recall
 from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
-from assistant.tools.base import ToolResult
-from assistant.tools.schema import tool
+from assistant.tools.base import ToolResult, tool
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace

@@ -19,9 +19,8 @@ from assistant.model.base import ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import HeaderEntry, SubtasksEntry, ToolResultEntry
-from assistant.tools.base import Danger, Tool
+from assistant.tools.base import Danger, Tool, tool
 from assistant.tools.policy import ApproveAll, Decision
-from assistant.tools.schema import tool
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 

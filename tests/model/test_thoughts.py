@@ -17,7 +17,7 @@ from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.session.history import group, messages
 from assistant.settings.sections import ModelSettings
-from assistant.tools.schema import tool
+from assistant.tools.base import tool
 from assistant.tools.toolbox import Toolbox
 from tests.support.provider import Answer, Provider, Received, fails
 

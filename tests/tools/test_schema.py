@@ -4,8 +4,7 @@ import pytest
 from pydantic import Field
 
 from assistant.errors import ToolError
-from assistant.tools.base import Danger, Plan, ToolResult
-from assistant.tools.schema import compact_call, tool
+from assistant.tools.base import Danger, Plan, ToolResult, compact_call, tool
 
 
 def paint(

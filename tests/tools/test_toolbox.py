@@ -10,7 +10,7 @@ from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings, WebSettings
-from assistant.tools.base import RESULT_LIMIT, Danger, Plan, Tool, ToolResult
+from assistant.tools.base import RESULT_LIMIT, Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
@@ -18,7 +18,6 @@ from assistant.tools.memory import memory_tools
 from assistant.tools.outside import web_tools as web
 from assistant.tools.owner import asking_tool
 from assistant.tools.policy import DENIED, Decision, Policy, Rules
-from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import Jobs, Shell, job_tools
 from assistant.tools.toolbox import Toolbox

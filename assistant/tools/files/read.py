@@ -18,10 +18,9 @@ from pydantic import Field
 from assistant import documents
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
-from assistant.tools.base import PART, Plan, Tool, ToolResult
+from assistant.tools.base import PART, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Access, Place, Roots, check_regular, status
 from assistant.tools.policy import Glob, Named, within
-from assistant.tools.schema import tool
 
 SKIPPED = frozenset(
     {".assistant", ".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache"}

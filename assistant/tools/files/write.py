@@ -22,11 +22,10 @@ from assistant.memory.base import Origin
 from assistant.memory.open import amending
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.files import patch as patches
 from assistant.tools.files.access import Access, Place, Roots
 from assistant.tools.files.read import PathArgument
-from assistant.tools.schema import tool
 from assistant.workspace.checkpoints import Checkpoints
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -22,7 +22,7 @@ from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.commands import only_reads
 from assistant.tools.files.access import Roots
 from assistant.tools.sandbox.process import (
@@ -36,7 +36,6 @@ from assistant.tools.sandbox.process import (
     confined,
     default_memory,
 )
-from assistant.tools.schema import tool
 from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 

@@ -25,8 +25,7 @@ from assistant.disk import programs
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, awaited
-from assistant.tools.schema import tool
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, awaited, tool
 from assistant.tools.web.addresses import Guard, typed
 from assistant.tools.web.fetch import OTHERS
 

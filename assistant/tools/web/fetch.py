@@ -7,9 +7,8 @@ from pydantic import Field
 from assistant import documents
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.policy import DENIED, Rules
-from assistant.tools.schema import tool
 from assistant.tools.web.addresses import Guard, typed
 
 if TYPE_CHECKING:

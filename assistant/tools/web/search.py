@@ -12,8 +12,7 @@ from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.settings.sections import WebSettings
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.schema import tool
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.web.addresses import Guard
 
 Kind = Literal["general", "news", "research", "api"]

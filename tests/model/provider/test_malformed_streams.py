@@ -21,7 +21,7 @@ from assistant.session import transcript as transcripts
 from assistant.session.entries import UserEntry
 from assistant.session.history import group, messages
 from assistant.settings.sections import ModelSettings
-from assistant.tools.schema import tool
+from assistant.tools.base import tool
 from assistant.tools.toolbox import Toolbox
 from tests.model.validator import faults, wire_faults
 from tests.support.provider import Cut, Pause, Provider, Raw
