@@ -255,11 +255,11 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
         with Tty(*again[:-1], variables=env, size=(100, 50)) as killed:
             killed.wait("›")
             killed.say("be brief from now on")
-            killed.wait("or no and why:")
+            killed.wait("[y,n,a,?]:")
             killed.child.kill(9)
             killed.child.wait()
         with Tty(*again, variables=env, size=(100, 50)) as tty:
-            tty.wait("or no and why:")
+            tty.wait("[y,n,a,?]:")
             assert "│ +Be brief." in tty.text and len(provider.requests) == 1
             tty.say("y")
             tty.wait("It is done", gone="Esc stops")

@@ -4,8 +4,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -166,55 +165,6 @@ def _text(data: bytes) -> str:
 def print_json(value: Any) -> None:
     """One JSON document on standard output, as programs read it."""
     typer.echo(as_json(value))
-
-
-def confirmed(question: str, *, yes: bool) -> bool:
-    """The owner's yes at a terminal; without a terminal only `--yes` will do."""
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise UsageError("this needs your confirmation", "Run it again with --yes")
-    return typer.confirm(question, err=True)
-
-
-Answer = Callable[[str], str]
-"""Puts a question and returns what the owner types. Raises EOFError at Ctrl-D."""
-_chat: ContextVar[Answer | None] = ContextVar("_chat", default=None)
-
-
-@contextlib.contextmanager
-def asked_by(answer: Answer) -> Iterator[None]:
-    """Within this, a chat asks the questions and shows what is said beside them."""
-    before = _chat.set(answer)
-    try:
-        yield
-    finally:
-        _chat.reset(before)
-
-
-def say(text: str) -> None:
-    """Tell the owner something that is no output of the command."""
-    typer.echo(text, err=_chat.get() is None)
-
-
-def ask(question: str, default: str | None = None) -> str:
-    """What the owner answers, `default` if nothing."""
-    answer = _chat.get()
-    if answer is None:
-        said: str = typer.prompt(question, default=default, show_default=bool(default), err=True)
-        return said.strip()
-    try:
-        said = answer(f"{question} [{default}]: " if default else f"{question}: ").strip()
-    except EOFError:
-        said = ""
-    return said or default or ""
-
-
-def confirm(question: str) -> bool:
-    """The owner's yes."""
-    if _chat.get() is None:
-        return typer.confirm(question, err=True)
-    return ask(question, "y/N").lower() in ("y", "yes")
 
 
 def own_command() -> str:

@@ -1,7 +1,7 @@
-"""Questions to the owner. The whole of a dangerous call is shown, and only exact words allow it.
+"""Approvals: the whole of a dangerous call is shown, and only exact words allow it.
 
-What a call would do stands behind a bar on every line, wrapped, with nothing cut or hidden, so that
-it cannot pass for the program's own words.
+Each line of the call has a bar before it, wrapped, with nothing cut or hidden, so that it cannot be
+mistaken for the program's own words.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from rich.cells import cell_len, chop_cells
 from assistant.cli.chat.palette import BAD, FAINT, GOOD, styled
 from assistant.cli.chat.plain import LineDialogue
 from assistant.cli.chat.screen import Dialogue
+from assistant.cli.questions import explained, listed
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.tools.base import Question
@@ -26,8 +27,13 @@ BAR, BAR_AGAIN = "│ ", "┆ "
 LEAST_WIDTH = 10
 COLOURS = {"+++": FAINT, "---": FAINT, "@@": FAINT, "+": GOOD, "-": BAD}
 """By how a row of a unified diff begins."""
-QUESTION = "yes, always (in this session), or no and why: "
-MORE = "{left} more lines · m shows more, no refuses: "
+KEYS = {
+    "y": "yes, this once",
+    "n": "no; write why behind it, and the model reads it (any other words are a no, too)",
+    "a": "always, in this session",
+}
+QUESTION = f"Allow it? {listed(KEYS)}: "
+MORE = "{left} more lines · m shows more, n refuses: "
 MORE_WORDS = ("m", "more")
 UNREAD = "not allowed yet: not all of it has been shown"
 EMPTY = "Enter alone decides nothing"
@@ -46,12 +52,12 @@ OPEN, ONE, SEVERAL = (
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The `Approver` who asks the owner in a dialogue."""
+    """The `Approver` that asks the owner in a dialogue."""
 
     dialogue: Dialogue
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Show a call, all of it, page by page, and return what the owner decides."""
+        """Show all of a call, page by page, and return the owner's decision."""
         columns, rows = self.dialogue.size
         lines = list(barred(request.detail, columns, colours=True))
         page = max(LEAST_ROWS, rows - ROWS_BESIDE)
@@ -64,6 +70,8 @@ class Asking:
                 answer = self._answer(MORE.format(left=left) if left > 0 else QUESTION)
                 if not answer:
                     self._say(EMPTY)
+                elif answer == "?":
+                    self._say(explained(KEYS))
                 elif left > 0 and answer.casefold() in MORE_WORDS:
                     self.dialogue.put("\n".join(lines[shown : shown + page]), "more")
                     shown += page
@@ -73,7 +81,7 @@ class Asking:
                     return decided(answer)
 
     def answer(self, asked: QuestionAsked) -> str | None:
-        """Put a question of the model's; what the owner means, empty if they close it."""
+        """Ask a question of the model's; the owner's answer, empty if they close it."""
         question = Question(asked.question, asked.options, asked.several)
         self._show(TITLE, list(barred(question.rendered, self.dialogue.size[0])))
         prompt = SEVERAL if asked.several else ONE if asked.options else OPEN
@@ -97,13 +105,13 @@ class Asking:
 
 
 def approver() -> Asking | None:
-    """Asks whoever sees standard error and has a keyboard, be standard input a pipe; None if
-    nobody does."""
+    """Asks whoever sees standard error and has a keyboard, even if standard input is a pipe; None
+    if nobody does."""
     if not sys.stderr.isatty():
         return None
     if sys.stdin.isatty():
         return Asking(LineDialogue(sys.stdin, sys.stderr))
-    # the terminal of this process, or, where another started it for us, that of its errors
+    # the terminal of this process, or of the process that started it for us
     for path in ("/dev/tty", os.ttyname(sys.stderr.fileno())):
         with contextlib.suppress(OSError):
             return Asking(LineDialogue(Path(path).open(encoding="utf-8"), sys.stderr))
@@ -111,7 +119,7 @@ def approver() -> Asking | None:
 
 
 def decided(answer: str) -> Decision:
-    """What an answer means: yes and always in exactly these words, all else is no and why."""
+    """The decision: yes and always in exactly these words; anything else is no, and why."""
     answer = answer.strip()
     if answer.casefold() in YES:
         return Decision("once")

@@ -12,7 +12,7 @@ from assistant.app.chat import Chat
 from assistant.cli.chat.palette import DUMB
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
-from assistant.cli.options import asked_by
+from assistant.cli.questions import asked_by
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
 from assistant.events import Event

@@ -11,7 +11,7 @@ from assistant.cli.chat.palette import BAD, faint, owner_text, styled
 from assistant.cli.chat.screen import Kind, Screen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
 from assistant.cli.chat.turn_view import TurnView, show_past
-from assistant.cli.options import asked_by
+from assistant.cli.questions import asked_by
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 from assistant.events import Event

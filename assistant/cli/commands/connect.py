@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.memory_text import show_diff
-from assistant.cli.options import AsJson, Globals, Yes, confirmed, own_command, print_json
+from assistant.cli.options import AsJson, Globals, Yes, own_command, print_json
+from assistant.cli.questions import confirmed
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.workspace.folder import default_root

@@ -21,17 +21,14 @@ from assistant.cli.options import (
     AsJson,
     Most,
     Yes,
-    ask,
     at_terminal,
-    confirm,
-    confirmed,
     given,
     lines,
     note,
     print_json,
     reads_lines,
-    say,
 )
+from assistant.cli.questions import ask, choose, confirm, confirmed, say
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import (
@@ -160,6 +157,11 @@ def _show(written: Remembered) -> None:
 
 Learn = Callable[[str, str], None]
 """Gets the name and the value of a secret that was registered."""
+SECRET_KEYS = {
+    "y": "yes, write it as it is",
+    "n": "no, write nothing",
+    "e": "edit, register the secret under a name and write that name in its place",
+}
 
 
 def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) -> Remembered | None:
@@ -169,11 +171,11 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
         return written
     for secret in written.secrets:
         say(f"It holds {_described(fact.text, secret)}.")
-    match ask("[s]tore it as it is, [k]eep the secret out of the file, [l]eave it", "l")[:1]:
-        case "s" | "S":
+    match choose("Write it?", SECRET_KEYS, "n"):
+        case "y":
             (written,) = memory.remember([replace(fact, secrets="keep")])
             return written
-        case "k" | "K":
+        case "e":
             names: dict[str, str] = {}
             for secret in written.secrets:
                 value = fact.text[secret.start : secret.end]

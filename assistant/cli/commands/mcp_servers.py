@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, Yes, confirmed, note, print_json
+from assistant.cli.options import AsJson, Globals, Yes, note, print_json
+from assistant.cli.questions import confirmed
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.memory_text import one_line, show_diff
-from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
+from assistant.cli.options import AsJson, Globals, Yes, print_json
+from assistant.cli.questions import confirmed
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError

@@ -9,7 +9,8 @@ import typer
 
 from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
-from assistant.cli.options import AsJson, ask, print_json
+from assistant.cli.options import AsJson, print_json
+from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError
 from assistant.memory.base import Fact, Held, JournalEntry, Pair
@@ -20,12 +21,20 @@ if TYPE_CHECKING:
     from assistant.upkeep.tidy import Proposal
 
 
-ANSWERS = {
-    form: word[0]
-    for word in ("accept", "edit", "refuse", "later", "quit")
-    for form in (word, word[0])
+REVIEW_KEYS = {
+    "y": "yes, write it to memory",
+    "n": "no, drop it",
+    "e": "edit, then write it",
+    "a": "all, write this one and all that follow",
+    "l": "later, leave it waiting",
+    "q": "quit, leave the rest waiting",
 }
-"""The words that decide on a fact that waits; anything else leaves it waiting."""
+TIDY_KEYS = {
+    "y": "yes, make this change",
+    "n": "no, leave both facts",
+    "a": "all, make this change and all that follow",
+    "q": "quit, leave the rest",
+}
 
 
 def review(
@@ -42,7 +51,7 @@ def review(
     """Accept or refuse facts that a tool or another program wrote."""
     place = context.obj.place()
     with context.obj.memory() as memory:
-        everything = [held.id for held in memory.waiting()] if accept_all else []
+        everything = [pending.id for pending in memory.waiting()] if accept_all else []
         for id in [*(accept or ()), *everything]:
             if written := memory.review(id, accept=True):
                 show_written(written)
@@ -52,14 +61,14 @@ def review(
             return
         waiting = memory.waiting()
         if as_json:
-            print_json([asdict(held) for held in waiting])
+            print_json([asdict(pending) for pending in waiting])
         elif not waiting:
             typer.echo("Nothing waits for review.")
         elif sys.stdin.isatty():
             decide(memory, place, waiting)
         else:
-            for held in waiting:
-                _show_held(memory, place, held)
+            for pending in waiting:
+                _show_pending(memory, place, pending)
 
 
 def restore(
@@ -115,37 +124,35 @@ def tidy(
 
 
 def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> None:
-    """Ask the owner about each, in order."""
-    for held in waiting:
-        _show_held(memory, workspace, held)
-        asked = ask("[a]ccept, [e]dit, [r]efuse, [l]ater, [q]uit", "l")
-        answer = ANSWERS.get(asked.casefold(), "l")
-        if answer == "q":
+    """Ask the owner about each fact, in order."""
+    key = ""
+    for pending in waiting:
+        _show_pending(memory, workspace, pending)
+        key = key if key == "a" else choose("Remember this?", REVIEW_KEYS, "l")
+        if key == "q":
             return
-        if answer == "r":
-            memory.review(held.id, accept=False)
+        if key == "n":
+            memory.review(pending.id, accept=False)
             typer.echo("Dropped.\n")
-        if answer in ("a", "e"):
-            said = held.fact.text
-            text = ask("In your words", said) if answer == "e" else said
-            written = memory.review(held.id, accept=True, text=None if text == said else text)
-            if written:
+        if key in ("y", "e", "a"):
+            text = ask("Its text", pending.fact.text) if key == "e" else pending.fact.text
+            new_text = None if text == pending.fact.text else text
+            if written := memory.review(pending.id, accept=True, text=new_text):
                 show_written(written)
 
 
-def _show_held(memory: Keeper, workspace: Workspace, held: Held) -> None:
-    """A fact that waits, what it would replace, and what it was taken from."""
-    typer.echo(
-        typer.style(held.id, bold=True) + typer.style(f"  {local_time(held.time)}", dim=True)
-    )
-    typer.echo(f"  {spelled(held.fact.text)}")
-    there = memory.locate(held.fact.replaces).passages if held.fact.replaces else ()
-    for passage in there:
+def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
+    """Show a fact that waits, what it would replace, and where it came from."""
+    time = typer.style(f"  {local_time(pending.time)}", dim=True)
+    typer.echo(typer.style(pending.id, bold=True) + time)
+    typer.echo(f"  {spelled(pending.fact.text)}")
+    replaced = pending.fact.replaces
+    for passage in memory.locate(replaced).passages if replaced else ():
         typer.echo(f"  in place of {passage_line(passage)}")
-    origin = held.fact.origin
-    said = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
-    said += f", written down {held.fact.recorded}" if held.fact.recorded else ""
-    for line in (said, *sentences(workspace, origin)):
+    origin = pending.fact.origin
+    source = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
+    source += f", recorded {pending.fact.recorded}" if pending.fact.recorded else ""
+    for line in (source, *sentences(workspace, origin)):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))
 
 
@@ -167,37 +174,35 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 
 
 def _proposals(workspace: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
-    """What the model, if one is configured, or the rules propose."""
-    from assistant.upkeep.tidy import (
-        configured_judge,
-        propose,
-    )  # not on the client's path
+    """The proposals of the configured model, otherwise of the rules."""
+    from assistant.upkeep.tidy import configured_judge, propose  # models: behind `--help`
 
     try:
         return propose(pairs, configured_judge(workspace))
     except ModelError as error:
-        typer.echo(f"The model did not answer ({error.message}). By rules:", err=True)
+        typer.echo(f"The model did not answer ({error.message}). The rules propose:", err=True)
         return propose(pairs)
 
 
 def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
     """Show each proposal; at a terminal, carry out those that the owner accepts."""
+    key = ""
     for number, proposal in enumerate(proposals, start=1):
         typer.echo(typer.style(f"\n{number} of {len(proposals)}: {proposal.kind}", bold=True))
         show_diff(_diff(proposal))
         if not sys.stdin.isatty():
             continue
-        answer = typer.prompt("[y]es, [n]o, [q]uit", default="n")[:1]
-        if answer == "q":
+        key = key if key == "a" else choose("Make this change?", TIDY_KEYS, "n")
+        if key == "q":
             return
-        if answer == "y":
+        if key in ("y", "a"):
             _apply(memory, proposal)
     if not sys.stdin.isatty():
         typer.echo("Run this in a terminal to accept any of them.", err=True)
 
 
 def _apply(memory: Keeper, proposal: "Proposal") -> None:
-    """Carry out what was shown, if the facts still say it; the next one may well be possible."""
+    """Carry out a proposal, unless the facts have changed since it was made."""
     try:
         if proposal.kind == "merge":
             memory.forget([proposal.old])

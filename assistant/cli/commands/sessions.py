@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, confirmed, print_json
+from assistant.cli.options import AsJson, Yes, print_json
+from assistant.cli.questions import confirmed
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Query

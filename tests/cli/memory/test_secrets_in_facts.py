@@ -116,16 +116,18 @@ def test_a_secret_is_registered_and_its_stand_in_written(place: Path, run: Run) 
 
 def test_at_a_terminal_the_owner_decides_before_anything_is_written(place: Path, run: Run) -> None:
     for answers, status, added in (
-        (["l"], 1, ""),
+        (["n"], 1, ""),
         ([""], 1, ""),
-        (["k", "guest_wifi"], 0, "- The guest wifi password: [[secret:guest_wifi]]\n"),
-        (["s"], 0, f"- {FACT}\n"),
+        (["e", "guest_wifi"], 0, "- The guest wifi password: [[secret:guest_wifi]]\n"),
+        (["y"], 0, f"- {FACT}\n"),
     ):
         before = memory(place)
         with terminal(place, "remember", FACT) as tty:
-            tty.wait("[l]eave it [l]:")
+            tty.wait("Write it? [y,n,e,?] [n]:")
             assert "secret" in tty.text and memory(place) == before
-            for answer, asked in zip(answers, ["[l]eave it [l]:", "Name it"], strict=False):
+            for answer, asked in zip(
+                answers, ["Write it? [y,n,e,?] [n]:", "Name it"], strict=False
+            ):
                 tty.wait(asked)
                 tty.say(answer)
             assert tty.end() == status
@@ -139,8 +141,8 @@ def test_the_chat_asks_too_and_tells_what_it_withholds(place: Path) -> None:
     with terminal(place, "chat") as tty:
         tty.wait("›")
         tty.say(f"/remember {FACT}")
-        tty.wait("[l]eave it [l]:")
-        tty.say("k")
+        tty.wait("Write it? [y,n,e,?] [n]:")
+        tty.say("e")
         tty.wait("Name it")
         tty.say("guest_wifi")
         tty.wait("Remembered: MEMORY.md:")

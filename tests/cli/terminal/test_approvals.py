@@ -22,7 +22,7 @@ from tests.support.provider import Pause, Provider, Raw, chunk, openai, sse
 LONG = (
     "printf '%s' " + "harmless " * 8 + "; touch precious-is-gone && echo https://evil.example | cat"
 )
-QUESTION = "or no and why:"
+QUESTION = "[y,n,a,?]:"
 
 
 def outside(command: str = LONG) -> Reply:
@@ -92,7 +92,7 @@ def test_the_whole_command_is_on_the_screen_and_a_refusal_is_one(
     with at(place, provider, "chat", size=size) as tty:
         tty.wait("›")
         tty.say("clean up")
-        tty.wait("why:")
+        tty.wait("[y,n,a,?]:")
         assert tty.whole.index("I clean up now.") < tty.whole.index("May shell do this?")
         shown = "".join(row.lstrip("│┆ ") for row in tty.rows).replace(" ", "")
         assert LONG.replace(" ", "") in shown
@@ -116,6 +116,8 @@ def test_a_yes_lets_it_run(place: Path, provider: Provider) -> None:
         tty.wait("›")
         tty.say("go")
         tty.wait(QUESTION)
+        tty.say("?")
+        tty.wait("a  always, in this session")
         tty.say("yes")
         tty.wait("Done.")
         assert "· shell: touch it-ran" in tty.text and "allowed" not in tty.text
@@ -184,7 +186,7 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
             tty.say("m")
             tty.wait(lambda tty: QUESTION in tty.text or "more lines" in tty.text, gone=left)
         tty.say("")
-        tty.wait("Enter alone decides nothing\n\nyes, always")
+        tty.wait("Enter alone decides nothing\n\nAllow it?")
         for number in range(60):
             assert f"│ +Rule {number}: be kind." in tty.whole
         tty.say("yes")

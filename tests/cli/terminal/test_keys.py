@@ -80,7 +80,7 @@ def typed(tty: Tty, draft: str) -> None:
 
 
 def asked(tty: Tty, _: str) -> None:
-    pressed(tty, "clean up\r", "or no and why:")
+    pressed(tty, "clean up\r", "[y,n,a,?]:")
 
 
 def answering(tty: Tty, draft: str) -> None:
@@ -121,7 +121,7 @@ MATRIX: dict[str, tuple[Callable[[Tty, str], None], str, dict[str, tuple[str, st
         ENTER: (f"queued: {DRAFT}", ""),
     }),
     "question": (asked, "", {
-        ENTER: ("Enter alone decides nothing", "or no and why:"),
+        ENTER: ("Enter alone decides nothing", "[y,n,a,?]:"),
         ESCAPE: ("Yes.", ""),
         CTRL_D: ("Yes.", ""),
         CTRL_C: ("stopped", ""),
@@ -147,7 +147,7 @@ def pressed(tty: Tty, key: str, shown: str) -> None:
 
 def at_rest(tty: Tty) -> None:
     """Back at an empty prompt, whatever was going on."""
-    if "or no and why:" in tty.text:
+    if "[y,n,a,?]:" in tty.text:
         pressed(tty, CTRL_D, "Yes.")
     elif WORKING in tty.text:
         tty.send(CTRL_C)

@@ -61,7 +61,7 @@ def test_what_waits_for_an_approval_is_named_and_asked_again(place: Path) -> Non
     with Tty("-w", str(place), "chat") as tty:
         tty.wait("“Go” waits for your yes or no")
     with Tty("-w", str(place), "chat", "--continue") as tty:
-        tty.wait("or no and why:")
+        tty.wait("[y,n,a,?]:")
         assert "│ touch it-ran" in tty.text
         tty.say("no")
         tty.wait("you did not allow: shell touch it-ran")

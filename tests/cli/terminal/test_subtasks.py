@@ -34,7 +34,7 @@ def test_subtasks_show_as_a_tree_say_who_asks_and_end_with_ctrl_c(place: Path, r
         tty.wait("›")
         tty.say("tidy the harbour")
         tty.wait("“wipe the boat” asks: may shell do this?")
-        tty.wait("or no and why:")
+        tty.wait("[y,n,a,?]:")
         tty.say("no")
         tty.wait("└ ✓ wipe the boat · ")
         assert "├ ⋯ find the tide · " in tty.text

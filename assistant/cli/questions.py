@@ -1,0 +1,80 @@
+"""Questions to the owner: `y`, `n`, `e` and `a` mean the same everywhere, and `?` explains them."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+
+import typer
+
+from assistant.errors import UsageError
+
+Keys = Mapping[str, str]
+"""What each key does: "yes, write it"."""
+Answer = Callable[[str], str]
+"""Asks a question and returns what the owner types. Raises EOFError at Ctrl-D."""
+_chat: ContextVar[Answer | None] = ContextVar("_chat", default=None)
+
+
+@contextlib.contextmanager
+def asked_by(answer: Answer) -> Iterator[None]:
+    """Within this, a chat asks the questions and shows what is said beside them."""
+    before = _chat.set(answer)
+    try:
+        yield
+    finally:
+        _chat.reset(before)
+
+
+def say(text: str) -> None:
+    """Tell the owner something that is no output of the command."""
+    typer.echo(text, err=_chat.get() is None)
+
+
+def ask(question: str, default: str | None = None) -> str:
+    """The owner's answer; `default` if it is empty."""
+    answer = _chat.get()
+    if answer is None:
+        text: str = typer.prompt(question, default=default, show_default=bool(default), err=True)
+        return text.strip()
+    try:
+        text = answer(f"{question} [{default}]: " if default else f"{question}: ").strip()
+    except EOFError:
+        text = ""
+    return text or default or ""
+
+
+def choose(question: str, keys: Keys, default: str) -> str:
+    """The key that the owner presses; `?` and anything unknown explain the keys and ask again."""
+    while True:
+        answer = ask(f"{question} {listed(keys)}", default).casefold()
+        for key, meaning in keys.items():
+            if answer in (key, meaning.partition(",")[0]):
+                return key
+        say(explained(keys))
+
+
+def listed(keys: Keys) -> str:
+    """The keys behind a question: `[y,n,?]`."""
+    return f"[{','.join([*keys, '?'])}]"
+
+
+def explained(keys: Keys) -> str:
+    """What each key does, a line each."""
+    return "\n".join(f"  {key}  {meaning}" for key, meaning in keys.items())
+
+
+def confirm(question: str) -> bool:
+    """Whether the owner says yes."""
+    if _chat.get() is None:
+        return typer.confirm(question, err=True)
+    return ask(question, "y/N").lower() in ("y", "yes")
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Whether the owner says yes at a terminal; without a terminal, `--yes` has to."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError("this needs your confirmation", "Run it again with --yes")
+    return typer.confirm(question, err=True)
