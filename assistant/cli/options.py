@@ -21,10 +21,21 @@ from assistant.memory.protocol import Keeper
 from assistant.workspace import folder as workspace
 
 if TYPE_CHECKING:
+    from assistant.app.chat import Chat
+    from assistant.app.options import ChatOptions
     from assistant.messages import Picture
     from assistant.settings.tree import Settings
+    from assistant.tools.policy import Approver
 
 
+Message = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MESSAGE]...",
+        help="The message. Standard input is sent with it, or is the message itself.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Most = Annotated[
@@ -84,6 +95,24 @@ class Globals:
                 yield memory
             finally:
                 memory.close()
+
+    def open_chat(
+        self,
+        options: "ChatOptions",
+        approver: "Approver | None" = None,
+        progress: Progress | None = None,
+    ) -> "Chat":
+        """Open a conversation, with progress on standard error unless `progress` is given."""
+        from assistant.app.chat import open_chat  # the agent and its models: behind `--help`
+
+        with ProgressLine() as line:
+            return open_chat(
+                self.place(),
+                options,
+                approver=approver,
+                no_daemon=self.no_daemon,
+                progress=progress or line,
+            )
 
 
 def note(text: str) -> None:

@@ -9,8 +9,8 @@ import typer
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
-from assistant.cli.opening import Message, Opening
-from assistant.cli.options import AsJson, lines, message_and_input
+from assistant.cli.options import AsJson, Message, lines, message_and_input
+from assistant.errors import UsageError
 
 Model = Annotated[
     str | None, typer.Option("--model", metavar="NAME", help="Use this model, this time.")
@@ -48,18 +48,17 @@ def chat(
       assistant chat --model ollama_chat/qwen3 --otr
       printf 'hello\nwhat is due today?\n' | assistant chat
     """
-    wish = ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)
-    opening = Opening(context.obj, wish, plain)
+    options = _options(resume, continued, otr, model, yes, add_dir)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.chat import terminal  # prompt_toolkit: only for a person
 
         first = "" if otr else welcome.greet(context.obj)
-        terminal.converse(opening, first)
+        terminal.converse(context.obj, options, first, plain=plain)
         return
     from assistant.cli.chat.approval import approver
     from assistant.cli.chat.headless import Piped
 
-    with opening.open(approver()) as opened:
+    with context.obj.open_chat(options, approver()) as opened:
         raise typer.Exit(Piped(opened).talk(lines()))
 
 
@@ -89,10 +88,22 @@ def ask(
     from assistant.cli.chat.approval import approver  # the agent: behind `--help`
 
     text, attached = message_and_input(message)
-    wish = ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)
-    opening = Opening(context.obj, wish)
-    with opening.open(approver()) as opened:
+    options = _options(resume, continued, otr, model, yes, add_dir)
+    with context.obj.open_chat(options, approver()) as opened:
         talk = opened.conversation
-        earlier = () if talk.asks else (talk.resume(),)  # the message is the answer
+        earlier = () if talk.asks else (talk.resume(),)  # else the message answers a question
         turns = (*earlier, opened.send(text, attached))
         raise typer.Exit(headless.print_turns(turns, as_json=as_json))
+
+
+def _options(
+    resume: str | None,
+    continued: bool,
+    otr: bool,
+    model: str | None,
+    yes: bool,
+    add_dir: list[Path] | None,
+) -> ChatOptions:
+    if resume and continued:
+        raise UsageError("--continue and --resume exclude each other", "Give one of them")
+    return ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)

@@ -1,4 +1,4 @@
-"""The clipboard of the machine at which the owner sits, by a program of it or by the terminal."""
+"""The clipboard, by a program of the desktop or by the terminal."""
 
 import base64
 import os
@@ -18,19 +18,21 @@ PROGRAMS: Sequence[tuple[str, Sequence[str]]] = (
     ("HOME", ("pbcopy",)),
     ("HOME", ("termux-clipboard-set",)),
 )
-"""Each with the variable without which it has nothing to reach."""
+"""Programs that copy, each with the environment variable it needs."""
 PICTURES: Sequence[tuple[str, Sequence[str]]] = (
     ("WAYLAND_DISPLAY", ("wl-paste", "--type", "image/png")),
     ("DISPLAY", ("xclip", "-selection", "clipboard", "-target", "image/png", "-out")),
     ("HOME", ("pngpaste", "-")),
 )
-"""The same for the picture that is there."""
+"""Programs that print a copied picture."""
 PATIENCE = 5.0
 
 
 def copied(text: str) -> bool:
-    """Put the text there, by a program or else by the terminal itself (OSC 52), which does not say
-    whether it did; False where there is neither."""
+    """Copy a text by a program, else by the terminal (OSC 52), which gives no confirmation.
+
+    Return False where there is neither.
+    """
     if any(_run(program, text.encode()) is not None for program in _present(PROGRAMS)):
         return True
     terminal = sys.__stdout__
@@ -42,14 +44,14 @@ def copied(text: str) -> bool:
 
 
 def picture() -> bytes:
-    """What stands there as a picture; nothing if there is none.
+    """The picture on the clipboard; empty if there is none.
 
-    Raises UsageError if no program could say.
+    Raises UsageError without a program that reads it.
     """
     commands = list(_present(PICTURES))
     if not commands:
         raise UsageError(
-            "the clipboard cannot be asked for a picture",
+            "no program here reads pictures from the clipboard",
             "Install wl-paste, xclip or pngpaste, or name the picture's file: @FILE",
         )
     return next(filter(None, map(_run, commands)), b"")
@@ -63,12 +65,12 @@ def _present(commands: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Sequence
 
 
 def _run(command: Sequence[str], data: bytes = b"") -> bytes | None:
-    """What the program prints; None if it failed."""
-    out = subprocess.DEVNULL if data else subprocess.PIPE  # xclip stays behind, and holds a pipe
+    """The program's output; None if it failed."""
+    out = subprocess.DEVNULL if data else subprocess.PIPE  # xclip keeps a pipe open
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, input=data, check=True, timeout=PATIENCE, stdout=out, stderr=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout or b""
+    return process.stdout or b""

@@ -1,4 +1,4 @@
-"""What the prompt completes: slash commands with what they do, and `@` with files."""
+"""Completion at the prompt: slash commands and their arguments, and files after `@`."""
 
 import os
 import re
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from assistant.cli.chat.slash import Command
 
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
-MOST_FILES = 200
-MOST_LOOKED_AT = 5_000
-"""Files and folders that are looked at for one that is like what was typed."""
-LOOSEST = 4
-"""Of so many characters of a path one was typed, at least."""
-PASSED_OVER = ("node_modules/", "__pycache__/")
+MAX_FILES = 200
+MAX_SCANNED = 5_000
+"""Maximum number of files and folders that are searched for a fuzzy match."""
+MAX_SPREAD = 4
+"""Maximum length of a fuzzy match, as a multiple of what was typed."""
+SKIPPED = ("node_modules/", "__pycache__/")
 LONGEST_PASTE = 4_096
-"""Characters of a paste that may be paths."""
+"""Characters up to which a paste is checked for paths."""
 
 
 class ChatCompleter(Completer):
-    """Completes what is typed in the chat. `commands` are known once the agent has been loaded, and
-    so is what the argument of some may be: their `values`.
+    """Completes commands, their arguments (`values`) and files.
 
-    Files are those of the workspace, then of the directory that the chat was begun in.
+    `commands` and `values` are set once the agent has been loaded. Files are those of the
+    workspace, then of the directory in which the chat was started.
     """
 
     def __init__(self, root: Path) -> None:
@@ -44,65 +44,64 @@ class ChatCompleter(Completer):
         typed = document.text_before_cursor
         command, space, argument = typed.partition(" ")
         if typed.startswith("/") and not re.search(r"\s", typed):
-            for name, known in self.commands.items():
+            for name, command_ in self.commands.items():
                 if name.startswith(typed):
-                    shown = f"{name} {known.argument}".rstrip()
-                    yield Completion(name, -len(typed), display=shown, display_meta=known.help)
+                    usage = f"{name} {command_.argument}".rstrip()
+                    yield Completion(name, -len(typed), display=usage, display_meta=command_.help)
         elif space and command in self.values:
             for value in self.values[command]():
                 if argument.casefold() in value.casefold() and value != argument:
                     yield Completion(value, -len(argument))
         elif mention := FILE.search(typed):
             path = mention[1] if mention[1] is not None else mention[2]
-            shown_by_path = dict(chain(self._beginning(path), self._like(path)))
-            for path, shown in islice(shown_by_path.items(), MOST_FILES):
-                yield Completion(_mention(path), -len(mention[0]), display=shown)
+            labels = dict(chain(self._by_prefix(path), self._fuzzy(path)))
+            for path, label in islice(labels.items(), MAX_FILES):
+                yield Completion(_mention(path), -len(mention[0]), display=label)
 
-    def _beginning(self, path: str) -> Iterator[tuple[str, str]]:
-        """The files whose paths begin so, with what is shown of each."""
-        above, slash, begun = path.rpartition("/")
-        folder = Path(above + slash)
-        folder = folder.expanduser() if above.startswith("~") else folder
+    def _by_prefix(self, path: str) -> Iterator[tuple[str, str]]:
+        """The paths that begin with `path`, each with its name."""
+        parent, slash, prefix = path.rpartition("/")
+        folder = Path(parent + slash)
+        folder = folder.expanduser() if parent.startswith("~") else folder
         for root in self._roots:
-            for name in sorted(_names(root / folder, begun)):
-                yield above + slash + name, name
+            for name in sorted(_names(root / folder, prefix)):
+                yield parent + slash + name, name
 
-    def _like(self, typed: str) -> Iterator[tuple[str, str]]:
-        """The files in subfolders whose paths hold these characters in their order, those where
-        they stand closest together first."""
+    def _fuzzy(self, typed: str) -> Iterator[tuple[str, str]]:
+        """The paths that contain these characters in order, the closest together first."""
         if not typed or "/" in typed or typed.startswith(("~", ".")):
-            return  # a folder is named: what is in it is listed
+            return  # `_by_prefix` lists that folder
         pattern = re.compile(f"(?=({'.*?'.join(map(re.escape, typed))}))", re.IGNORECASE)
         matches = []
         for path in dict.fromkeys(chain.from_iterable(map(_below, self._roots))):
             span = min((len(match[1]) for match in pattern.finditer(path)), default=None)
-            if span is not None and span <= LOOSEST * len(typed):
+            if span is not None and span <= MAX_SPREAD * len(typed):
                 matches.append((span, len(path), path))
         yield from ((path, path) for _, _, path in sorted(matches))
 
 
 def _below(root: Path) -> Iterator[str]:
-    """The files below a folder, the nearest first, as paths from there; hidden ones left out."""
-    waiting = deque([""])
-    left = MOST_LOOKED_AT
-    while waiting and left > 0:
-        above = waiting.popleft()
-        for name in sorted(_names(root / above, "")):
-            left -= 1
+    """The visible files below a folder, breadth first, as relative paths."""
+    folders = deque([""])
+    remaining = MAX_SCANNED
+    while folders and remaining > 0:
+        folder = folders.popleft()
+        for name in sorted(_names(root / folder, "")):
+            remaining -= 1
             if not name.endswith("/"):
-                yield above + name
-            elif name not in PASSED_OVER:
-                waiting.append(above + name)
+                yield folder + name
+            elif name not in SKIPPED:
+                folders.append(folder + name)
 
 
-def pictures_named(text: str) -> str:
-    """Pasted paths as a message names files, if all are of pictures; else nothing.
+def picture_mentions(text: str) -> str:
+    """Pasted paths as mentions, if they are all pictures; otherwise empty.
 
     A terminal pastes the path of a file that is dropped on it, quoted as for a shell.
     """
     try:
         paths = [_path(word) for word in shlex.split(text)] if len(text) < LONGEST_PASTE else []
-    except (ValueError, RuntimeError):  # an open quotation, a user that nobody knows
+    except (ValueError, RuntimeError):  # an unclosed quote, an unknown user
         return ""
     if not all(path.is_absolute() and '"' not in str(path) for path in paths):
         return ""
@@ -118,18 +117,18 @@ def _path(word: str) -> Path:
 
 
 def _mention(path: str) -> str:
-    """A path as a message names it; a folder is not closed, so that one can go on."""
+    """A path as a mention; the quote of a folder stays open, so that one can go on."""
     if " " not in path:
         return f"@{path}"
     return f'@"{path}' + '"' * (not path.endswith("/"))
 
 
-def _names(directory: Path, begun: str) -> Iterable[str]:
-    """What is in a directory and begins so; directories with a slash behind them."""
+def _names(directory: Path, prefix: str) -> Iterable[str]:
+    """The names in a directory with a prefix; those of directories end with a slash."""
     try:
         entries = list(os.scandir(directory))
     except OSError:
         return
     for entry in entries:
-        if entry.name.startswith(begun) and (begun or not entry.name.startswith(".")):
+        if entry.name.startswith(prefix) and (prefix or not entry.name.startswith(".")):
             yield f"{entry.name}/" if entry.is_dir() else entry.name

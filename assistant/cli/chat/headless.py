@@ -1,4 +1,4 @@
-"""Turns that are printed, for `ask` and for a chat whose owner is a program."""
+"""Turns printed on standard output, for `ask` and for a chat that is piped."""
 
 import os
 import shutil
@@ -18,16 +18,16 @@ from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
 from assistant.events import Event
 
 WIDTH = 80
-"""Columns of a terminal that does not say how many it has."""
+"""Columns of a terminal of unknown width."""
 FAILED = 1
 
 
 def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> int:
-    """Print turns as they come; the exit code: 0, 1 if any failed, 130 if one was interrupted.
+    """Print turns as they come, up to one that is interrupted, and return the exit code.
 
-    An interrupted turn is the last one. It is 3 if the last one ended with a question.
+    It is 0, 1 if a turn failed, 130 if one was interrupted, 3 if the last one asks a question.
     """
-    code, asked = 0, False
+    code, is_waiting = 0, False
     for turn in turns:
         reply, last = _Reply(), None
         for event in turn:
@@ -35,7 +35,7 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
                 typer.echo(events.to_json(event))
             else:
                 reply.show(event)
-                _print_beside(event)
+                _print_note(event)
             sys.stdout.flush()
             last = event
         match last:
@@ -44,22 +44,22 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
             case events.TurnFinished(interrupted=True):
                 return INTERRUPTED
             case events.TurnFinished(waiting=waiting):
-                asked = waiting
-    return WAITING if asked and not code else code
+                is_waiting = waiting
+    return WAITING if is_waiting and not code else code
 
 
 class _Reply:
-    """The reply on standard output, its parts around tool calls set apart by a blank line.
+    """Prints the reply; a blank line separates its parts before and after tool calls.
 
-    On a terminal each block of markdown is rendered once it is whole; elsewhere the text is
+    On a terminal each block of markdown is rendered once it is finished; elsewhere the text is
     printed as it comes.
     """
 
     def __init__(self) -> None:
         self._renders = sys.stdout.isatty() and os.environ.get("TERM", "") not in DUMB
         self._text = ""
-        """What is not printed yet on a terminal, else the last piece that was."""
-        self._parted = False
+        """On a terminal the text not printed yet, otherwise the last piece that was printed."""
+        self._has_printed = False
 
     def show(self, event: Event) -> None:
         match event:
@@ -77,19 +77,19 @@ class _Reply:
 
     def _add(self, text: str) -> None:
         if not self._renders:
-            self._part(not self._text)
+            self._separate(not self._text)
             typer.echo(text, nl=False)
             self._text = text
             return
-        from assistant.cli.chat.markdown import finished_blocks  # rich: only where it is seen
+        from assistant.cli.chat.markdown import finished_blocks  # rich: only on a terminal
 
         self._text += text
-        if "\n" in text:  # a block ends with a line
-            whole, self._text = finished_blocks(self._text)
-            self._render(whole)
+        if "\n" in text:  # a block ends at the end of a line
+            finished, self._text = finished_blocks(self._text)
+            self._render(finished)
 
     def _end(self) -> None:
-        """Print what there is of the last part."""
+        """Finish the current part."""
         text, self._text = self._text, ""
         if self._renders:
             self._render(text)
@@ -101,19 +101,19 @@ class _Reply:
             return
         from assistant.cli.chat.markdown import Renderer
 
-        self._part(True)
+        self._separate(True)
         columns = shutil.get_terminal_size((WIDTH, 0)).columns
         typer.echo(Renderer(columns).markdown(markdown))
 
-    def _part(self, begins: bool) -> None:
-        """Print a blank line before each part but the first."""
-        if begins and self._parted:
+    def _separate(self, begins: bool) -> None:
+        """Print a blank line before each part except the first."""
+        if begins and self._has_printed:
             typer.echo()
-        self._parted = True
+        self._has_printed = True
 
 
-def _print_beside(event: Event) -> None:
-    """What is not the reply, on standard error."""
+def _print_note(event: Event) -> None:
+    """Print what is not part of the reply to standard error."""
     match event:
         case events.Notice(text):
             line = f"note: {text}"
@@ -129,7 +129,7 @@ def _print_beside(event: Event) -> None:
 
 
 class Piped(Host):
-    """The chat whose owner is a program: it says lines, and reads what is printed."""
+    """A chat whose lines come from a pipe."""
 
     def __init__(self, chat: Chat) -> None:
         super().__init__(chat, PlainScreen(""))
@@ -137,8 +137,8 @@ class Piped(Host):
         self._waits = False
 
     def talk(self, lines: Iterable[str]) -> int:
-        """Take the lines to their end, to `/quit`, or to an interruption; the exit code."""
-        if not self.chat.conversation.asks:  # else the first line is the answer
+        """Handle the lines until `/quit` or an interruption, and return the exit code."""
+        if not self.chat.conversation.asks:  # else the first line answers the question
             self.go_on()
         for line in filter(None, lines):
             if self._code == INTERRUPTED:
@@ -153,7 +153,7 @@ class Piped(Host):
         return WAITING if self._waits and not self._code else self._code
 
     def go_on(self) -> None:
-        """Finish a turn that a crash cut off."""
+        """Finish a turn that a crash interrupted."""
         self._print(self.chat.conversation.resume())
 
     def _take(self, line: str) -> None:
@@ -162,12 +162,12 @@ class Piped(Host):
             self._print(turn)
             return
 
-        def nobody(question: str) -> str:
+        def refuse(question: str) -> str:
             name = line.split()[0]
-            raise UsageError(f"{name} asks a question here", "Run its command in a terminal")
+            raise UsageError(f"{name} asks a question", "Run it in a chat at a terminal")
 
         command, argument = parsed(line)
-        with asked_by(nobody):
+        with asked_by(refuse):
             command.run(self, argument)
 
     def _print(self, turn: Iterator[Event]) -> None:

@@ -1,8 +1,8 @@
-"""The screen that is drawn: finished text scrolls away above, a prompt stays below, always open.
+"""The live screen: finished text scrolls away above a prompt that always accepts input.
 
-The owner can type, edit and interrupt whatever the main thread does: keys and drawing have a thread
-of their own. Methods without an underscore are for the main thread; what a key does happens in the
-screen's. What a key means depends on the mode alone: `LiveScreen._bindings` has the table.
+Keys and drawing have a thread of their own, so the owner can type, edit and interrupt at any time.
+Public methods are called by the main thread, key handlers by the screen's. `LiveScreen._bindings`
+has the table of what each key does in each mode.
 """
 
 import asyncio
@@ -31,33 +31,33 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.search import accept_search, stop_search
 from prompt_toolkit.utils import get_cwidth
 
-from assistant.cli.chat.completion import pictures_named
+from assistant.cli.chat.completion import picture_mentions
 from assistant.cli.chat.palette import SGR, owner_text
 from assistant.cli.chat.region import Canvas, Region, steady
-from assistant.cli.chat.screen import QUIET, Choice, Kind, Moving
+from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
 
 if TYPE_CHECKING:
     from assistant.conversation import Conversation
 
 DRAWS_PER_SECOND = 20
 ESCAPE_SECONDS = 0.05
-"""How long a lone Escape waits for the rest of a longer key."""
+"""Time that a lone Escape waits for the rest of an escape sequence."""
 LEAVE = "Ctrl-D leaves"
 CHOOSING = "↑ ↓ choose · Enter answers"
 NOT_SENT = "not sent: answer the question first; your text stays here"
 FOR_THE_CHAT = ("/", "!")
-"""What a line begins with that is for the chat and not for the turn that runs."""
+"""First characters of lines that are commands, and so never join a running turn."""
 NAMES_FILE = re.compile(r"(?<![^\s(])@\S")
-"""What a message holds that has to be read first, and so is for the next turn."""
+"""A mention of a file, which has to be read first, so the message waits for the next turn."""
 LONGEST_PASTE = 10
-"""Lines of a paste that stands as it is in the prompt."""
+"""Lines of a paste up to which it is shown in the prompt as it is."""
 
 Mode = Literal["search", "menu", "question", "working", "prompt"]
 Action = Callable[[], object]
 
 
 class LiveScreen:
-    """A terminal with the chat on it, for `with`."""
+    """A terminal with a prompt below a growing scrollback; a context manager."""
 
     def __init__(
         self, prompt: str, history: History, completer: Completer, *, vi: bool = False
@@ -85,7 +85,7 @@ class LiveScreen:
         self._lines: Queue[str | BaseException] = Queue()
         self._busy = False
         self._talk: Conversation | None = None
-        self._asked: Future[str] | None = None
+        self._pending: Future[str] | None = None
         self._options: Sequence[str] = ()
         self._asking = False
         self._pastes: dict[str, str] = {}
@@ -95,9 +95,9 @@ class LiveScreen:
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "LiveScreen":
-        """Draw the prompt; returns when it stands."""
+        """Draw the prompt, and return once it is on the screen."""
         self._handlers = {
-            signal.SIGINT: signal.signal(signal.SIGINT, self._interrupted),
+            signal.SIGINT: signal.signal(signal.SIGINT, self._on_sigint),
             signal.SIGWINCH: signal.signal(signal.SIGWINCH, lambda *_: self._app.invalidate()),
         }
         self._thread.start()
@@ -106,13 +106,13 @@ class LiveScreen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the moving part away and give the terminal back as it was."""
+        """Erase the region and restore the terminal."""
         self._do(self._app.exit)
         self._thread.join()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
-    # What is shown
+    # Output
 
     @property
     def size(self) -> tuple[int, int]:
@@ -121,22 +121,22 @@ class LiveScreen:
         return size.columns, size.rows
 
     def render(self, markdown: str) -> str:
-        """Markdown as this terminal shows it."""
+        """Render markdown for this terminal."""
         return _rendered(markdown, self.size[0])
 
     def put(self, text: str, kind: Kind = "block") -> None:
-        """Write a text above the prompt, where it stays."""
-        parted = kind != "more" and "block" in (kind, self._last)
+        """Write a text above the prompt, for good."""
+        separated = kind != "more" and "block" in (kind, self._last)
         self._last = self._last if kind == "more" else kind
         columns = self.size[0]
         if any(get_cwidth(SGR.sub("", line)) > columns for line in text.split("\n")):
             from assistant.cli.chat.markdown import wrapped  # rich: behind the prompt
 
             text = wrapped(text, columns)
-        self._do(partial(self._canvas.put, "\n" * parted + text + "\n"))
+        self._do(partial(self._canvas.put, "\n" * separated + text + "\n"))
 
-    def draw(self, **parts: Unpack[Moving]) -> None:
-        """Change what the moving part shows."""
+    def draw(self, **parts: Unpack[Parts]) -> None:
+        """Update the region."""
         fields: dict[str, object] = {**parts}
         if "doing" in parts:
             fields = {"since": time.monotonic(), "until": 0.0, **fields}
@@ -148,23 +148,22 @@ class LiveScreen:
 
         self._do(change)
 
-    # What the owner types
+    # Input
 
     def read(self) -> str:
-        """The next line of the owner's, which then stands above. Raises EOFError when they
-        leave."""
+        """Read a line and echo it above the prompt. Raises EOFError when the owner leaves."""
         line = self._lines.get()
         if isinstance(line, BaseException):
             raise line
         self.put(owner_text(line))
         return line
 
-    def end(self, why: BaseException) -> None:
-        """Have `read` raise this, from any thread."""
-        self._lines.put(why)
+    def end(self, error: BaseException) -> None:
+        """Make `read` raise this error; for any thread."""
+        self._lines.put(error)
 
     def give_back(self, text: str) -> None:
-        """Put a message that was not sent into the prompt again, before what is typed by now."""
+        """Put an unsent message back into the prompt, before what has been typed since."""
 
         def put() -> None:
             message = self._region.message
@@ -175,7 +174,7 @@ class LiveScreen:
 
     @contextlib.contextmanager
     def working(self, talk: "Conversation | None") -> Iterator[None]:
-        """Something runs; what is typed meanwhile joins the turn of `talk`, or waits."""
+        """While something runs, typed messages join the turn of `talk`, or wait without one."""
         self._busy, self._talk = True, talk
         try:
             yield
@@ -184,14 +183,14 @@ class LiveScreen:
             self.draw(doing="", growing="", thought="")
 
     def aside(self, action: Callable[[], object]) -> None:
-        """Run what needs the terminal to itself."""
+        """Run an action that needs the terminal to itself."""
         done: Future[object] = Future()
 
         def run() -> None:
-            termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before is not for it
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)  # drop keys typed before
             try:
                 done.set_result(action())
-            except BaseException as error:  # carried to the thread that waits
+            except BaseException as error:  # raised in the thread that waits
                 done.set_exception(error)
 
         self._do(lambda: run_in_terminal(run, in_executor=True))
@@ -199,8 +198,8 @@ class LiveScreen:
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
-        """Wait until the keys are quiet; what is typed until then, or between two answers, stays in
-        the prompt, unsent."""
+        """Wait until no key has been pressed for a while; what is typed before a question, or
+        between two, stays in the prompt, unsent."""
         began = time.monotonic()
         self._asking = True
         try:
@@ -213,12 +212,12 @@ class LiveScreen:
     def answer(
         self, question: str, options: Sequence[str] = (), choices: Sequence[Choice] = ()
     ) -> str:
-        """What the owner answers, at Enter; of `choices` the name of the one they take. Raises
-        EOFError at Ctrl-D, KeyboardInterrupt."""
+        """The owner's answer; with `choices` the name of the picked one. Raises EOFError at Ctrl-D,
+        KeyboardInterrupt."""
         answer: Future[str] = Future()
 
         def ask() -> None:
-            self._asked, self._options = answer, options
+            self._pending, self._options = answer, options
             self._region.question, self._region.choices = question, choices
             self._region.hint = CHOOSING if options else ""
             if self._app.layout.is_searching:
@@ -230,30 +229,30 @@ class LiveScreen:
         return answer.result()
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """What the owner picks from a list; None for nothing."""
+        """The choice that the owner picks from a list; None if they close it."""
         try:
             name = self.answer(f"{title} ", choices=choices)
         except (EOFError, KeyboardInterrupt):
             return None
         return next(choice for choice in choices if choice.name == name)
 
-    # What the keys do: from here on in the screen's own thread
+    # Keys, in the screen's own thread
 
     @property
     def _mode(self) -> Mode:
-        """What a key is for now."""
+        """The mode, which decides what a key does."""
         if self._app.layout.is_searching:
             return "search"
         if self._app.current_buffer.complete_state:
             return "menu"
-        if self._asked is not None:
+        if self._pending is not None:
             return "question"
         return "working" if self._busy else "prompt"
 
     def _bindings(self) -> KeyBindings:
-        """What each key does in each mode, beside those that edit a line as everywhere else."""
+        """What each key does in each mode, besides the usual editing keys."""
         keys = KeyBindings()
-        closed = partial(self._answered, EOFError)
+        close = partial(self._finish_question, EOFError)
         typing: Sequence[Mode] = ("search", "menu", "working", "prompt")
 
         def bind(
@@ -266,7 +265,7 @@ class LiveScreen:
 
         bind("enter", {
             "search": accept_search,
-            "menu": self._take_entry,
+            "menu": self._accept_completion,
             "question": self._answer,
             "working": self._send,
             "prompt": self._send,
@@ -274,48 +273,47 @@ class LiveScreen:
         bind("escape", {
             "search": stop_search,
             "menu": lambda: self._app.current_buffer.cancel_completion(),
-            "question": closed,
+            "question": close,
             "working": self._stop,
-        }, self._alone)  # fmt: skip
+        }, self._is_lone_escape)  # fmt: skip
         bind("c-c", {
             "search": stop_search,
             "menu": self._clear,
-            "question": partial(self._answered, KeyboardInterrupt),
+            "question": partial(self._finish_question, KeyboardInterrupt),
             "working": self._stop,
             "prompt": self._clear,
         })  # fmt: skip
         bind("c-d", {
-            "question": closed,
+            "question": close,
             "working": self._leave,
             "prompt": self._leave,
         }, lambda: not self._app.current_buffer.text)  # fmt: skip
         for name, by in (("up", -1), ("down", 1), ("pageup", -10), ("pagedown", 10)):
             bind(name, {"question": partial(self._move, by)})
         bind("c-z", dict.fromkeys(get_args(Mode), self._suspend))
-        bind("c-o", dict.fromkeys(get_args(Mode), self._unfold))
+        bind("c-o", dict.fromkeys(get_args(Mode), self._show_folded))
         bind("c-x c-e", dict.fromkeys(typing, lambda: self._app.current_buffer.open_in_editor()))
-        bind("c-v", dict.fromkeys(typing, lambda: self._take("/paste")))
+        bind("c-v", dict.fromkeys(typing, lambda: self._submit("/paste")))
         keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
-        keys.add(Keys.BracketedPaste)(self._pasted)
+        keys.add(Keys.BracketedPaste)(self._paste)
         return keys
 
     def _suspend(self) -> None:
-        """Give the terminal back to the shell until `fg`."""
-        own = threading.get_ident()  # sent to all threads, it stops this one too late
+        """Suspend the program until `fg`."""
+        own = threading.get_ident()  # a signal to the process would stop this thread too late
         run_in_terminal(lambda: signal.pthread_kill(own, signal.SIGTSTP))
 
-    def _alone(self) -> bool:
-        """Whether Escape is meant: with a key right behind it, it is that key with Alt."""
+    def _is_lone_escape(self) -> bool:
+        """Whether Escape was pressed by itself: followed by another key at once, it means Alt."""
         return not (self._app.key_processor.input_queue or vi_insert_mode())
 
-    def _pasted(self, event: KeyPressEvent) -> None:
-        """Take in what was pasted: pictures by their names, many lines as a chip that stands for
-        them, all else as it is."""
+    def _paste(self, event: KeyPressEvent) -> None:
+        """Insert a paste: paths of pictures as mentions, many lines as a chip."""
         buffer, text = event.current_buffer, event.data.replace("\r\n", "\n").replace("\r", "\n")
         before = buffer.document.char_before_cursor
-        apart = " " if before and not before.isspace() else ""
-        if named := pictures_named(text):
-            buffer.insert_text(f"{apart}{named} ")
+        space = " " if before and not before.isspace() else ""
+        if mentions := picture_mentions(text):
+            buffer.insert_text(f"{space}{mentions} ")
         elif text.count("\n") > LONGEST_PASTE and buffer is self._region.message:
             chip = f"[paste {len(self._pastes) + 1}: {len(text.splitlines())} lines]"
             self._pastes[chip] = text
@@ -323,12 +321,12 @@ class LiveScreen:
         else:
             buffer.insert_text(text)
 
-    def _unfold(self) -> None:
+    def _show_folded(self) -> None:
         if self._region.folded:
             self.put(self._region.folded)
 
-    def _take_entry(self) -> None:
-        """Take what the menu points at; where it points at nothing, Enter is as without one."""
+    def _accept_completion(self) -> None:
+        """Accept the selected completion; without a selection, send the message."""
         buffer = self._app.current_buffer
         state = buffer.complete_state
         if state and state.current_completion:
@@ -338,7 +336,7 @@ class LiveScreen:
             self._send()
 
     def _send(self) -> None:
-        """Send what is typed; with nothing typed, have what waits go on now."""
+        """Send the message; an empty one makes queued messages go now."""
         message = self._region.message
         text = message.text.strip()
         for chip, pasted in self._pastes.items():
@@ -349,13 +347,13 @@ class LiveScreen:
         elif self._asking:
             self._region.hint = NOT_SENT
         else:
-            message.text = text  # a chip of an earlier message would stand for nothing
+            message.text = text  # history needs the text, not its chips
             message.append_to_history()
             message.reset()
             self._pastes.clear()
-            self._take(text)
+            self._submit(text)
 
-    def _take(self, text: str) -> None:
+    def _submit(self, text: str) -> None:
         for_the_chat = text.startswith(FOR_THE_CHAT) or NAMES_FILE.search(text)
         if self._talk is not None and not for_the_chat:
             self._talk.queue(text)
@@ -363,7 +361,7 @@ class LiveScreen:
             self._lines.put(text)
 
     def _queued(self) -> tuple[Sequence[str], bool]:
-        """What waits to be sent, where it waits, and whether Enter hurries it."""
+        """The queued messages, and whether Enter sends them now."""
         joining = self._talk.waiting if self._talk is not None else ()
         with self._lines.mutex:
             later = [line for line in self._lines.queue if isinstance(line, str)]
@@ -383,56 +381,56 @@ class LiveScreen:
             self._stop()
 
     def _move(self, by: int) -> None:
-        """Point at another of the choices, or write another of the options into the answer."""
+        """Select another choice, or write another option into the answer."""
         region = self._region
         if region.choices:
             region.pointer = max(0, min(region.pointer + by, len(region.matching) - 1))
         elif self._options:
-            written = region.answer.text
+            text = region.answer.text
             first = 0 if by > 0 else len(self._options) - 1
-            at = self._options.index(written) + by if written in self._options else first
-            region.answer.document = Document(self._options[at % len(self._options)])
+            index = self._options.index(text) + by if text in self._options else first
+            region.answer.document = Document(self._options[index % len(self._options)])
 
     def _answer(self) -> None:
-        """Answer what is typed, or the name of the choice that is pointed at."""
+        """Answer with the typed text, or with the name of the selected choice."""
         region = self._region
         if not region.choices:
-            self._answered(region.answer.text)
+            self._finish_question(region.answer.text)
         elif matching := region.matching:
-            self._answered(matching[region.pointer].name)
+            self._finish_question(matching[region.pointer].name)
 
-    def _answered(self, answer: str | type[BaseException]) -> None:
-        asked, self._asked, self._options = self._asked, None, ()
+    def _finish_question(self, answer: str | type[BaseException]) -> None:
+        pending, self._pending, self._options = self._pending, None, ()
         self._region.question, self._region.choices = None, ()
         self._region.answer.reset()
         self._app.layout.focus(self._region.message)
-        assert asked is not None
+        assert pending is not None
         if isinstance(answer, str):
-            asked.set_result(answer)
+            pending.set_result(answer)
         else:
-            asked.set_exception(answer())
+            pending.set_exception(answer())
 
-    # Between the threads
+    # Threads
 
     def _run(self) -> None:
-        """Draw and take keys until the application is told to exit."""
+        """Run the application until it is told to exit."""
         try:
             self._app.run(set_exception_handler=False, handle_sigint=False, pre_run=self._begin)
-        except BaseException as error:  # carried to the thread that reads
+        except BaseException as error:  # raised by `read`
             self._lines.put(error)
         finally:
             self._canvas.drawn.set()
 
     def _begin(self) -> None:
-        asyncio.get_running_loop().set_exception_handler(self._failed)
+        asyncio.get_running_loop().set_exception_handler(self._on_error)
         self._app.create_background_task(self._tick())
 
-    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    def _on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception")
         self._lines.put(error if isinstance(error, BaseException) else RuntimeError(str(context)))
 
     async def _tick(self) -> None:
-        """Keep the seconds going while something runs."""
+        """Redraw each second while something runs, for its clock."""
         while True:
             await asyncio.sleep(1)
             if self._region.doing:
@@ -443,12 +441,12 @@ class LiveScreen:
         self._region.hint = ""
 
     def _do(self, action: Callable[[], object]) -> None:
-        """Have something done in the screen's thread; nothing once it has ended."""
+        """Schedule an action in the screen's thread, if it is still running."""
         loop, context = self._app.loop, self._app.context
         if loop is not None:
             loop.call_soon_threadsafe(action, context=context)
 
-    def _interrupted(self, *_: object) -> None:
+    def _on_sigint(self, *_: object) -> None:
         if self._busy:
             raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""The owner and the assistant at one terminal: a turn or a command for each line."""
+"""The chat at a terminal: each line is a turn or a command."""
 
 import contextlib
 import io
@@ -19,9 +19,9 @@ from assistant.session.history import group
 from assistant.session.listing import LEFT, abandoned, title_of
 
 ABANDONED = 3
-"""Sessions left in the middle that are named, at most."""
+"""Maximum number of interrupted sessions that are named."""
 SHORT_ID = 3
-"""Characters of a session's id that tell it from others, but for a rare chance."""
+"""Last characters of a session's id, which nearly always identify it."""
 
 
 class ChatLoop(Host):
@@ -32,8 +32,8 @@ class ChatLoop(Host):
         self._show_status()
 
     def take(self, line: str) -> None:
-        """Do what a line says, and what was typed too late to join its turn. Raises EOFError at
-        `/quit`."""
+        """Handle a line, then the messages that came too late to join its turn. Raises EOFError
+        at `/quit`."""
         if line.startswith(BEGINS):
             self._command(line)
             return
@@ -43,7 +43,7 @@ class ChatLoop(Host):
             self._send(late)
 
     def go_on(self) -> None:
-        """Show the session's last exchange, and finish a turn that a crash cut off."""
+        """Show the session's last exchange, and finish a turn that a crash interrupted."""
         talk = self.chat.conversation
         turns = group(talk.transcript.entries)
         title = title_of(talk.transcript.entries)
@@ -54,17 +54,17 @@ class ChatLoop(Host):
             self._turn(talk.resume())
 
     def name_abandoned(self) -> None:
-        """Name the sessions that were left in the middle of a turn, and say how to go on."""
+        """Name the sessions that were interrupted in a turn, and how to continue them."""
         if not self.chat.conversation.trusted:
             return
         for session in abandoned(self.chat.place.sessions)[:ABANDONED]:
             left = f"“{session.title}” {LEFT[session.left]}"
-            how = f"/resume {session.id[-SHORT_ID:]} continues it"
-            self.screen.put(faint(f"{left} · {how}"), "line")
+            hint = f"/resume {session.id[-SHORT_ID:]} continues it"
+            self.screen.put(faint(f"{left} · {hint}"), "line")
 
     @property
-    def noted(self) -> list[str]:
-        """The facts that stand in memory from this chat, since it was opened, oldest first.
+    def written_facts(self) -> list[str]:
+        """The facts that this chat has written since it was opened, oldest first.
 
         Raises MemoryFailure.
         """
@@ -80,12 +80,12 @@ class ChatLoop(Host):
 
     @property
     def name(self) -> str:
-        """What the session can be resumed by; empty if there is nothing to resume."""
+        """The session's short id; empty if there is nothing to resume."""
         record = self.chat.conversation.transcript
         return "" if record.off_the_record or not record.entries else record.session[-SHORT_ID:]
 
     def _send(self, message: str) -> None:
-        """A turn on a message and what goes with it."""
+        """Run a turn with the message and its attachments."""
         try:
             turn = self.chat.send(message, self.attachments)
         except UsageError as error:
@@ -96,13 +96,14 @@ class ChatLoop(Host):
         self._turn(turn)
 
     def _turn(self, turn: Iterator[Event]) -> None:
-        """Show one turn; Ctrl-C ends it, wherever it hits."""
+        """Show one turn; Ctrl-C ends it."""
         talk, view, began = self.chat.conversation, TurnView(self.screen), time.monotonic()
-        with self.screen.working(talk if talk.model.extracts else None):  # else nobody listens
+        joinable = talk if talk.model.extracts else None  # the offline responder takes no messages
+        with self.screen.working(joinable):
             try:
                 for event in turn:
                     view.show(event)
-            except KeyboardInterrupt:  # it hit the screen and not the turn: end that too
+            except KeyboardInterrupt:  # raised in the screen: stop the turn, too
                 talk.interruption.cancel()
                 for event in turn:
                     view.show(event)
@@ -115,18 +116,19 @@ class ChatLoop(Host):
     def _command(self, line: str) -> None:
         output = _CommandOutput(self.screen)
         with self.screen.working(None), contextlib.ExitStack() as asking:
+            is_asking = False
 
             def answer(question: str) -> str:
-                if not asked:
+                nonlocal is_asking
+                if not is_asking:
                     asking.enter_context(self.screen.asking())
-                asked.append(question)
+                    is_asking = True
                 return self.screen.answer(question)
 
-            asked: list[str] = []
             try:
                 command, argument = parsed(line)
-                shown = contextlib.redirect_stdout(output)
-                with shown, contextlib.redirect_stderr(output), asked_by(answer):
+                redirected = contextlib.redirect_stdout(output)
+                with redirected, contextlib.redirect_stderr(output), asked_by(answer):
                     command.run(self, argument)
             except AssistantError as error:
                 self.screen.put(styled(spelled(str(error)), BAD))
@@ -136,8 +138,8 @@ class ChatLoop(Host):
                 output.end()
         self._show_status()
 
-    def _show_status(self, *of_turn: str) -> None:
-        """The facts below the prompt, most important first."""
+    def _show_status(self, *turn_facts: str) -> None:
+        """Show the status below the prompt, most important facts first."""
         talk = self.chat.conversation
         facts = [talk.model.name.rpartition("/")[2]]
         if talk.filled is not None:
@@ -145,7 +147,7 @@ class ChatLoop(Host):
             facts.append(f"{_short(used)} of {_short(window)} tokens ({used / window:.0%})")
         if talk.usage.cost:
             facts.append(f"${talk.usage.cost:.4f}")
-        self.screen.draw(status=[*facts, *of_turn], progress="")
+        self.screen.draw(status=[*facts, *turn_facts], progress="")
 
 
 def _short(tokens: int) -> str:
@@ -153,7 +155,7 @@ def _short(tokens: int) -> str:
 
 
 class _CommandOutput(io.TextIOBase):
-    """What a command prints, on the screen line by line."""
+    """Shows what a command prints on the screen, line by line."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -161,18 +163,18 @@ class _CommandOutput(io.TextIOBase):
         self._kind: Kind = "block"
 
     def isatty(self) -> bool:
-        """As the screen is."""
+        """Like the screen."""
         return True
 
     def write(self, text: str) -> int:
-        """Put up every whole line."""
+        """Show every complete line."""
         whole, end, self._rest = (self._rest + text).rpartition("\n")
         if end:
             self._put(whole)
         return len(text)
 
     def end(self) -> None:
-        """Put up a last line that has no end."""
+        """Show the rest, which lacks a newline."""
         if self._rest:
             self._put(self._rest)
 

@@ -1,4 +1,4 @@
-"""A model's markdown as text for the terminal: rendered block by block, for a given width."""
+"""Renders a model's markdown for the terminal, block by block, for a given width."""
 
 import re
 from io import StringIO
@@ -52,7 +52,7 @@ TRAILING = re.compile(r" +((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 
 class Renderer:
-    """Renders for a terminal of so many columns, in as many colours as standard output has."""
+    """Renders for a terminal of some width, in as many colours as standard output has."""
 
     def __init__(self, columns: int) -> None:
         self._console = Console(
@@ -63,18 +63,18 @@ class Renderer:
         )
 
     def markdown(self, text: str) -> str:
-        """Markdown as lines without blank ones around them; links show where they lead."""
+        """Render markdown, without blank lines around it; links show their address."""
         return self.lines(_Markdown(text, hyperlinks=False))
 
     def lines(self, renderable: RenderableType) -> str:
-        """Anything rich can render, as lines without blanks around them."""
+        """Render anything rich can, without blank lines around it."""
         with self._console.capture() as captured:
             self._console.print(renderable)
         return TRAILING.sub(r"\1", captured.get()).strip("\n")
 
 
 def wrapped(text: str, columns: int) -> str:
-    """A text with SGR sequences, its lines broken between words where they are too long."""
+    """Wrap the long lines of a text with SGR sequences between words."""
     return Renderer(columns).lines(Text.from_ansi(text))
 
 
@@ -83,7 +83,7 @@ class _Heading(Heading):
 
 
 class _CodeBlock(CodeBlock):
-    """Code, set in and in colours that need no ground of their own."""
+    """Indented code, in colours that need no background."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
@@ -104,12 +104,12 @@ def finished_blocks(text: str) -> tuple[str, str]:
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     if len(starts) < 2:
         return "", text
-    lines = text.split("\n")  # not splitlines: markdown knows fewer line ends than str does
+    lines = text.split("\n")  # not splitlines, which splits at characters that markdown does not
     return "\n".join([*lines[: starts[-1]], ""]), "\n".join(lines[starts[-1] :])
 
 
 def newest(text: str, lines: int) -> str:
-    """The end of an unfinished block, at least so many lines of it; what opened it stays."""
+    """The last lines of an unfinished block, with the fence that opened it."""
     first, *rest = text.split("\n")
     if len(rest) <= lines:
         return text

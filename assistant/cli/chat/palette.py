@@ -1,7 +1,7 @@
-"""The colours of the terminal: of xterm's 256, those as far from white as they are from black.
+"""The colours of the chat, from xterm's 256.
 
-Each stands out from a white and from a black ground by at least 4:1 (WCAG 2's contrast ratio), so
-no theme has to be chosen. What is neither accent nor warning has the terminal's own colour.
+Each has a contrast of at least 4:1 (WCAG 2) with both white and black, so no theme is needed.
+Ordinary text has the terminal's own colour.
 """
 
 import os
@@ -13,29 +13,29 @@ from assistant.display import spelled
 
 PROMPT = "› "
 DUMB = ("", "dumb", "unknown")
-"""What a terminal calls itself (TERM) that shows letters alone."""
+"""Values of TERM for terminals without colours and cursor movement."""
 SGR = re.compile(r"\x1b\[[\d;]*m")
-"""What sets colours and weight."""
+"""A sequence that sets colour and weight."""
 ACCENT = 31
-"""The owner's words and what can be picked."""
+"""The owner's messages, and what can be picked."""
 FAINT = 243
-"""What stands beside the conversation: recalled passages, tools, the status."""
+"""What accompanies the conversation: recalled passages, tools, the status."""
 GOOD, BAD = 28, 161
 """Added and removed, done and failed."""
 WARNING = 130
 SECOND = 97
 """A second accent, for code."""
 LONGEST_MESSAGE = 20
-"""Lines of a message that are shown again."""
+"""Lines up to which a message is echoed in full."""
 
 
 def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
-    """The text in a colour, or in bold alone where NO_COLOR is set."""
+    """The text in a colour, unless NO_COLOR is set, and in bold."""
     return typer.style(text, fg=None if "NO_COLOR" in os.environ else colour, bold=bold or None)
 
 
 def owner_text(text: str) -> str:
-    """A message of the owner, as it stands in the scrollback."""
+    """A message of the owner as the scrollback shows it."""
     first, *rest = spelled(text).split("\n")
     if len(rest) > LONGEST_MESSAGE:
         kept = LONGEST_MESSAGE // 2
@@ -45,5 +45,5 @@ def owner_text(text: str) -> str:
 
 
 def faint(text: str) -> str:
-    """A line that stands back."""
+    """The text in a faint colour."""
     return styled(spelled(text), FAINT)

@@ -1,4 +1,4 @@
-"""The screen that is not drawn: what is written stays. For screen readers and dumb terminals."""
+"""The plain screen: only lines, never redrawn. For screen readers and dumb terminals."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, Unpack
 import typer
 
 from assistant.cli.chat.palette import SGR
-from assistant.cli.chat.screen import QUIET, Choice, Kind, Moving
+from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 BYTES_AT_ONCE = 4096
 MOST = 20
-"""Choices that are listed at a time."""
+"""Choices listed at a time."""
 THERE_ARE_MORE = " (there are more)"
 
 
 class LineDialogue:
-    """Questions on a terminal in line mode. `kept` is what was typed before they were put."""
+    """Questions on a terminal in line mode. `kept` is what was typed before a question."""
 
     def __init__(self, keyboard: TextIO, screen: TextIO) -> None:
         self._keyboard = keyboard
@@ -49,7 +49,7 @@ class LineDialogue:
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
-        """Take in what was typed, until the keys are quiet."""
+        """Read what has been typed until no key is pressed for a while, and keep it."""
         terminal = self._keyboard.fileno()
         before = termios.tcgetattr(terminal)
         tty.setcbreak(terminal, termios.TCSANOW)
@@ -65,7 +65,7 @@ class LineDialogue:
         yield
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
-        """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
+        """The owner's answer. Raises EOFError at Ctrl-D."""
         typer.echo(question, file=self._screen, nl=False)
         self._screen.flush()
         line = self._keyboard.readline()
@@ -76,7 +76,7 @@ class LineDialogue:
 
 
 class PlainScreen(LineDialogue):
-    """A terminal that is only written to. What is typed too early waits for the prompt."""
+    """A screen that only writes lines. What is typed too early waits for the prompt."""
 
     def __init__(self, prompt: str) -> None:
         super().__init__(sys.stdin, sys.stdout)
@@ -86,50 +86,51 @@ class PlainScreen(LineDialogue):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to give back."""
+        """Nothing to restore."""
 
     def put(self, text: str, kind: Kind = "block") -> None:
-        """Write a text without its colours."""
+        """Write a text without colours."""
         super().put(SGR.sub("", text), kind)
 
     def render(self, markdown: str) -> str:
-        """Markdown as it was written."""
+        """Return the markdown as it is."""
         return markdown.strip("\n")
 
-    def draw(self, **parts: Unpack[Moving]) -> None:
-        """Nothing moves: a block is shown when it is finished, and `/status` has the status."""
+    def draw(self, **parts: Unpack[Parts]) -> None:
+        """Do nothing: blocks are shown once they are finished, and `/status` shows the status."""
 
     def read(self) -> str:
-        """The next line of the owner's; it begins with what was typed before a question was
-        put."""
+        """The owner's next line, prefilled with what was typed before a question."""
         typer.echo(file=self._screen)
         kept, self.kept = self.kept.partition("\n")[0], ""
         readline.set_startup_hook(lambda: readline.insert_text(kept))
         return input(self._prompt)
 
-    def end(self, why: BaseException) -> None:
-        """Nothing: who reads is at the prompt, and is told at the next line."""
+    def end(self, error: BaseException) -> None:
+        """Do nothing: the error is raised when the next line is handled."""
 
     def give_back(self, text: str) -> None:
-        """Let the next prompt begin with a message that was not sent."""
+        """Prefill the next prompt with an unsent message."""
         self.kept = text
 
     @contextlib.contextmanager
     def working(self, talk: "Conversation | None") -> Iterator[None]:
-        """Something runs; what is typed meanwhile waits in the terminal."""
+        """Do nothing: what is typed meanwhile waits in the terminal."""
         yield
 
     def aside(self, action: Callable[[], object]) -> None:
-        """Run what needs the terminal to itself."""
+        """Run an action that needs the terminal to itself."""
         action()
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """What the owner picks from a list, by its number; other words narrow it.
+        """The choice that the owner picks by its number; other words filter the list.
 
-        Raises UsageError where nobody is there to choose.
+        Raises UsageError without a terminal.
         """
         if not self._keyboard.isatty():
-            raise UsageError("nobody is there to choose one", "Name it behind the command")
+            raise UsageError(
+                "choosing from a list needs a terminal", "Give its name after the command"
+            )
         matching = list(choices)
         while matching:
             shown = matching[:MOST]

@@ -1,4 +1,4 @@
-"""The moving part at the bottom of the screen: what it shows, and how it is drawn."""
+"""The region at the bottom of the live screen: its parts, and how it is drawn."""
 
 import os
 import sys
@@ -27,30 +27,29 @@ from assistant.cli.chat.screen import Choice
 from assistant.display import shortened, spelled
 
 FIXED = ("linux", "rxvt", "eterm", "vt")
-"""Terminals that cut a line when they get narrower; all others wrap it anew."""
+"""Terminals that truncate lines when they get narrower; all others rewrap them."""
 BEGIN_UPDATE, END_OF_UPDATE = "\x1b[?2026h", "\x1b[?2026l"
-"""Have a terminal that knows them show all between them at once; others pass over them."""
+"""Synchronized update: terminals that support it show everything in between at once."""
 MENU_ROWS = 8
 THOUGHT_ROWS = 4
 BESIDE_LIST = 4
-"""Rows of the screen that a list to pick from leaves free."""
+"""Rows of the screen that a list leaves free."""
 SEPARATOR = " · "
 STOPS = "Esc stops"
 BESIDE = 24
-"""Columns beside what runs: for how long, and the key that stops it."""
+"""Columns kept for the elapsed time and the key that stops it."""
 PICKING = "type to search · ↑ ↓ move · Enter picks · Esc closes"
 HURRIES = "Enter again stops the reply and sends it now"
 
 
 @dataclass(slots=True)
 class Region:
-    """What the moving part shows.
+    """The region's state; `screen.Parts` describes the other fields.
 
-    `message` is what the owner types, `answer` what they type when they are asked `question`.
-    Of `choices`, those that match the answer are listed, and the one at `pointer` is marked.
-    `queued` says what waits to be sent, and whether Enter can hurry it. `progress` takes the place
-    of the status; so does `hint`, until the next key. The rest is told of in `Moving`; `since` is
-    when `doing` began.
+    `message` holds what the owner types, `answer` their answer to `question`. The `choices` that
+    match the answer are listed, with the one at `pointer` marked. `queued` returns the messages
+    that wait, and whether Enter sends them now. `progress` replaces the status; so does `hint`,
+    until the next key. `since` is when `doing` began.
     """
 
     message: Buffer
@@ -72,8 +71,8 @@ class Region:
     pointer: int = 0
 
     def layout(self) -> Layout:
-        """The windows over these fields."""
-        asked = Condition(lambda: self.question is not None)
+        """The windows that show these fields."""
+        is_question = Condition(lambda: self.question is not None)
         search = SearchToolbar(backward_search_prompt="search: ")
         message = Window(
             BufferControl(self.message, search_buffer_control=search.control, preview_search=True),
@@ -90,21 +89,21 @@ class Region:
         )
         rows: list[Container] = [
             Window(height=1),
-            _shown(self._growing),
-            _shown(self._doing),
-            _shown(self._queued),
-            ConditionalContainer(answer, asked),
-            ConditionalContainer(message, ~asked),
+            _text_window(self._growing),
+            _text_window(self._doing),
+            _text_window(self._queued),
+            ConditionalContainer(answer, is_question),
+            ConditionalContainer(message, ~is_question),
             search,  # type: ignore[list-item]
             CompletionsMenu(max_height=MENU_ROWS),
-            _shown(self._list),
-            _shown(self._status),
+            _text_window(self._list),
+            _text_window(self._status),
         ]
         return Layout(HSplit(rows), focused_element=message)
 
     @property
     def matching(self) -> list[Choice]:
-        """The choices that match what is typed."""
+        """The choices that match the answer."""
         return [choice for choice in self.choices if choice.matches(self.answer.text)]
 
     def _prompt(self, line: int, wrapped: int) -> ANSI:
@@ -145,10 +144,10 @@ class Region:
         if not self.choices:
             return ""
         size, matching = get_app().output.get_size(), self.matching
-        most, room = max(1, size.rows - BESIDE_LIST), size.columns - 5
-        first = max(0, self.pointer - most + 1)
+        height, room = max(1, size.rows - BESIDE_LIST), size.columns - 5
+        first = max(0, self.pointer - height + 1)
         rows = []
-        for number, choice in enumerate(matching[first : first + most], start=first):
+        for number, choice in enumerate(matching[first : first + height], start=first):
             title = shortened(choice.title, max(room // 2, room - len(choice.facts)))
             facts = shortened(choice.facts, max(room - len(title), 1))
             mark, colour = ("›", ACCENT) if number == self.pointer else (" ", None)
@@ -157,8 +156,8 @@ class Region:
 
     def _status(self) -> str:
         columns = get_app().output.get_size().columns - 1
-        instead = self.hint or (PICKING if self.choices else self.progress)
-        facts = [instead] if instead else list(self.status)
+        override = self.hint or (PICKING if self.choices else self.progress)
+        facts = [override] if override else list(self.status)
         while facts and get_cwidth(SEPARATOR.join(facts)) > columns:
             facts.pop()
         return faint(SEPARATOR.join(facts)) if facts else ""
@@ -168,42 +167,40 @@ def _at_most_a_third() -> Dimension:
     return Dimension(min=1, max=max(1, get_app().output.get_size().rows // 3))
 
 
-def _shown(text: Callable[[], str]) -> Container:
-    """A window over a text with SGR sequences that is there only while the text is."""
+def _text_window(text: Callable[[], str]) -> Container:
+    """A window for a text with SGR sequences, hidden while the text is empty."""
     control = FormattedTextControl(lambda: ANSI(text()))
     window = Window(control, dont_extend_height=True, wrap_lines=False)
     return ConditionalContainer(window, Condition(lambda: bool(text())))
 
 
 class SteadyOutput(Vt100_Output):
-    """While `held` nothing is sent: what is erased and what takes its place arrive together, so
-    nothing flickers."""
+    """Sends nothing while `held`, so that erased and redrawn text arrive together, unflickering."""
 
     held = False
 
     @property
     def responds_to_cpr(self) -> bool:
-        """Never asked where its cursor is: the answer would come as keys that nobody pressed."""
+        """Never ask for the cursor's position: the answer would arrive as keys nobody pressed."""
         return False
 
     def flush(self) -> None:
-        """Send what there is, unless it is held."""
+        """Send buffered output, unless it is held."""
         if not self.held:
             super().flush()
 
 
 def steady() -> SteadyOutput:
-    """Standard output, sent in whole pieces."""
+    """Standard output, sent one frame at a time."""
     output = SteadyOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
     assert isinstance(output, SteadyOutput)
     return output
 
 
 class Canvas:
-    """Draws the region of an application anew each time, below the texts that were put above it.
+    """Redraws an application's region below the texts that are written above it.
 
-    Nothing is drawn while another program has the terminal, and so texts wait meanwhile. `drawn`
-    is set once the region has been.
+    Texts wait while another program has the terminal. `drawn` is set after the first drawing.
     """
 
     def __init__(self, app: Application[None], output: SteadyOutput) -> None:
@@ -235,9 +232,9 @@ class Canvas:
         self.drawn.set()
 
     def _erase(self) -> None:
-        """Take the region off the screen, wherever a resize has put it."""
+        """Erase the region, wherever a resize has moved it."""
         drawn, size = self._app.renderer.last_rendered_screen, self._output.get_size()
-        if drawn is not None and size.columns != self._size.columns and wraps_anew():
+        if drawn is not None and size.columns != self._size.columns and rewraps():
             cursor = drawn.get_cursor_position(self._app.layout.current_window)
             above = rows_above(drawn, cursor.y, size.columns) + cursor.x // size.columns
             self._output.cursor_up(max(0, above - cursor.y))
@@ -245,8 +242,8 @@ class Canvas:
         self._app.renderer.erase()
 
 
-def wraps_anew() -> bool:
-    """Whether this terminal wraps its lines anew when its width changes."""
+def rewraps() -> bool:
+    """Whether this terminal rewraps lines when its width changes."""
     term = os.environ.get("TERM", "")
     if "XTERM_VERSION" in os.environ or term.startswith(FIXED):
         return False
@@ -254,9 +251,9 @@ def wraps_anew() -> bool:
 
 
 def rows_above(drawn: Drawn, row: int, columns: int) -> int:
-    """How many rows there are now above the cursor's, which was the `row`-th of what was drawn.
+    """The number of rows now above the cursor, which was in row `row` of what was drawn.
 
-    Every row that was longer than the new width has become several.
+    A row longer than the new width has become several.
     """
     above = 0
     for number in range(row):

@@ -1,4 +1,4 @@
-"""What the chat needs of a terminal: `live.py` draws one, `plain.py` only writes lines."""
+"""What the chat needs of a terminal: `live.py` draws on one, `plain.py` only writes lines."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -9,52 +9,50 @@ if TYPE_CHECKING:
     from assistant.conversation import Conversation
 
 QUIET = 0.5
-"""Seconds without a key after which a question may be put: nobody is in the middle of a word."""
+"""Seconds without a key before a question is asked, so as not to catch half a word."""
 
 Kind = Literal["block", "line", "more"]
-"""A block has a blank line before it; a line only after a block; more has none."""
+"""A blank line stands before a block, before a line only after a block, and never before more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Something to choose: its name, what it is called, and what else is known of it."""
+    """An entry of a list: its name, its title, and facts beside it."""
 
     name: str
     title: str
     facts: str
 
     def matches(self, words: str) -> bool:
-        """Whether all of these words are in what is shown of it."""
-        shown = f"{self.title} {self.facts} {self.name}".casefold()
-        return all(word in shown for word in words.casefold().split())
+        """Whether the entry contains all of these words."""
+        text = f"{self.title} {self.facts} {self.name}".casefold()
+        return all(word in text for word in words.casefold().split())
 
 
 class Dialogue(Protocol):
-    """Where the owner is asked."""
+    """A terminal on which the owner is asked."""
 
     @property
     def size(self) -> tuple[int, int]:
         """Columns and rows."""
 
     def put(self, text: str, kind: Kind = "block") -> None:
-        """Write a text above the prompt, where it stays. Only SGR sequences (colours) may be in
-        it."""
+        """Write a text above the prompt, for good. It may contain SGR sequences (colours) only."""
 
     def asking(self) -> AbstractContextManager[None]:
-        """Wait until the keys are quiet; what is typed until then, or between two answers, is kept
-        in the prompt and sent nowhere."""
+        """Wait until no key has been pressed for a while; what is typed before a question, or
+        between two, stays in the prompt, unsent."""
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
-        """What the owner answers, at Enter; arrow keys may write an option. Raises EOFError."""
+        """The owner's answer; arrow keys may choose an option. Raises EOFError."""
 
 
-class Moving(TypedDict, total=False):
-    """What the moving part shows.
+class Parts(TypedDict, total=False):
+    """The parts of the region below the scrollback.
 
-    `growing` is the block that is being written, as markdown; `thought` the end of what a model
-    reasons or a command prints; `doing` what runs, or what comes at `until` (monotonic seconds);
-    `progress` how far something in the background is; `status` facts, most important first;
-    `folded` the whole of what was shown in part, for a key that shows it.
+    `growing` is the unfinished block as markdown; `thought` the reasoning or output so far; `doing`
+    what runs, or starts at `until` (monotonic seconds); `progress` that of a background task;
+    `status` facts, most important first; `folded` the full text that Ctrl-O shows.
     """
 
     growing: str
@@ -70,25 +68,25 @@ class Screen(Dialogue, Protocol):
     """A terminal that the chat is shown on and typed into."""
 
     def render(self, markdown: str) -> str:
-        """Markdown as this terminal shows it."""
+        """Render markdown for this terminal."""
 
-    def draw(self, **parts: Unpack[Moving]) -> None:
-        """Change what the moving part shows."""
+    def draw(self, **parts: Unpack[Parts]) -> None:
+        """Update the region."""
 
     def read(self) -> str:
-        """The next line of the owner's. Raises EOFError when they leave."""
+        """The owner's next line. Raises EOFError when they leave."""
 
-    def end(self, why: BaseException) -> None:
-        """Have `read` raise this, from any thread."""
+    def end(self, error: BaseException) -> None:
+        """Make `read` raise this error; for any thread."""
 
     def working(self, talk: "Conversation | None") -> AbstractContextManager[None]:
-        """Something runs; what is typed meanwhile joins the turn of `talk`, or waits."""
+        """While something runs, typed messages join the turn of `talk`, or wait without one."""
 
     def give_back(self, text: str) -> None:
-        """Put a message that was not sent into the prompt again."""
+        """Put an unsent message back into the prompt."""
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """What the owner picks from a list; None for nothing."""
+        """The choice that the owner picks from a list; None if they close it."""
 
     def aside(self, action: Callable[[], object]) -> None:
-        """Run what needs the terminal to itself."""
+        """Run an action that needs the terminal to itself."""

@@ -1,4 +1,4 @@
-"""The slash commands of the chat: what each does, and their table."""
+"""The slash commands of the chat, and `!` for the shell."""
 
 import os
 import shlex
@@ -21,6 +21,7 @@ from assistant.cli.commands.agenda import DAYS, show
 from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
+from assistant.cli.help import did_you_mean
 from assistant.cli.memory_text import one_line, show_recall, show_recorded, show_written
 from assistant.cli.options import at_terminal
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
@@ -41,13 +42,13 @@ from assistant.upkeep.agenda import coming
 
 ATTACHED = "attached to your next message"
 SHELL_SECONDS = 900
-"""How long a command of the owner's may run."""
+"""Timeout of a command of the owner's."""
 LATEST_WRITES = 20
-"""Writes to memory among which the last that stands is looked for."""
+"""Writes to memory among which `/undo` looks for the owner's latest."""
 
 
 class Host:
-    """The chat that a command belongs to. `attachments` go with the next message, by title."""
+    """The chat that commands act on. `attachments` go with the next message, by title."""
 
     def __init__(self, chat: Chat, screen: Screen) -> None:
         self.chat = chat
@@ -55,7 +56,7 @@ class Host:
         self.attachments: dict[str, str | Picture] = {}
 
     def go_on(self) -> None:
-        """Finish a turn of the session that was cut off."""
+        """Finish a turn that a crash interrupted."""
         raise NotImplementedError
 
     def refuse_off_the_record(self, what: str = "nothing is written to memory") -> None:
@@ -64,40 +65,40 @@ class Host:
             raise UsageError(f"off the record {what}", "Leave, and begin a chat without --otr")
 
 
+Run = Callable[[Host, str], None]
+"""What a command does, given the words behind its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command: its argument as help shows it, and what it does with it."""
+    """A command of the chat, with its argument as help shows it."""
 
     argument: str
     help: str
-    run: Callable[[Host, str], None]
+    run: Run
 
 
-def run_shell(host: Host, command: str) -> None:
-    """Run a command and show what it prints, which goes with the next message."""
-    talk = host.chat.conversation
-    if not command:
-        raise UsageError("! needs a command", "Write !git status")
-    host.refuse_off_the_record("no command runs")
-    host.screen.draw(doing=spelled(f"! {command}"))
-    talk.interruption.reset()
-    call = ToolCall("owner", "shell", {"command": command, "timeout": SHELL_SECONDS})
-    verdict = talk.toolbox.review(call)
-    if verdict.action == "ask":
-        request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
-        verdict = talk.toolbox.settle(verdict, talk.approver.decide(request))
-    result = talk.toolbox.run(verdict)
-    typer.echo(spelled(result.content))
-    if verdict.action == "run":
-        host.attachments[f"What {command} printed"] = result.content
-        typer.echo(faint(ATTACHED))
+COMMANDS: dict[str, Command] = {}
+"""The commands by the words they begin with, in the order of `/help`."""
+
+
+def command(argument: str = "") -> Callable[[Run], Run]:
+    """Make a function a command of its name; its docstring is the help."""
+
+    def add(function: Run) -> Run:
+        name = f"/{function.__name__.removesuffix('_')}"
+        COMMANDS[name] = Command(argument, function.__doc__ or "", function)
+        return function
+
+    return add
 
 
 # Memory
 
 
+@command("FACT")
 def remember(host: Host, text: str) -> None:
-    """Write a fact; off the record, refuse."""
+    """Write a fact to memory."""
     host.refuse_off_the_record()
     if not text:
         raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
@@ -105,6 +106,7 @@ def remember(host: Host, text: str) -> None:
         show_written(written)
 
 
+@command("QUERY")
 def recall(host: Host, text: str) -> None:
     """Search memory."""
     if not text:
@@ -112,6 +114,7 @@ def recall(host: Host, text: str) -> None:
     show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
 
 
+@command("FILE:LINE")
 def forget(host: Host, target: str) -> None:
     """Remove a fact, after you confirm it."""
     host.refuse_off_the_record()
@@ -122,11 +125,12 @@ def forget(host: Host, target: str) -> None:
         typer.echo("Forgotten. /undo restores it.")
 
 
+@command()
 def why(host: Host, _: str) -> None:
-    """Show what was recalled for the last turn, as it was then, and why each passage was."""
+    """Show why the last turn's passages were recalled."""
     turns = group(host.chat.conversation.transcript.entries)
     if not turns:
-        raise UsageError("nothing was recalled yet", "Send a message first")
+        raise UsageError("nothing has been recalled yet", "Send a message first")
     typer.echo(faint(f"for “{one_line(turns[-1].request)}”"))
     recalls = [entry for entry in turns[-1].entries if isinstance(entry, RecalledEntry)]
     if not recalls:
@@ -135,8 +139,9 @@ def why(host: Host, _: str) -> None:
         show_recorded(entry, turns[-1].request)
 
 
+@command()
 def review(host: Host, _: str) -> None:
-    """Decide on the facts that wait."""
+    """Decide on the facts that wait for you."""
     host.refuse_off_the_record()
     waiting = host.chat.memory.waiting()
     if not waiting:
@@ -144,6 +149,7 @@ def review(host: Host, _: str) -> None:
     decide(host.chat.memory, host.chat.place, waiting)
 
 
+@command("[DAYS]")
 def agenda(host: Host, days: str) -> None:
     """Show what is due."""
     if days and not days.isdecimal():
@@ -152,8 +158,9 @@ def agenda(host: Host, days: str) -> None:
     show(coming(host.chat.memory, host.chat.place, today, ahead), today, ahead)
 
 
+@command("[FILE]")
 def edit(host: Host, name: str) -> None:
-    """Open a file of the workspace in the owner's editor."""
+    """Open MEMORY.md or another file."""
     root = host.chat.place.root
     path = (root / (name or "MEMORY.md")).resolve()
     if not path.is_relative_to(root):
@@ -171,8 +178,9 @@ def edit(host: Host, name: str) -> None:
 # Taking back
 
 
+@command()
 def undo(host: Host, _: str) -> None:
-    """Take back what the last turn changed, or what the owner has written to memory since."""
+    """Take back what the last turn changed: files and facts."""
     host.refuse_off_the_record()
     chat, record = host.chat, host.chat.conversation.transcript
     writes = (w for w in chat.memory.log(LATEST_WRITES) if w.action != "undo" and not w.undone)
@@ -193,7 +201,7 @@ def undo(host: Host, _: str) -> None:
 
 
 def _take_back(host: Host, turns: Sequence[Changed]) -> None:
-    """Take turns back, say what came of it, and have the model hear of it."""
+    """Undo turns, say what was undone, and attach that to the next message."""
     lines = []
     for changed in turns:
         lines.append(f"Taken back: “{one_line(changed.turn.request)}”")
@@ -209,28 +217,29 @@ EVERYTHING, FILES, TALK = (
 )
 
 
+@command()
 def rewind(host: Host, _: str) -> None:
-    """Go back to before an earlier message: with what was changed since, what was said, or both."""
+    """Go back to before an earlier message."""
     host.refuse_off_the_record()
     chat, talk = host.chat, host.chat.conversation
     record = talk.transcript
     turns = {turn.asked.id: turn for turn in group(record.entries)}
     if not turns:
-        raise UsageError("there is no message yet", "Send a message first")
+        raise UsageError("there is no message to go back to", "Send a message first")
     changed = list(changed_by(chat.place, chat.memory, record.session, record.entries))
-    changes = {each.turn.asked.id: _changes(each) for each in changed}
+    changes = {turn.turn.asked.id: _changes(turn) for turn in changed}
     messages = [
         Choice(id, one_line(turn.request), changes.get(id, "changed nothing"))
         for id, turn in reversed(turns.items())
     ]
-    chosen = host.screen.pick("Back to before which message?", messages)
-    what = chosen and host.screen.pick("What is taken back?", (EVERYTHING, FILES, TALK))
+    chosen = host.screen.pick("Go back to before which message?", messages)
+    what = chosen and host.screen.pick("What should be undone?", (EVERYTHING, FILES, TALK))
     if chosen is None or what is None:
         return
     if what is not TALK:
         ids = list(turns)
         later = ids[ids.index(chosen.name) :]
-        _take_back(host, [each for each in changed if each.turn.asked.id in later])
+        _take_back(host, [turn for turn in changed if turn.turn.asked.id in later])
     if what is not FILES:
         request = turns[chosen.name].request
         talk.rewind(chosen.name)
@@ -239,7 +248,7 @@ def rewind(host: Host, _: str) -> None:
 
 
 def _changes(changed: Changed) -> str:
-    """How much a turn has changed."""
+    """How much a turn has changed: `2 files, 1 fact`."""
     counts = ((len(changed.files), "file"), (len(changed.facts), "fact"))
     return ", ".join(counted(count, what) for count, what in counts if count)
 
@@ -247,8 +256,9 @@ def _changes(changed: Changed) -> str:
 # The model and its prompt
 
 
+@command()
 def status(host: Host, _: str) -> None:
-    """Show which model answers, and what memory holds."""
+    """Show the model, the session, and memory."""
     talk, memory = host.chat.conversation, host.chat.memory.status()
     record = "off the record" if talk.transcript.off_the_record else talk.transcript.session
     typer.echo(f"model: {talk.model.name} · session {record}")
@@ -257,6 +267,7 @@ def status(host: Host, _: str) -> None:
         typer.echo(f"{counted(memory.waiting_for_review, 'fact')} for your review: /review")
 
 
+@command("[MESSAGE]")
 def context(host: Host, message: str) -> None:
     """Show the prompt as it would be sent."""
     for section in host.chat.preview(message):
@@ -264,15 +275,17 @@ def context(host: Host, message: str) -> None:
         typer.echo(faint(f"({counted(section.tokens, 'token')})\n"))
 
 
+@command()
 def compact(host: Host, _: str) -> None:
-    """Turn older turns into facts and a summary, saying how far it is."""
+    """Turn older turns into facts and a summary."""
     view = TurnView(host.screen)
     for event in host.chat.conversation.compact():
         view.show(event)
 
 
+@command()
 def usage(host: Host, _: str) -> None:
-    """Show tokens and cost of this session, and what reading past ones took."""
+    """Show tokens and cost of this session."""
     used = host.chat.conversation.usage
     cost = "" if used.cost is None else f" · ${used.cost:.4f}"
     typer.echo(
@@ -283,8 +296,9 @@ def usage(host: Host, _: str) -> None:
         typer.echo(reading)
 
 
+@command("[NAME]")
 def model(host: Host, name: str) -> None:
-    """Show or change the model for this session."""
+    """Show or change the model."""
     doubts = host.chat.use_model(name) if name else []
     typer.echo(f"model: {host.chat.conversation.model.name}")
     for doubt in doubts:
@@ -294,19 +308,22 @@ def model(host: Host, name: str) -> None:
 # Sessions
 
 
+@command()
 def sessions(host: Host, _: str) -> None:
     """List past sessions."""
     show_sessions(host.chat.place.sessions)
 
 
+@command()
 def new(host: Host, _: str) -> None:
-    """Begin a new session; memory and model stay."""
+    """Begin a new session."""
     host.chat.switch()
     typer.echo(faint("New session."))
 
 
+@command("[ID]")
 def resume(host: Host, name: str) -> None:
-    """Go on with another session; without a name, pick one from a list."""
+    """Continue another session, picked from a list."""
     if not name:
         own = host.chat.conversation.transcript.session
         past = [
@@ -314,7 +331,9 @@ def resume(host: Host, name: str) -> None:
         ]
         if not past:
             raise UsageError("there is no other session", "Continue this one")
-        choices = [Choice(each.id, spelled(each.title), session_facts(each)) for each in past]
+        choices = [
+            Choice(session.id, spelled(session.title), session_facts(session)) for session in past
+        ]
         picked = host.screen.pick("Which session?", choices)
         name = picked.name if picked else ""
     if name:
@@ -322,8 +341,9 @@ def resume(host: Host, name: str) -> None:
         host.go_on()
 
 
+@command("[FILE]")
 def export(host: Host, name: str) -> None:
-    """Write this session as markdown, into the workspace unless a path is given."""
+    """Write this session as markdown."""
     host.refuse_off_the_record("nothing is written")
     record = host.chat.conversation.transcript
     path = host.chat.place.root / Path(name or f"{record.session}.md").expanduser()
@@ -333,20 +353,22 @@ def export(host: Host, name: str) -> None:
     typer.echo(f"Written to {spelled(str(path))}.")
 
 
+@command()
 def copy(host: Host, _: str) -> None:
-    """Copy the latest reply, as markdown."""
+    """Copy the latest reply to the clipboard."""
     entries = reversed(host.chat.conversation.transcript.entries)
     replies = (entry.text for entry in entries if isinstance(entry, AssistantEntry))
     reply = next(filter(str.strip, replies), None)
     if reply is None:
-        raise UsageError("nothing was answered yet", "Send a message first")
+        raise UsageError("there is no reply to copy yet", "Send a message first")
     if not clipboard.copied(reply):
         raise UsageError("no clipboard can be reached", "Install wl-copy or xclip, or use /export")
     typer.echo(f"Copied {counted(len(reply.splitlines()), 'line')}.")
 
 
+@command()
 def paste(host: Host, _: str) -> None:
-    """Have the clipboard's picture go with the next message."""
+    """Attach the clipboard's picture; Ctrl-V does too."""
     picture = picture_of(clipboard.picture())
     if picture is None:
         raise UsageError("there is no picture on the clipboard", "Copy one first")
@@ -358,16 +380,45 @@ def paste(host: Host, _: str) -> None:
     typer.echo(faint(ATTACHED))
 
 
-def leave(host: Host, _: str) -> None:
-    """End the chat."""
+@command()
+def quit_(host: Host, _: str) -> None:
+    """Leave; Ctrl-D does too."""
     raise EOFError
 
 
-# The table
+# The shell, help and the end
 
 
-def show_help(host: Host, _: str) -> None:
-    """Show the commands and the keys."""
+def run_shell(host: Host, command: str) -> None:
+    """Run a shell command and show its output, which is attached to the next message."""
+    talk = host.chat.conversation
+    if not command:
+        raise UsageError("! needs a command", "Write !git status")
+    host.refuse_off_the_record("no command runs")
+    host.screen.draw(doing=spelled(f"! {command}"))
+    talk.interruption.reset()
+    call = ToolCall("owner", "shell", {"command": command, "timeout": SHELL_SECONDS})
+    verdict = talk.toolbox.review(call)
+    if verdict.action == "ask":
+        request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
+        verdict = talk.toolbox.settle(verdict, talk.approver.decide(request))
+    result = talk.toolbox.run(verdict)
+    typer.echo(spelled(result.content))
+    if verdict.action == "run":
+        host.attachments[f"What {command} printed"] = result.content
+        typer.echo(faint(ATTACHED))
+
+
+SHELL = Command(
+    "COMMAND",
+    "Run a command in the sandbox; its output is attached to your next message.",
+    run_shell,
+)
+
+
+@command()
+def help_(host: Host, _: str) -> None:
+    """Show this list."""
     rows = {f"{name} {command.argument}": command.help for name, command in COMMANDS.items()}
     rows[f"!{SHELL.argument}"] = SHELL.help
     rows["@FILE"] = "In a message: attach a file, a picture, or the list of a folder."
@@ -381,35 +432,6 @@ Enter sends; Alt-Enter begins a new line; Esc stops what runs.
 Ctrl-R searches what you typed before; Ctrl-O shows all that a tool printed.
 Ctrl-X Ctrl-E opens your editor; Ctrl-D leaves.
 A message sent while it works waits for the next pause; Enter again makes one."""
-SHELL = Command(
-    "COMMAND",
-    "Run a command in the sandbox; its output is attached to your next message.",
-    run_shell,
-)
-COMMANDS = {
-    "/remember": Command("FACT", "Write a fact to memory.", remember),
-    "/recall": Command("QUERY", "Search memory.", recall),
-    "/forget": Command("FILE:LINE", "Remove a fact, after you confirm it.", forget),
-    "/undo": Command("", "Take back what the last turn changed: files and facts.", undo),
-    "/rewind": Command("", "Go back to before an earlier message.", rewind),
-    "/why": Command("", "Show why the last turn's passages were recalled.", why),
-    "/review": Command("", "Decide on the facts that wait for you.", review),
-    "/agenda": Command("[DAYS]", "Show what is due.", agenda),
-    "/edit": Command("[FILE]", "Open MEMORY.md or another file.", edit),
-    "/status": Command("", "Show the model, the session, and memory.", status),
-    "/context": Command("[MESSAGE]", "Show the prompt as it would be sent.", context),
-    "/compact": Command("", "Turn older turns into facts and a summary.", compact),
-    "/usage": Command("", "Show tokens and cost of this session.", usage),
-    "/model": Command("[NAME]", "Show or change the model.", model),
-    "/new": Command("", "Begin a new session.", new),
-    "/resume": Command("[ID]", "Continue another session, picked from a list.", resume),
-    "/sessions": Command("", "List past sessions.", sessions),
-    "/paste": Command("", "Attach the clipboard's picture; Ctrl-V does too.", paste),
-    "/copy": Command("", "Copy the latest reply to the clipboard.", copy),
-    "/export": Command("[FILE]", "Write this session as markdown.", export),
-    "/help": Command("", "Show this list.", show_help),
-    "/quit": Command("", "Leave; Ctrl-D does too.", leave),
-}
 OTHER_NAMES = {
     "/clear": "/new",
     "/reset": "/new",
@@ -423,25 +445,25 @@ OTHER_NAMES = {
     "/exit": "/quit",
     "/bye": "/quit",
 }
-"""What other programs call a command."""
+"""Names of commands in other programs."""
 BEGINS = ("/", "!")
-"""What a line begins with that is a command and no message."""
+"""The first character of a line that is a command and not a message."""
 
 
 def parsed(line: str) -> tuple[Command, str]:
-    """The command that a line begins with, and its argument. Raises UsageError if there is none."""
+    """The command of a line and its argument. Raises UsageError if there is none."""
     if line.startswith("!"):
         return SHELL, line.removeprefix("!").strip()
     name, _, argument = line.partition(" ")
     if name not in COMMANDS:
-        near = OTHER_NAMES.get(name) or next(iter(get_close_matches(name, COMMANDS, n=1)), "")
-        meant = f"Did you mean {near}? " if near else ""
-        raise UsageError(f"there is no command {name}", f"{meant}Type /help for those there are")
+        similar = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, COMMANDS)
+        question = f"{did_you_mean(similar[:1])} " if similar else ""
+        raise UsageError(f"there is no command {name}", f"{question}Type /help for the list")
     return COMMANDS[name], argument.strip()
 
 
 def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
-    """What the argument of a command may be, for the menu while it is typed."""
+    """The possible arguments of some commands, for completion."""
     place = chat.place
     return {
         "/model": lambda: [

@@ -12,12 +12,13 @@ import typer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from assistant import __version__, config
+from assistant.app.options import ChatOptions
 from assistant.cli.chat.completion import ChatCompleter
 from assistant.cli.chat.live import LiveScreen
 from assistant.cli.chat.palette import DUMB, PROMPT, faint, owner_text
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Screen
-from assistant.cli.opening import Opening
+from assistant.cli.options import Globals
 from assistant.disk import storage
 from assistant.display import shortened, spelled
 from assistant.errors import MemoryFailure
@@ -30,28 +31,29 @@ UNDOES = "`assistant undo` takes back the last turn"
 OFF_THE_RECORD = "off the record "
 
 
-def converse(opening: Opening, first: str = "") -> None:
-    """Talk until the owner leaves; `first` is a message that they have written already."""
-    place = opening.options.place()
+def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: bool) -> None:
+    """Chat until the owner leaves; `first` is a message that they have written already."""
+    place = context.place()
     completer = ChatCompleter(place.root)
-    with _screen(opening, completer) as screen:
-        header = f"assistant {__version__} · /help · {place.root}"  # a longer line would load rich
+    with _screen(options, completer, plain=plain) as screen:
+        # cut to one line: wrapping would import rich
+        header = f"assistant {__version__} · /help · {place.root}"
         screen.put(faint(shortened(header, shutil.get_terminal_size().columns)), "line")
-        background = _Background(opening, screen, completer)
+        background = _Background(context, options, screen, completer)
         with contextlib.suppress(EOFError):
             _talk(background, screen, first)
-    noted, session = background.close()
-    if noted:
-        typer.echo("\n" + f"noted: {spelled('; '.join(noted))}" + faint(f" · {UNDOES}"))
+    facts, session = background.close()
+    if facts:
+        typer.echo("\n" + f"noted: {spelled('; '.join(facts))}" + faint(f" · {UNDOES}"))
     if session:
-        where = f" -w {place.root}" if opening.options.directory else ""
-        typer.echo("\n" + faint(f"to continue: assistant{where} chat --resume {session}"))
+        workspace = f" -w {place.root}" if context.directory else ""
+        typer.echo("\n" + faint(f"to continue: assistant{workspace} chat --resume {session}"))
     background.leave()
 
 
 def _talk(background: "_Background", screen: Screen, first: str) -> None:
-    """Take what the owner says, line by line. Raises EOFError when they leave."""
-    if background.goes_on:
+    """Handle the owner's lines one by one. Raises EOFError when they leave."""
+    if background.continues:
         background.loop().go_on()
     if first:
         screen.put(owner_text(first))
@@ -60,16 +62,19 @@ def _talk(background: "_Background", screen: Screen, first: str) -> None:
         try:
             if line := screen.read().strip():
                 background.loop().take(line)
-        except KeyboardInterrupt:  # it ends what runs, and nothing did
+        except KeyboardInterrupt:  # nothing was running
             continue
 
 
 class _Background:
     """Opens the chat in a thread of its own, once the prompt has been drawn."""
 
-    def __init__(self, opening: Opening, screen: Screen, completer: ChatCompleter) -> None:
-        self.goes_on = bool(opening.wish.resume or opening.wish.latest)
-        self._opening = opening
+    def __init__(
+        self, context: Globals, options: ChatOptions, screen: Screen, completer: ChatCompleter
+    ) -> None:
+        self.continues = bool(options.resume or options.latest)
+        self._context = context
+        self._options = options
         self._screen = screen
         self._completer = completer
         self._loop: Future[ChatLoop] = Future()
@@ -77,25 +82,25 @@ class _Background:
         self._thread.start()
 
     def loop(self) -> "ChatLoop":
-        """The chat on its screen, once it is open. Raises what kept it from opening."""
+        """Wait for the chat to open. Raises what kept it from opening."""
         with self._screen.working(None):
             self._screen.draw(doing=OPENING)
             return self._loop.result()
 
     def close(self) -> tuple[list[str], str]:
-        """Close the chat, if it was opened; the facts it has noted, and what names its session."""
+        """Close the chat if it was opened; return the facts it wrote and its session's short id."""
         if not self._loop.done() or self._loop.exception() is not None:
             return [], ""
-        loop, noted = self._loop.result(), []
-        with contextlib.suppress(MemoryFailure):  # a memory that is lost was told of in the chat
-            noted = loop.noted
+        loop, facts = self._loop.result(), []
+        with contextlib.suppress(MemoryFailure):  # reported in the chat
+            facts = loop.written_facts
         loop.chat.close()
-        return noted, loop.name
+        return facts, loop.name
 
     def leave(self) -> None:
-        """End the process at once if modules are still being imported.
+        """Exit at once if modules are still being imported.
 
-        litellm's destructors import as well, and would wait for that import for ever.
+        litellm's destructors import as well, and would wait for that import forever.
         """
         if self._thread.is_alive():
             sys.stdout.flush()
@@ -108,30 +113,33 @@ class _Background:
             from assistant.cli.chat.slash import COMMANDS, values
 
             self._completer.commands = COMMANDS
-            chat = self._opening.open(Asking(self._screen), progress=self._progress)
+            approver = Asking(self._screen)
+            chat = self._context.open_chat(self._options, approver, self._progress)
             self._completer.values = values(chat)
             loop = ChatLoop(chat, self._screen)
-            if not self.goes_on:
+            if not self.continues:
                 loop.name_abandoned()
             self._loop.set_result(loop)
             chat.preload()
-        except BaseException as error:  # carried to the thread that asks for the chat
+        except BaseException as error:  # raised in the thread that waits for the chat
             self._loop.set_exception(error)
             self._screen.end(error)
 
     def _progress(self, what: str, done: int, total: int) -> None:
-        over = 0 < total <= done
+        finished = 0 < total <= done
         self._screen.draw(
-            progress="" if over else f"{what}: {done:,}" + f" of {total:,}" * bool(total)
+            progress="" if finished else f"{what}: {done:,}" + f" of {total:,}" * bool(total)
         )
 
 
-def _screen(opening: Opening, completer: ChatCompleter) -> LiveScreen | PlainScreen:
-    prompt = OFF_THE_RECORD + PROMPT if opening.wish.off_the_record else PROMPT
-    if opening.plain or os.environ.get("TERM", "") in DUMB:
+def _screen(
+    options: ChatOptions, completer: ChatCompleter, *, plain: bool
+) -> LiveScreen | PlainScreen:
+    prompt = OFF_THE_RECORD + PROMPT if options.off_the_record else PROMPT
+    if plain or os.environ.get("TERM", "") in DUMB:
         return PlainScreen(prompt)
-    history = InMemoryHistory() if opening.wish.off_the_record else _history()
-    vi = config.load().get("chat", {}).get("keys") == "vi"  # unchecked: that is heavy
+    history = InMemoryHistory() if options.off_the_record else _history()
+    vi = config.load().get("chat", {}).get("keys") == "vi"  # unvalidated: no pydantic here
     return LiveScreen(prompt, history, completer, vi=vi)
 
 
@@ -143,7 +151,7 @@ def _history() -> History:
 
 
 class _RedactedHistory(FileHistory):
-    """What was typed, for the next chat too; on disk without secrets."""
+    """The history of the prompt, kept on disk without secrets."""
 
     def store_string(self, string: str) -> None:
         from assistant.secrets.current import redactor  # its patterns: behind the prompt

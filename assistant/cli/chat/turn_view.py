@@ -1,4 +1,4 @@
-"""One turn on the screen: the reply grows and then stands, all else is a quiet line beside it."""
+"""One turn on the screen: the reply, block by block, and a faint line for everything else."""
 
 import re
 import time
@@ -16,27 +16,27 @@ from assistant.messages import ToolCall
 from assistant.session.entries import AssistantEntry, Entry, ToolResultEntry, UserEntry
 
 SHOWN_PASSAGES = 3
-"""Recalled passages that are named."""
+"""Maximum number of recalled passages that are shown."""
 SHOWN_ROWS = 3
-"""Lines of a command's output that stand below it."""
+"""Lines of a command's output that are shown."""
 SHOWN_CHANGES = 8
-"""Changed lines that stand below what changed them."""
+"""Changed lines that are shown of a diff."""
 PRINTING = ("shell", "execute_code", "read_job")
-"""Tools whose result is shown as it is."""
+"""Tools whose output is shown."""
 NO_OUTPUT = "(no output)"
 CHANGED = re.compile(r"[+-](?!\+\+ |-- )")
-"""How a row of a unified diff begins that was added or removed."""
+"""An added or removed row of a unified diff."""
 COLOURS = {"+": GOOD, "-": BAD}
 SLOW = 1.0
-"""Seconds from which on it is said how long a tool took."""
+"""Seconds from which the time that a tool took is shown."""
 DOING = {State.INITIALIZING: "recalling", State.THINKING: "thinking"}
 STEPS = {"facts": "looking for facts", "summary": "summarising"}
 MARKS = {"running": "⋯", "done": "✓", "failed": "✗", "stopped": "✗"}
-"""Before a subtask, by its state."""
+"""The mark before a subtask, by its state."""
 
 
 class TurnView:
-    """Shows the events of one turn. What is finished is put up for good; the last block grows."""
+    """Shows the events of one turn. Finished blocks are written for good; the last one grows."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -46,7 +46,7 @@ class TurnView:
         self._refused: set[str] = set()
         self._subtasks: dict[int, events.SubtaskMoved] = {}
         self.recalled = 0
-        """Passages that went into the prompt."""
+        """Number of passages in the prompt."""
 
     def show(self, event: Event) -> None:
         """Show one event."""
@@ -85,12 +85,12 @@ class TurnView:
                 self.flush()
                 self._screen.put(owner_text(text))
             case events.ApprovalRequested() | events.QuestionAsked():
-                self.flush()  # what was said stands before the question that it led to
+                self.flush()  # the reply so far comes before the question
             case events.TurnFinished():
                 self.flush()
 
     def flush(self) -> None:
-        """Put up what there is of the last block."""
+        """Write the last block, finished or not."""
         if self._text.strip():
             self._screen.put(self._screen.render(self._text))
         self._text = ""
@@ -99,20 +99,20 @@ class TurnView:
     def _write(self, text: str) -> None:
         self._thought = ""
         self._text += spelled(text)
-        if "\n" in text:  # a block ends with a line
-            done, self._text = finished_blocks(self._text)
-            if done.strip():
-                self._screen.put(self._screen.render(done))
+        if "\n" in text:  # a block ends at the end of a line
+            finished, self._text = finished_blocks(self._text)
+            if finished.strip():
+                self._screen.put(self._screen.render(finished))
         self._screen.draw(growing=newest(self._text, 2 * self._screen.size[1]), thought="")
 
     def _finish(self, event: events.ToolFinished) -> None:
-        """Say what a tool did, with the first of what it printed or changed below."""
+        """Show what a tool did, with the first lines that it printed or changed."""
         self.flush()
         self._subtasks.clear()
-        arguments, began = self._running.pop(event.call_id, ({}, time.monotonic()))
-        if event.call_id in self._refused:  # the line on the owner's decision says it
+        arguments, started = self._running.pop(event.call_id, ({}, time.monotonic()))
+        if event.call_id in self._refused:  # already said by the line on the owner's decision
             return
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started
         text = (
             event.compact
             if event.diff
@@ -122,22 +122,24 @@ class TurnView:
         first += f" · {seconds:.0f} s" if seconds >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [styled(row, colour) for row in (f"{mark} {first}", *(f"  {row}" for row in rest))]
-        whole = (event.diff or event.content).split("\n")
+        output = (event.diff or event.content).split("\n")
         if event.diff:
-            below, most = [row for row in whole if CHANGED.match(row)], SHOWN_CHANGES
+            details, limit = [row for row in output if CHANGED.match(row)], SHOWN_CHANGES
         else:
             prints = event.tool in PRINTING and event.content != NO_OUTPUT
-            below, most = whole if prints else [], SHOWN_ROWS
+            details, limit = output if prints else [], SHOWN_ROWS
         row_of = _diff_row if event.diff else faint
-        rows += [f"  {row_of(row)}" for row in below[:most]]
-        if len(below) > most:
-            rows.append(faint(f"  … {counted(len(below) - most, 'more line')} · Ctrl-O shows all"))
+        rows += [f"  {row_of(row)}" for row in details[:limit]]
+        if len(details) > limit:
+            rows.append(
+                faint(f"  … {counted(len(details) - limit, 'more line')} · Ctrl-O shows all")
+            )
         self._screen.put("\n".join(rows), "line")
-        self._screen.draw(folded="\n".join(map(row_of, whole)))
+        self._screen.draw(folded="\n".join(map(row_of, output)))
 
 
 def event_lines(event: Event) -> Iterator[str]:
-    """The lines that an event is worth to a person; none for most."""
+    """The lines that are shown for an event; none for most."""
     match event:
         case events.Recalled(citations, _, weak, texts) if texts and not weak:
             passages = list(zip(texts, citations, strict=True))
@@ -181,24 +183,24 @@ def _diff_row(row: str) -> str:
 
 
 def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:
-    """What each subtask does, as a tree."""
+    """The subtasks and what each is doing, as a tree in a code block."""
     lines = []
     for task in subtasks:
         facts = [f"{MARKS[task.state]} {task.title}", f"{task.tokens:,} tokens"]
         lines.append(" · ".join([*facts, *([task.doing] if task.doing else [])]))
-    shown = "\n".join(branches([spelled(line).replace("`", "'") for line in lines]))
-    return f"```\n{shown}\n```"
+    tree = "\n".join(branches([spelled(line).replace("`", "'") for line in lines]))
+    return f"```\n{tree}\n```"
 
 
 def show_past(entries: Sequence[Entry], screen: Screen) -> None:
-    """Put up what the owner and the assistant said, and what tools did."""
+    """Show past messages, and what tools did."""
     calls: dict[str, ToolCall] = {}
     for entry in entries:
         match entry:
             case UserEntry(text=text):
                 screen.put(owner_text(text))
-            case AssistantEntry(text=text, tool_calls=made):
-                calls |= {call.id: call for call in made}
+            case AssistantEntry(text=text, tool_calls=new_calls):
+                calls |= {call.id: call for call in new_calls}
                 if text.strip():
                     screen.put(screen.render(spelled(text)))
             case ToolResultEntry():

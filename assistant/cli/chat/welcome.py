@@ -1,7 +1,6 @@
 """The first chat of a new workspace: three questions, each of which may be skipped.
 
-The answers go where their owner can change them: the name into USER.md, the tone into IDENTITY.md,
-the model into the settings.
+The name goes into USER.md, the tone into IDENTITY.md, the model into the settings.
 """
 
 import re
@@ -22,45 +21,49 @@ OPENING = (
     "settings, where you can change them."
 )
 IS_MESSAGE = (
-    "That is a message, so I answer it. Your name goes into USER.md, the tone into IDENTITY.md, "
-    "the model into the settings."
+    "That looks like a message, so I answer it. Your name goes into USER.md, the tone into "
+    "IDENTITY.md, the model into the settings."
 )
-NO_OFFERS = "No Ollama runs here, and no provider's key is set in this shell."
-WITHOUT_MODEL = "Without a model I quote what memory holds; nothing leaves this machine."
-NO_MODEL = "That names no model. A name is as `ollama_chat/qwen3`; Enter goes on without."
+NO_OFFERS = "No Ollama is running here, and no provider's key is set in this shell."
+WITHOUT_MODEL = "Without a model I only quote memory, and nothing leaves this machine."
+NO_MODEL = (
+    "That is not the name of a model, such as `ollama_chat/qwen3`. Enter continues without one."
+)
 EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
-"""The line of USER.md that the name takes the place of."""
+"""The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"
-"""Where the tone goes in IDENTITY.md: first under its heading."""
-MOST = 5
-"""Models of an Ollama that are offered."""
-LONGEST_NAME = 5
-"""Words; more are a message."""
+"""The position of the tone in IDENTITY.md: first under its heading."""
+MAX_OFFERS = 5
+"""Maximum number of models that are offered."""
+MAX_NAME_WORDS = 5
+"""Maximum number of words of a name; more are a message."""
 
 
 def ensure_workspace(options: Globals) -> None:
-    """Offer to make the workspace if there is none at all."""
+    """Offer to create the workspace if there is none."""
     root = options.directory or workspace.default_root()
     if root.exists():
         return
-    if typer.confirm(f"There is no workspace yet. Make one at {root}?", default=True, err=True):
+    if typer.confirm(f"There is no workspace yet. Create one at {root}?", default=True, err=True):
         from assistant.cli.commands import setup
 
         setup.tell(setup.make(root))
 
 
 class _Message(Exception):
-    """The owner wrote a message and not an answer."""
+    """The owner wrote a message instead of an answer."""
 
 
 def greet(options: Globals) -> str:
-    """Ask the three questions, if this is the first chat since `init`; once, whatever becomes
-    of it. What is a message and not an answer ends them, and is returned."""
+    """Ask the three questions in the first chat after `init`, and never again.
+
+    A message in place of an answer ends them, and is returned.
+    """
     place = options.place()
     if not place.new.exists():
         return ""
     place.new.unlink()
-    from assistant.cli.doctor import model_name  # models and settings: once in a life
+    from assistant.cli.doctor import model_name  # models and settings: only needed here
 
     has_model = bool(model_name())
     typer.echo(err=True)
@@ -68,14 +71,14 @@ def greet(options: Globals) -> str:
     typer.echo(err=True)
     message = ""
     try:
-        if name := _answer("What is your name?", most_words=LONGEST_NAME):
+        if name := _answer("What is your name?", most_words=MAX_NAME_WORDS):
             _write(place.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
         if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
             _write(place.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
         if not has_model:
             _choose_model()
     except typer.Abort:
-        pass  # Ctrl-C and Ctrl-D skip all that is left
+        pass  # Ctrl-C and Ctrl-D skip the remaining questions
     except _Message as error:
         message = str(error)
         _tell(IS_MESSAGE)
@@ -84,14 +87,14 @@ def greet(options: Globals) -> str:
 
 
 def _tell(text: str, indent: str = "") -> None:
-    """Say something, broken between words on any terminal."""
+    """Print a text, wrapped to the terminal."""
     columns = shutil.get_terminal_size().columns
     filled = textwrap.fill(text, columns, initial_indent=indent, subsequent_indent=indent)
     typer.echo(filled, err=True)
 
 
 def _answer(question: str, most_words: int | None = None) -> str:
-    """The answer on one line. Raises _Message for a question, a command, or too many words."""
+    """The answer, on one line. Raises _Message for a question, a command, or too many words."""
     answer = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
     words = str(answer).split()
     text = " ".join(words)
@@ -101,7 +104,7 @@ def _answer(question: str, most_words: int | None = None) -> str:
 
 
 def _write(path: Path, line: str, pattern: str) -> None:
-    """Put a line into a file where a pattern matches; at its end where it does not."""
+    """Write a line where a pattern matches in a file; otherwise append it."""
     text = storage.held(path).decode("utf-8")
     text, count = re.subn(pattern, lambda _: line, text, count=1, flags=re.MULTILINE)
     if not count:
@@ -111,24 +114,24 @@ def _write(path: Path, line: str, pattern: str) -> None:
 
 
 def _choose_model() -> None:
-    """Let the owner choose a model, and try it, until one answers or none is wanted."""
+    """Let the owner choose models until one answers, or they choose none."""
     from assistant.model.catalogue import offers
 
-    offered = offers(most=MOST)
-    if not offered:
+    models = offers(most=MAX_OFFERS)
+    if not models:
         _tell(NO_OFFERS)
-    for number, offer in enumerate(offered, start=1):
+    for number, offer in enumerate(models, start=1):
         typer.echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
     _tell(WITHOUT_MODEL)
     while name := _answer("Which model? (a number, a name, or Enter for none)"):
-        if name.isdecimal() and 1 <= int(name) <= len(offered):
-            name = offered[int(name) - 1].model
-        if _is_connected(name):
+        if name.isdecimal() and 1 <= int(name) <= len(models):
+            name = models[int(name) - 1].model
+        if _connects(name):
             return
 
 
-def _is_connected(name: str) -> bool:
-    """Try a model; if it answers, it is the configured one."""
+def _connects(name: str) -> bool:
+    """Try a model, and configure it if it answers."""
     from assistant.cli.commands import config
     from assistant.model.select import try_model
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.opening import Message, Opening
-from assistant.cli.options import AsJson, Globals, message_and_input, note, print_json
+from assistant.app.options import ChatOptions
+from assistant.cli.options import AsJson, Globals, Message, message_and_input, note, print_json
 from assistant.display import counted, local_time, spelled
 from assistant.errors import UsageError
 
@@ -42,8 +42,8 @@ def context(
     sections: Sequence[Section]
     if session is None:
         text, attached = message_and_input(message)
-        with Opening(context.obj).open() as opened:
-            sections = opened.preview(text, attached)
+        with context.obj.open_chat(ChatOptions()) as chat:
+            sections = chat.preview(text, attached)
     else:
         sections = _past(context.obj, session, turn)
     if section:

@@ -101,7 +101,7 @@ def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     assert " tokens in " in shown
     assert "there is no file nowhere.txt" in beside and "no command /nonsense" in beside
     assert "/recall needs a question. Write " in beside
-    assert "/remember asks a question here." in beside and SECRET not in beside
+    assert "/remember asks a question." in beside and SECRET not in beside
     (request,) = provider.requests
     sent = str(request.body["messages"][-1]["content"])
     assert "rooibos" in sent and "What echo forty-two printed, " in sent

@@ -82,9 +82,9 @@ def test_servers_are_listed_checked_and_approved(place: Path, folder: Path) -> N
 def test_no_server_costs_no_import(place: Path) -> None:
     heavy = ("mcp", "anyio", "httpx2", "html_to_markdown", "playwright")
     code = (
-        "import sys; from assistant.cli.opening import Opening\n"
+        "import sys; from assistant.app.options import ChatOptions\n"
         "from assistant.cli.options import Globals; from pathlib import Path\n"
-        f"with Opening(Globals(Path({str(place)!r}))).open() as chat:\n"
+        f"with Globals(Path({str(place)!r})).open_chat(ChatOptions()) as chat:\n"
         "    assert chat.conversation.toolbox.specs()\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

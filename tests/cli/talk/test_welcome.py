@@ -25,7 +25,7 @@ def test_the_first_hour(made: Path, home: Path) -> None:
     with Provider(fails(401), "Hello!", "Good evening to you.") as provider:
         keys = {"OPENAI_API_KEY": "x", "ASSISTANT_API_BASE": provider.url}
         with Tty(variables=keys, size=(100, 40)) as tty:
-            tty.wait("There is no workspace yet. Make one at ")
+            tty.wait("There is no workspace yet. Create one at ")
             tty.say("")
             tty.wait("What is your name?")
             tty.say("Robin  Day")
@@ -65,7 +65,9 @@ def test_each_question_may_be_skipped(made: Path) -> None:
             tty.say("")
         tty.wait("Which model?")
         tty.say("good morning")
-        tty.wait("names no model")  # without a word to any provider, whose library is slow to load
+        tty.wait(
+            "not a model's name"
+        )  # without a word to any provider, whose library is slow to load
         assert "trying" not in tty.text
         tty.send("\x03")
         tty.wait("›")

@@ -97,7 +97,7 @@ def listed(tty: Tty, _: str) -> None:
     if "› hello" not in tty.whole:
         pressed(tty, "hello\r", "Yes.")
         tty.wait("›", gone=WORKING)
-    pressed(tty, "/rewind\r", "Back to before which message?")
+    pressed(tty, "/rewind\r", "Go back to before which message?")
 
 
 ENTER, TAB, CTRL_D, DRAFT = "\r", "\t", "\x04", "a draft"
@@ -130,7 +130,7 @@ MATRIX: dict[str, tuple[Callable[[Tty, str], None], str, dict[str, tuple[str, st
         ESCAPE: ("", ""),
         CTRL_C: ("", ""),
         CTRL_D: ("", ""),
-        ENTER: ("What is taken back?", "files, facts and conversation"),
+        ENTER: ("What should be undone?", "files, facts and conversation"),
     }),
 }  # fmt: skip
 
