@@ -1,7 +1,6 @@
-"""Export a workspace to one archive, with its files, sessions and journal, and restore it.
+"""Exports a workspace with its files, sessions and journal to one archive, and restores it.
 
-Derived files are left out, as they can be made again. `restore` creates the same files, byte for
-byte, or none.
+Derived files are left out. `restore` creates the same files, byte for byte, or none.
 """
 
 import hashlib
@@ -30,16 +29,16 @@ EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sess
             "reading", "imported", "heartbeat")  # fmt: skip
 """The stores of the program that are exported; others are derived, or specific to a machine."""
 BLOCK = 1 << 20
-"""Bytes of a file that are copied at once."""
+"""Bytes copied at a time."""
 
 
 def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
-    """Write the archive; return the names of its files, and of the links that are left out.
+    """Write the archive, while writes to memory wait. Raises UsageError, StorageError.
 
-    Writes to memory wait meanwhile. Raises UsageError, StorageError.
+    Return the names of its files, and of the links that were left out.
     """
     if to.exists():
-        raise UsageError(f"{to} is there already", "Name another file")
+        raise UsageError(f"{to} already exists", "Name another file")
     if not to.parent.is_dir():
         raise UsageError(f"there is no folder {to.parent}", "Make it first")
     storage.private_directory(workspace.private)
@@ -87,7 +86,7 @@ def restore(archive: Path, root: Path) -> list[str]:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
-        raise WorkspaceError(f"{root} cannot be made: {error.strerror}", "Name another") from error
+        raise WorkspaceError(f"cannot create {root}: {error.strerror}", "Name another") from error
 
 
 def _files(workspace: Workspace) -> Iterator[Path]:
@@ -122,7 +121,7 @@ def _is_export(path: Path) -> bool:
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
-    """Add a file to the archive, as it is when it is read; return its digest."""
+    """Add a file to the archive, and return its digest."""
     try:
         file = storage.open_file(path)
     except OSError as error:
@@ -158,7 +157,7 @@ def _unpack(archive: Path, to: Path) -> list[str]:
         raise ImportFailure(f"there is nothing at {archive}", "Name an archive") from error
     except (*DAMAGE, KeyError) as error:
         raise ImportFailure(
-            f"{archive} is no archive of a workspace, or a damaged one: {error}",
+            f"{archive} is not an archive of a workspace, or is damaged: {error}",
             f"Copy it again; {CURE}",
         ) from error
 
@@ -178,7 +177,7 @@ def _manifest(archive: Path, packed: zipfile.ZipFile) -> dict[str, str]:
         about: Any = json.loads(packed.read(MANIFEST))
         files, version = dict(about["files"]), int(about["version"])
     except (KeyError, ValueError, TypeError) as error:
-        raise ImportFailure(f"{archive} is no archive of a workspace", CURE) from error
+        raise ImportFailure(f"{archive} is not an archive of a workspace", CURE) from error
     if version > VERSION:
         raise ImportFailure(f"{archive} was made by a later version", "Update the assistant")
     return files

@@ -1,5 +1,7 @@
-"""ChatGPT's export: conversations as trees of messages, of which one branch is shown. Memories are
-messages to its tool `bio`, and the context at the beginning of later conversations."""
+"""ChatGPT's export: conversations as trees of messages, of which one branch is shown.
+
+Memories are messages to the tool `bio`, and the context at the start of later conversations.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,13 +11,13 @@ from assistant.importing.items import (
     ExportedConversation,
     ExportedFact,
     Item,
-    LeftOut,
+    Malformed,
     Message,
-    Odd,
+    Skipped,
     branch,
     day,
-    instant,
-    named,
+    iso_time,
+    item_id,
 )
 
 NAME = "ChatGPT"
@@ -31,15 +33,15 @@ def is_conversation(item: Mapping[str, Any]) -> bool:
 
 
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
-    """The branch of the conversation that is shown, and the memories saved in any branch.
+    """The branch that is shown, and the memories saved in any branch.
 
-    Raises Odd, KeyError and the like for a malformed item.
+    Raises Malformed, KeyError and the like for a malformed item.
     """
     if item.get("is_do_not_remember"):
-        yield LeftOut("not to be remembered")
+        yield Skipped("not to be remembered")
         return
     if not isinstance(item["mapping"], Mapping):
-        raise Odd("its messages are no tree")
+        raise Malformed("its messages are not a tree")
     mapping = {name: node for name, node in item["mapping"].items() if node}
     for node in mapping.values():
         yield from _saved(node.get("message") or {})
@@ -48,13 +50,13 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     if messages:
         title = item.get("title")
         yield ExportedConversation(
-            named(item.get("conversation_id") or item.get("id"), mapping),
+            item_id(item.get("conversation_id") or item.get("id"), mapping),
             title if isinstance(title, str) else "",
-            instant(item.get("create_time")) or next(filter(None, (m.time for m in messages)), ""),
+            iso_time(item.get("create_time")) or next(filter(None, (m.time for m in messages)), ""),
             messages,
         )
     else:
-        yield LeftOut("nothing said")
+        yield Skipped("nothing said")
 
 
 def _time(node: Mapping[str, Any]) -> float:
@@ -71,7 +73,7 @@ def _message(node: Mapping[str, Any]) -> Message | None:
         return None
     content = _content(message)
     text = _text(content) if content.get("content_type", "text") in _SHOWN else ""
-    return Message(role, text, instant(message.get("create_time"))) if text else None
+    return Message(role, text, iso_time(message.get("create_time"))) if text else None
 
 
 def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,16 +9,16 @@ from assistant.importing.items import (
     ExportedConversation,
     ExportedFact,
     Item,
-    LeftOut,
+    Malformed,
     Message,
-    Odd,
     Problem,
+    Skipped,
     Speaker,
     branch,
     day,
     facts_in,
-    instant,
-    named,
+    iso_time,
+    item_id,
     text_of,
 )
 
@@ -27,7 +27,7 @@ _SPEAKERS: dict[str, Speaker] = {"human": "user", "user": "user", "assistant": "
 PERSONAL = re.compile(
     r"(?:^|/)(?:users|login_history|light_metadata[^/]*)\.json$|(?:^|/)light_meta"
 )
-"""Files about the owner's account and logins, which are never read."""
+"""Files about the account and logins, which are never read."""
 
 
 def is_conversation(item: Mapping[str, Any]) -> bool:
@@ -46,18 +46,18 @@ def is_project(item: Mapping[str, Any]) -> bool:
 
 
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
-    """A conversation: the branch that leads to its latest message. Raises Odd."""
+    """A conversation: the branch that leads to its latest message. Raises Malformed."""
     if not isinstance(item["chat_messages"], list):
-        raise Odd("its messages are no list")
+        raise Malformed("its messages are not a list")
     messages = tuple(filter(None, map(_message, _shown(item))))
     if not messages:
-        yield LeftOut("nothing said")
+        yield Skipped("nothing said")
         return
     name = item.get("name")
     yield ExportedConversation(
-        named(item.get("uuid"), item["chat_messages"]),
+        item_id(item.get("uuid"), item["chat_messages"]),
         name if isinstance(name, str) else "",
-        instant(item.get("created_at")) or messages[0].time,
+        iso_time(item.get("created_at")) or messages[0].time,
         messages,
     )
 
@@ -71,7 +71,7 @@ def memory(item: Mapping[str, Any]) -> Iterator[Item]:
         if isinstance(text, str):
             yield from facts_in(text)
         elif text is not None:
-            yield Problem("memories", "one is no text")
+            yield Problem("memories", "one is not text")
 
 
 def project(item: Mapping[str, Any]) -> Iterator[Item]:
@@ -80,17 +80,17 @@ def project(item: Mapping[str, Any]) -> Iterator[Item]:
     if isinstance(name, str) and isinstance(about, str) and about.strip():
         yield ExportedFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
     if item.get("prompt_template"):
-        yield LeftOut("rules of another assistant")
+        yield Skipped("rules of another assistant")
     folder = name if isinstance(name, str) and name.strip() else "Project"
     for document in item.get("docs") or ():
         yield _document(folder, document)
 
 
-def _document(project: str, document: Mapping[str, Any]) -> Document | LeftOut:
+def _document(project: str, document: Mapping[str, Any]) -> Document | Skipped:
     """A document of a project."""
     text, name = document.get("content"), document.get("filename")
     if not isinstance(text, str) or not text.strip():
-        return LeftOut("empty documents")
+        return Skipped("empty documents")
     title = name if isinstance(name, str) and name.strip() else "Document"
     return Document(f"{project.replace('/', '-')}/{title.replace('/', '-')}", text)
 
@@ -114,7 +114,7 @@ def _message(message: Mapping[str, Any]) -> Message | None:
     text = "\n".join(filter(None, [text, *(_attached(file) for file in files)]))
     if not text or speaker is None:
         return None
-    return Message(speaker, text, instant(message.get("created_at")))
+    return Message(speaker, text, iso_time(message.get("created_at")))
 
 
 def _attached(file: object) -> str:

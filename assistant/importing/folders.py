@@ -1,6 +1,6 @@
-"""Folders of markdown that other memories keep: OpenClaw, memsearch, Claude Code, Codex; and notes.
+"""Folders of markdown: the memories of OpenClaw, memsearch, Claude Code and Codex, and plain notes.
 
-A program's notes on its owner are imported as facts, a folder of notes as documents.
+A program's memory is imported as facts, a folder of notes as documents.
 """
 
 import os
@@ -14,14 +14,14 @@ from assistant.importing.items import (
     ExportedConversation,
     Item,
     Items,
-    LeftOut,
+    Malformed,
     Message,
-    Odd,
     Problem,
+    Skipped,
+    described,
     facts_in,
-    in_words,
-    instant,
-    named,
+    iso_time,
+    item_id,
     text_of,
 )
 from assistant.importing.package import Package, loads
@@ -30,15 +30,15 @@ from assistant.workspace.survey import original_of
 PERSONA = frozenset(
     {"SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
 )
-"""OpenClaw's rules for its assistant, which must not be imported unread."""
+"""OpenClaw's rules for its assistant, which are not imported."""
 _SESSION = re.compile(r"(?:^|/)sessions/[^/]+\.jsonl$")
-_PLACES = {
+_MEMORY_FILES = {
     "OpenClaw": re.compile(r"(?:^|/)(?:MEMORY\.md|USER\.md|memory/.+\.md)$"),
     "memsearch": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
     "Claude Code": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
     "Codex": re.compile(r"(?:^|/)memories/[^/]+\.md$"),
 }
-"""Where each program keeps its memory; else the files at the top are read."""
+"""Where each program keeps its memory; without such files, those at the top are read."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -56,7 +56,7 @@ def at_home() -> dict[str, Path]:
 
 
 def kind_of(package: Package, markdown: Sequence[str]) -> str:
-    """The program that a folder belongs to; `markdown` if none is recognised."""
+    """The program that made a folder; `markdown` if none is recognised."""
     names = set(package.names())
     at_top = {PurePosixPath(name).name for name in names if name.count("/") <= 1}
     path = package.path.resolve()
@@ -77,12 +77,12 @@ def read(package: Package, kind: str, markdown: Sequence[str]) -> Items:
     if kind == "markdown":
         yield from _documents(package, markdown)
         return
-    memory_files = list(filter(_PLACES[kind].search, markdown)) or [
+    memory_files = list(filter(_MEMORY_FILES[kind].search, markdown)) or [
         n for n in markdown if "/" not in n
     ]
     for name in markdown:
         if PurePosixPath(name).name in PERSONA:
-            yield LeftOut("rules of another assistant")
+            yield Skipped("rules of another assistant")
         elif name in memory_files:
             yield from _facts(package, name)
     for name in package.names():
@@ -101,7 +101,7 @@ def _facts(package: Package, name: str) -> Iterator[Item]:
 def _documents(package: Package, markdown: Sequence[str]) -> Items:
     for name in markdown:
         if original_of(name):
-            yield LeftOut("copies that syncing left")
+            yield Skipped("copies that syncing left")
             continue
         text = _text(package, name)
         if isinstance(text, Problem):
@@ -114,29 +114,29 @@ def _text(package: Package, name: str) -> "str | Problem":
     data = package.read(name)
     try:
         if b"\0" in data:
-            raise Odd("it is no text: it holds a zero byte")
+            raise Malformed("it is not text: it holds a zero byte")
         return data.decode("utf-8").removeprefix("\ufeff")
     except ValueError as error:
-        return Problem(name, in_words(error))
+        return Problem(name, described(error))
 
 
 def _session(package: Package, name: str) -> Iterator[Item]:
-    """A conversation of OpenClaw, one line of JSON per entry."""
+    """A conversation of OpenClaw, in JSON lines."""
     messages: list[Message] = []
-    unreadable, started, id_ = 0, "", PurePosixPath(name).stem
+    bad_lines, started, id_ = 0, "", PurePosixPath(name).stem
     for line in package.read(name).split(b"\n"):
         if not line.strip():
             continue
         try:
             entry: Any = loads(line)
             if entry.get("type") == "session":
-                started, id_ = instant(entry.get("timestamp")), named(entry.get("id"), id_)
+                started, id_ = iso_time(entry.get("timestamp")), item_id(entry.get("id"), id_)
             elif message := _message(entry):
                 messages.append(message)
         except (ValueError, AttributeError, TypeError, KeyError):
-            unreadable += 1
-    if unreadable:
-        yield Problem(name, f"{unreadable} of its lines cannot be read")
+            bad_lines += 1
+    if bad_lines:
+        yield Problem(name, f"{bad_lines} of its lines cannot be read")
     if messages:
         yield ExportedConversation(id_, "", started or messages[0].time, tuple(messages))
 
@@ -146,4 +146,4 @@ def _message(entry: Any) -> Message | None:
     if not message or message.get("role") not in ("user", "assistant"):
         return None
     text = text_of(message.get("content"))
-    return Message(message["role"], text, instant(entry.get("timestamp"))) if text else None
+    return Message(message["role"], text, iso_time(entry.get("timestamp"))) if text else None

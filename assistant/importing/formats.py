@@ -1,6 +1,6 @@
-"""Recognise an export, and yield its items one by one, with only one of them in memory.
+"""Recognises an export and yields its items, with one of them in memory at a time.
 
-An item that cannot be read becomes a problem, and the others are still read.
+An item that cannot be read becomes a problem; the others are still read.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from assistant.display import counted
 from assistant.errors import ImportFailure
 from assistant.importing import chatgpt, claude, folders
-from assistant.importing.items import ExportedFact, Items, Odd, Problem, day, in_words
+from assistant.importing.items import ExportedFact, Items, Malformed, Problem, day, described
 from assistant.importing.package import Package, documents, head
 
 KNOWN = (
@@ -22,7 +22,7 @@ _MARKS |= {'"conversations_memory"': claude.NAME, '"project_memories"': claude.N
 
 
 class Export:
-    """The export at a path. `kind` is the program that made it."""
+    """An export; `kind` is the program that made it."""
 
     def __init__(self, package: Package) -> None:
         """Raises ImportFailure if the export is not recognised."""
@@ -48,7 +48,7 @@ class Export:
 
     def items(self) -> Items:
         """Yield all items of the export."""
-        for name in self._package.led_out:
+        for name in self._package.outside_links:
             yield Problem(name, "it is a link that leads out of the folder")
         for name in sorted(self._json):
             yield from self._of_document(name)
@@ -61,24 +61,24 @@ class Export:
             try:
                 for number, item in enumerate(documents(file), start=1):
                     yield from _guarded(name, number, item)
-            except Odd as error:
-                reason = f"it is cut off or damaged after {counted(number, 'item')}: {error}"
+            except Malformed as error:
+                reason = f"it is truncated or damaged after {counted(number, 'item')}: {error}"
                 yield Problem(name, reason, cut=True)
 
 
 def _guarded(name: str, number: int, item: Any) -> Items:
-    """The items in an item of JSON; if it cannot be read, a problem that names it."""
+    """The items that a JSON value holds; a problem if it cannot be read."""
     try:
         yield from list(_of_item(item))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
         label = f", {title!r}" if isinstance(title, str) else ""
-        yield Problem(f"{name}, item {number}{label}", in_words(error))
+        yield Problem(f"{name}, item {number}{label}", described(error))
 
 
 def _of_item(item: Any) -> Items:
     if not isinstance(item, Mapping):
-        raise Odd("it is no object")
+        raise Malformed("it is not an object")
     if chatgpt.is_conversation(item):
         yield from chatgpt.conversation(item)
     elif claude.is_conversation(item):
@@ -95,4 +95,4 @@ def _of_item(item: Any) -> Items:
         for entry in item.get("results") or item.get("memories") or ():
             yield from _of_item(entry)
     else:
-        raise Odd("it is neither a conversation nor a memory")
+        raise Malformed("it is neither a conversation nor a memory")

@@ -1,4 +1,4 @@
-"""The items of an export of any program: conversations, facts, documents, and problems."""
+"""The items of an export, whatever program made it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import digest
 
 LONGEST = 2000
-"""The most characters of a fact; a longer text is skipped."""
+"""Maximum characters of a fact; longer texts are skipped."""
 _HEADING_ALONE = re.compile(r"\*\*[^*]+\*\*:?")
 _LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
 """An entry of a table of contents."""
@@ -22,7 +22,7 @@ Speaker = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of one of the two; `time` is ISO 8601, UTC, and empty if not known."""
+    """A message; `time` is ISO 8601, UTC, and empty if unknown."""
 
     by: Speaker
     text: str
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ExportedConversation:
-    """A conversation with the id that the other program gave it, its messages in order."""
+    """A conversation, with the id that the other program gave it."""
 
     id: str
     title: str
@@ -41,7 +41,7 @@ class ExportedConversation:
 
 @dataclass(frozen=True, slots=True)
 class ExportedFact:
-    """A fact of another program's memory; `date` is its day (ISO), and empty if not known."""
+    """A fact of another program's memory; `date` is an ISO day, and empty if unknown."""
 
     text: str
     date: str = ""
@@ -56,32 +56,31 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An item that is not imported, and why, in a few words."""
+class Skipped:
+    """An item that is not imported, and why."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read: where it is, and why. `cut`: the export ends there."""
+    """Something that could not be read, and why. `cut`: the export is truncated there."""
 
     where: str
     why: str
     cut: bool = False
 
 
-class Odd(ValueError):
-    """An item does not have the expected form; the text says how."""
+class Malformed(ValueError):
+    """An item does not have the expected form."""
 
 
-Item = ExportedConversation | ExportedFact | Document | LeftOut | Problem
+Item = ExportedConversation | ExportedFact | Document | Skipped | Problem
 Items = Iterator[Item]
 
 
-def instant(value: object) -> str:
-    """Convert a time in seconds, milliseconds or ISO 8601 to ISO 8601, UTC; empty if it is not a
-    time."""
+def iso_time(value: object) -> str:
+    """A time in seconds, milliseconds or ISO 8601 as ISO 8601 in UTC; empty if it is none."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return ""
@@ -96,7 +95,7 @@ def instant(value: object) -> str:
 
 
 def text_of(content: object) -> str:
-    """The text of a message, which is a string or a list of parts; other parts are left out."""
+    """The text of a message that is a string or a list of parts."""
     if isinstance(content, str):
         return content.strip()
     parts = content if isinstance(content, list) else []
@@ -105,28 +104,28 @@ def text_of(content: object) -> str:
 
 
 def day(value: object) -> str:
-    """The day (ISO) of a time that `instant` can read; empty if it is not a time."""
-    return instant(value)[:10]
+    """The ISO day of a time that `iso_time` can read; empty if it is none."""
+    return iso_time(value)[:10]
 
 
-def named(id: object, content: object) -> str:
-    """The id of an item; without one, a digest of its content, which is the same each time."""
+def item_id(id: object, content: object) -> str:
+    """The id of an item; without one, a digest of its content."""
     return id if isinstance(id, str) and id else digest(repr(content))[:16]
 
 
-def in_words(error: Exception) -> str:
-    """Why something could not be read, in words for the owner."""
+def described(error: Exception) -> str:
+    """Why something could not be read, for the owner."""
     match error:
-        case Odd():
+        case Malformed():
             return str(error)
         case UnicodeDecodeError():
-            return f"byte {error.start} is no UTF-8"
+            return f"byte {error.start} is not UTF-8"
         case KeyError():
             return f"it has no {error.args[0]!r}"
         case RecursionError():
             return "it is nested too deep"
         case _:
-            return "it is not made as such items are"
+            return "it does not have the expected form"
 
 
 def branch(

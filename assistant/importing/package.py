@@ -1,6 +1,6 @@
-"""The files of an import, read by name from a folder, an archive, or one file.
+"""The files of an export: a folder, a zip archive, or one file.
 
-Nothing is unpacked to the disk, and archives that look like a zip bomb are refused.
+Nothing is unpacked to disk, and zip bombs are refused.
 """
 
 import codecs
@@ -16,40 +16,40 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from assistant.errors import ImportFailure
-from assistant.importing.items import Odd, in_words
+from assistant.importing.items import Malformed, described
 
 HEAD = 1 << 16
-"""Bytes from which the kind of a document is recognised."""
+"""Bytes by which the kind of a document is recognised."""
 PIECE = 1 << 20
-"""Characters of a document that are read at once."""
+"""Characters of a document that are read at a time."""
 LARGEST_ITEM = 256 << 20
-"""The most characters of one item of a document."""
+"""Maximum characters of one item of a document."""
 LARGE = 64 << 20
-"""Bytes that a member of an archive may unpack to, whatever its packed size."""
+"""Bytes that any member of an archive may unpack to."""
 DENSEST = 200
-"""A larger member may unpack to this many times its packed size; text reaches 20 at most."""
+"""Maximum compression ratio of a larger member; text reaches 20."""
 MOST = 200_000
-"""The most members of an archive."""
+"""Maximum number of members of an archive."""
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
-"""Raised when reading an archive that is cut off, changed, or packed in an unknown way."""
+"""Errors of reading a truncated, damaged or unsupported archive."""
 _LIST = re.compile(r'\s*(?:\[|\{\s*"(?:conversations|results|memories|items|data)"\s*:\s*\[)')
-"""The beginning of a document that is a list, or an object with a list under one of these keys."""
+"""The start of a list, or of an object with a list under one of these keys."""
 _BETWEEN = re.compile(r"[\s,]*")
 _LONE = re.compile("[\ud800-\udfff]")
-"""A lone surrogate, which is half of a character."""
-_AGAIN = "Download or copy it again"
+"""A lone surrogate, which UTF-8 cannot encode."""
+COPY_AGAIN = "Download or copy it again"
 
 
 class Package:
-    """Files by name, in a folder also those of the archives at its top.
+    """Files by name; for a folder, including those of archives directly in it.
 
-    Hidden files of a folder are left out, and so are links that lead out of it (`led_out`).
+    Hidden files are left out, and so are links that lead out of the folder (`outside_links`).
     """
 
     def __init__(self, path: Path) -> None:
         """Raises ImportFailure if there is nothing to read, or an archive is damaged or unsafe."""
         self.path = path
-        self.led_out: list[str] = []
+        self.outside_links: list[str] = []
         self._files: dict[str, tuple[Path, str]] = {}
         if path.is_dir():
             self._add_folder(path)
@@ -58,11 +58,11 @@ class Package:
                 f"there is nothing at {path}", "Name a file, an archive or a folder"
             )
         elif not path.is_file():
-            raise ImportFailure(f"{path} is no file", "Name a file, an archive or a folder")
+            raise ImportFailure(f"{path} is not a file", "Name a file, an archive or a folder")
         elif zipfile.is_zipfile(path):
             self._add_archive(path, "")
         elif path.suffix.casefold() == ".zip":
-            raise ImportFailure(f"{path} is cut off, or no zip archive", _AGAIN)
+            raise ImportFailure(f"{path} is truncated, or not a zip", COPY_AGAIN)
         else:
             self._files[path.name] = (path, "")
 
@@ -82,7 +82,7 @@ class Package:
                 with zipfile.ZipFile(path) as archive, archive.open(member) as packed:
                     yield packed
         except DAMAGE as error:
-            raise ImportFailure(f"{name} in {path} is damaged: {error}", _AGAIN) from error
+            raise ImportFailure(f"{name} in {path} is damaged: {error}", COPY_AGAIN) from error
         except OSError as error:
             raise ImportFailure(f"{path} cannot be read: {error.strerror}", "Check it") from error
 
@@ -98,7 +98,7 @@ class Package:
             if _is_hidden(relative):
                 continue
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
-                self.led_out.append(relative.as_posix())
+                self.outside_links.append(relative.as_posix())
             elif path.suffix.casefold() == ".zip" and len(relative.parts) == 1:
                 self._add_archive(path, f"{relative.stem}/")
             elif path.is_file():
@@ -109,9 +109,11 @@ class Package:
             with zipfile.ZipFile(path) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, OSError, ValueError) as error:
-            raise ImportFailure(f"{path} is cut off, or no zip archive: {error}", _AGAIN) from error
+            raise ImportFailure(
+                f"{path} is truncated, or not a zip: {error}", COPY_AGAIN
+            ) from error
         if len(members) > MOST:
-            raise ImportFailure(f"{path} holds {len(members):,} files", "That is no export")
+            raise ImportFailure(f"{path} holds {len(members):,} files", "No export has so many")
         for member in members:
             if not member.is_dir():
                 check_member(path, member)
@@ -124,10 +126,10 @@ def check_member(path: Path, member: zipfile.ZipInfo) -> None:
     if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0][1:2]:
         raise ImportFailure(
             f"{path} holds a name that leads out of it: {member.filename!r}",
-            "It is no export that you should trust",
+            "Do not trust this export",
         )
     if stat.S_ISLNK(member.external_attr >> 16):
-        raise ImportFailure(f"{path} holds a link: {member.filename!r}", "Export it anew")
+        raise ImportFailure(f"{path} holds a link: {member.filename!r}", "Export it again")
     if member.flag_bits & 0x1:
         raise ImportFailure(f"{path} is encrypted", "Unpack it, and import the folder")
     packed = max(member.compress_size, 1)
@@ -135,12 +137,12 @@ def check_member(path: Path, member: zipfile.ZipInfo) -> None:
         raise ImportFailure(
             f"{member.filename!r} in {path} would unpack from {packed:,} to "
             f"{member.file_size:,} bytes: a zip bomb",
-            "It is no export that you should trust",
+            "Do not trust this export",
         )
 
 
 def _is_hidden(relative: Path) -> bool:
-    """Whether a file is hidden, or in a hidden folder other than those of supported programs."""
+    """Whether a file is hidden, or in a hidden folder that belongs to no supported program."""
     folders = [part for part in relative.parts[:-1] if part.startswith(".")]
     return relative.name.startswith(".") or folders not in ([], [".memsearch"], [".openclaw"])
 
@@ -151,9 +153,9 @@ def head(package: Package, name: str) -> str:
 
 
 def documents(file: IO[bytes]) -> Iterator[Any]:
-    """Yield the items of a list in a JSON document, or its single object, reading it in pieces.
+    """Yield the items of a JSON list, or a single object, reading the file in pieces.
 
-    Raises Odd where the document is cut off or no JSON; the items before that have been yielded.
+    Raises Malformed where the document is truncated or not JSON, after the items before that.
     """
     decoder = json.JSONDecoder()
     text = codecs.getreader("utf-8-sig")(file, "surrogatepass")
@@ -171,7 +173,7 @@ def documents(file: IO[bytes]) -> Iterator[Any]:
                 remaining = len(piece) - offset
                 more = text.read(max(PIECE, remaining)) if remaining < LARGEST_ITEM else ""
                 if not more:
-                    raise Odd(str(error).partition(":")[0]) from error
+                    raise Malformed(str(error).partition(":")[0]) from error
                 piece, offset = piece[offset:] + more, 0
                 continue
             yield _whole(item, piece[offset:end])
@@ -179,9 +181,9 @@ def documents(file: IO[bytes]) -> Iterator[Any]:
                 return
             offset = end
     except UnicodeDecodeError as error:
-        raise Odd(in_words(error)) from error
+        raise Malformed(described(error)) from error
     except (MemoryError, RecursionError) as error:
-        raise Odd("it is nested too deep, or too large to be read") from error
+        raise Malformed("it is nested too deep, or too large") from error
 
 
 def loads(text: bytes) -> Any:
@@ -190,7 +192,7 @@ def loads(text: bytes) -> Any:
 
 
 def _whole(value: Any, text: str) -> Any:
-    """The value of a JSON text, with lone surrogates replaced, as no file can hold them."""
+    """The value of a JSON text, with lone surrogates replaced."""
     if "\\ud" not in text and "\\uD" not in text and not _LONE.search(text):
         return value
     return json.loads(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.agent.capture import ended
-from assistant.importing.items import instant, text_of
+from assistant.importing.items import iso_time, text_of
 from assistant.integrations.shelf import label
 from assistant.secrets.current import redactor
 from assistant.session.adopting import Adopted, Said, adopt
@@ -76,9 +76,9 @@ def _said(role: Any, content: Any, time: Any) -> Said | None:
     text = text_of(content)
     if role == "user":
         text = _WRAPPED.sub("", _REMINDER.sub("", text)).strip()
-        return None if not text or _NOT_SAID.match(text) else UserEntry(text, time=instant(time))
+        return None if not text or _NOT_SAID.match(text) else UserEntry(text, time=iso_time(time))
     if role == "assistant" and text:
-        return AssistantEntry(text, time=instant(time))
+        return AssistantEntry(text, time=iso_time(time))
     return None
 
 

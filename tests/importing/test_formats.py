@@ -15,8 +15,8 @@ from assistant.importing.items import (
     ExportedConversation,
     ExportedFact,
     Item,
-    LeftOut,
     Problem,
+    Skipped,
 )
 from assistant.importing.package import Package
 from tests.importing.exports import chatgpt, claude, folder, node, simple, zipped
@@ -47,10 +47,10 @@ def test_of_a_folder_no_link_leads_out_and_nothing_hidden_comes_along(tmp_path: 
     (notes / "loop.md").symlink_to("loop.md")
     (notes / "out.md").symlink_to("../outside.md")
     (notes / "folder").symlink_to(tmp_path)
-    led_out = "it is a link that leads out of the folder"
+    outside_links = "it is a link that leads out of the folder"
     assert found(notes) == [
-        Problem("folder", led_out),
-        Problem("out.md", led_out),
+        Problem("folder", outside_links),
+        Problem("out.md", outside_links),
         Document("own.md", "Mine\n"),
         Document("same.md", "Mine\n"),
     ]
@@ -64,7 +64,7 @@ def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) 
         node("b2", "a", "assistant", "A ketch\ue200cite\ue202turn0\ue201."),
         node("t", "b2", "tool", "search results"),
         node("h", "t", "assistant", "hidden", metadata=HIDDEN),
-        node("m", "h", "assistant", "Owner has a dog named Rex", recipient="bio"),
+        node("m", "h", "assistant", "Owner has a dog item_id Rex", recipient="bio"),
         node("x", "m", "assistant", {"content_type": "thoughts"}),
         node("c", "x", "user", {"content_type": "multimodal_text", "parts": [
             {"content_type": "image_asset_pointer"}, {"content_type": "audio_transcription",
@@ -90,13 +90,13 @@ def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) 
     assert (boats.id, boats.title, boats.time[:10]) == ("boats", "", "2023-11-14")
     assert said(late) == ["One", "Two"]
     assert [each for each in items if isinstance(each, ExportedFact)] == [
-        ExportedFact("Owner has a dog named Rex", "2023-11-14"),
+        ExportedFact("Owner has a dog item_id Rex", "2023-11-14"),
         ExportedFact("Lives in Porto", "2026-01-15"),
         ExportedFact("Plays Go", "2026-02-01"),
     ]
     (problem,) = (each for each in items if isinstance(each, Problem))
     assert problem.where == "conversations-000.json, item 2" and not problem.cut
-    assert [each.why for each in items if isinstance(each, LeftOut)] == [
+    assert [each.why for each in items if isinstance(each, Skipped)] == [
         "not to be remembered",
         "nothing said",
     ]
@@ -252,12 +252,12 @@ def test_an_archive_that_is_not_sound_is_refused(tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8")
     os.mkfifo(tmp_path / "pipe")
     for path, why in (
-        (cut, "cut off, or no zip"),
+        (cut, "truncated, or not a zip"),
         (escaping, "leads out of it"),
         (bomb, "a zip bomb"),
         (tmp_path / "photo.jpg", "not a recognised export"),
         (tmp_path / "nowhere", "nothing at"),
-        (tmp_path / "pipe", "is no file"),
+        (tmp_path / "pipe", "is not a file"),
     ):
         with pytest.raises(ImportFailure, match=why):
             found(path)

@@ -12,12 +12,12 @@ from assistant.display import counted, spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.importing.taking import Report, Tally
+    from assistant.importing.importer import Report, Tally
     from assistant.memory.protocol import Keeper
 
 
 SHOWN = 20
-"""Problems that are named; of more the number."""
+"""Problems that are item_id; of more the number."""
 
 
 def import_(
@@ -62,14 +62,14 @@ def import_(
 
 def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: bool) -> "Report":
     from assistant.importing.formats import Export  # JSON streams, markdown: behind `--help`
+    from assistant.importing.importer import Importer
     from assistant.importing.package import Package
-    from assistant.importing.taking import Taking
     from assistant.secrets.current import redactor
 
     export = Export(Package(path))
-    taking = Taking(context.obj.place(), export.kind, redactor().redact, memory, again=again)
+    importer = Importer(context.obj.place(), export.kind, redactor().redact, memory, again=again)
     with ProgressLine() as progress:
-        return taking.take(export.items(), lambda number: progress("Reading", number, 0))
+        return importer.run(export.items(), lambda number: progress("Reading", number, 0))
 
 
 def _tell(report: "Report", *, as_json: bool) -> None:

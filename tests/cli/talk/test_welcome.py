@@ -66,7 +66,7 @@ def test_each_question_may_be_skipped(made: Path) -> None:
         tty.wait("Which model?")
         tty.say("good morning")
         tty.wait(
-            "not a model's name"
+            "not the name of a model"
         )  # without a word to any provider, whose library is slow to load
         assert "trying" not in tty.text
         tty.send("\x03")

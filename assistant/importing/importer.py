@@ -1,8 +1,8 @@
-"""Import items into a workspace: conversations as sessions, facts for review, notes as files.
+"""Imports items into a workspace: conversations as sessions, facts for review, notes as files.
 
-Importing the same export again changes nothing, and a later export only adds what is new.
-`.assistant/imported.json` has digests of all imported items, so that what the owner has refused or
-deleted since is not imported again.
+Importing an export again changes nothing, and a later export adds only what is new.
+`.assistant/imported.json` holds digests of all imported items, so that items which the owner has
+refused or deleted since stay away.
 """
 
 import json
@@ -21,8 +21,8 @@ from assistant.importing.items import (
     ExportedFact,
     Item,
     Items,
-    LeftOut,
     Problem,
+    Skipped,
 )
 from assistant.memory.base import Fact, Origin, Remembered
 from assistant.memory.open import replace_files
@@ -33,21 +33,21 @@ from assistant.session import adopting
 from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.workspace.folder import Workspace
 
-AT_ONCE = 200
-"""The most facts, or documents, that are given to memory at once."""
-MOST_TOGETHER = 8 << 20
-"""The characters of documents that are collected before they are written."""
-LONGEST_NAME = 200
-"""The most bytes of a file's name."""
+BATCH = 200
+"""Facts, or documents, that are written to memory together."""
+BATCH_CHARACTERS = 8 << 20
+"""Characters of documents after which a batch is written."""
+MAX_NAME_BYTES = 200
+"""Maximum length of a file's name."""
 Redact = Callable[[str], str]
-Done = Literal["new", "grown", "known"]
+Change = Literal["new", "grown", "known"]
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC).isoformat(timespec="milliseconds")
-"""The time of messages without a known one."""
+"""The time of messages without one."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the items of one kind: `new`, `grown` or `known`, that is here already."""
+    """Counts of items of one kind; `known` ones have been imported before."""
 
     found: int = 0
     new: int = 0
@@ -76,17 +76,17 @@ class Report:
     written: bool = False
 
     def leave_out(self, why: str) -> None:
-        """Count one more item that is not imported."""
+        """Count an item that is not imported."""
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
     @property
     def cut(self) -> bool:
-        """Whether the export is cut off."""
+        """Whether the export is truncated."""
         return any(problem.cut for problem in self.problems)
 
 
-class Taking:
-    """One import into a workspace; without a `memory` it is a dry run."""
+class Importer:
+    """One import into a workspace; a dry run without a `memory`."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class Taking:
         *,
         again: bool = False,
     ) -> None:
-        """`redact` removes secrets from conversations. `again` imports items once more that were
-        imported before and have been deleted since."""
+        """`redact` removes secrets from conversations; `again` also imports items that were
+        deleted or refused after an earlier import."""
         self._again = again
         self._workspace = workspace
         self._memory = memory
@@ -107,15 +107,15 @@ class Taking:
         self._redact = redact
         self._origin = kind.casefold().replace(" ", "-")
         self._facts: dict[str, Fact] = {}
-        self._seen: set[str] = set()
+        self._fact_keys: set[str] = set()
         self._texts: dict[str, tuple[str, str]] = {}
         self._document_marks = set[str]()
-        """Digests of the documents that are still to be written."""
+        """Digests of the documents in `_texts`."""
         self._size = 0
         self._names: dict[str, str] = {}
-        self._together = token_hex(6)
+        self._batch_id = token_hex(6)
 
-    def take(self, items: Items, progress: Callable[[int], None]) -> Report:
+    def run(self, items: Items, progress: Callable[[int], None]) -> Report:
         """Import all items; `progress` is called with the number of items so far."""
         try:
             for number, item in enumerate(items, start=1):
@@ -137,7 +137,7 @@ class Taking:
                 self._fact(item)
             case Document():
                 self._document(item)
-            case LeftOut(why=why):
+            case Skipped(why=why):
                 report.leave_out(why)
             case Problem():
                 report.problems.append(item)
@@ -162,7 +162,7 @@ class Taking:
             report.first = min(filter(None, [report.first, times[0]]))
             report.last = max(report.last, times[-1])
 
-    def _adopt(self, conversation: ExportedConversation, *, was_taken: bool) -> Done:
+    def _adopt(self, conversation: ExportedConversation, *, was_taken: bool) -> Change:
         """Import a conversation as a session, or add its new messages to the session it became.
 
         One that `was_taken` before and is gone was deleted here, and is not imported again.
@@ -183,7 +183,7 @@ class Taking:
         return "new" if session is None else "grown" if new else "known"
 
     def _entries(self, conversation: ExportedConversation) -> Iterator[adopting.Said]:
-        """The messages as entries; one without a time gets that of the message before it."""
+        """The messages as entries; one without a time gets that of its predecessor."""
         time = conversation.time or _NEVER
         for message in conversation.messages:
             time = message.time or time
@@ -194,9 +194,9 @@ class Taking:
         key = fact_key(one_line(fact.text))
         if not key:
             self.report.leave_out("empty facts")
-        if not key or key in self._seen:
+        if not key or key in self._fact_keys:
             return
-        self._seen.add(key)
+        self._fact_keys.add(key)
         mark = digest(f"fact\n{key}")[:16]
         if self._was_taken(mark):
             self.report.facts.count("known")
@@ -204,11 +204,11 @@ class Taking:
         origin = Origin(self._origin)
         section = f"Imported from {self.report.kind}"
         self._facts[mark] = Fact(fact.text, section, origin=origin, waits=True, recorded=fact.date)
-        if len(self._facts) == AT_ONCE:
+        if len(self._facts) == BATCH:
             self._write_facts()
 
     def _write_facts(self) -> None:
-        """Write the collected facts, which then wait for the owner's review."""
+        """Write the collected facts, which then wait for review."""
         facts, self._facts = self._facts, {}
         if self._memory is None:
             self.report.facts.count("new", len(facts))
@@ -221,7 +221,7 @@ class Taking:
         self._record |= facts.keys()
 
     def _remember(self, memory: Keeper, facts: Sequence[Fact]) -> Iterator[Remembered]:
-        """Remember facts one by one if memory refuses them together; a refused one is a problem."""
+        """Remember facts, one by one if memory refuses the batch; a refused fact is a problem."""
         try:
             yield from memory.remember(facts)
         except LedgerError as error:
@@ -231,25 +231,24 @@ class Taking:
                 self.report.problems.append(Problem(repr(facts[0].text[:80]), error.message))
 
     def _document(self, document: Document) -> None:
-        """Collect a note as a file of memory; one that was changed here is kept, as a problem."""
+        """Collect a note as a file of memory, unless the owner has changed that file since."""
         source, mark = self._source(document), digest(f"document\n{document.text}")[:16]
         path = self._workspace.root / source
         existing = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
         if existing == document.text or (existing is None and self._was_taken(mark)):
             self.report.documents.count("known")
         elif path.exists() and digest(f"document\n{existing}")[:16] not in self._record:
-            self.report.problems.append(Problem(document.name, "it was changed here; yours stays"))
+            self.report.problems.append(Problem(document.name, "you have changed the file here"))
         else:
             self.report.documents.count("new" if existing is None else "grown")
             self._texts[source] = (existing or "").removeprefix("\ufeff"), document.text
             self._size += len(document.text)
         self._document_marks.add(mark)
-        if self._size > MOST_TOGETHER or len(self._texts) == AT_ONCE:
+        if self._size > BATCH_CHARACTERS or len(self._texts) == BATCH:
             self._write_documents()
 
     def _source(self, document: Document) -> str:
-        """The file that a document becomes; if two in an export have the same name, that of the
-        second ends with a digest of its text."""
+        """The file that a document becomes; a digest sets apart a second one of the same name."""
         parts = [_part(part) for part in document.name.split("/") if part.strip(" .")]
         stem = "/".join(["memory", "imported", *parts])
         stem = re.sub(r"\.(?:md|markdown|txt)$", "", stem, flags=re.IGNORECASE)
@@ -259,10 +258,10 @@ class Taking:
         return f"{stem}.md"
 
     def _write_documents(self) -> None:
-        """Write the collected documents, so that `undo` takes them back together."""
+        """Write the collected documents as one change for `undo`."""
         texts, self._texts, self._size = self._texts, {}, 0
         if self._memory is not None and texts:
-            replace_files(self._workspace, texts, Origin(self._origin), self._together)
+            replace_files(self._workspace, texts, Origin(self._origin), self._batch_id)
         self._record |= self._document_marks
 
     def _was_taken(self, mark: str) -> bool:
@@ -277,13 +276,13 @@ class Taking:
 
 
 def _part(name: str) -> str:
-    """A name from outside made safe as the name of a file that is not hidden."""
+    """The name, made safe as that of a visible file."""
     safe = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
-    return safe.strip().lstrip(".").encode()[:LONGEST_NAME].decode("utf-8", "ignore")
+    return safe.strip().lstrip(".").encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
 
 
 def _load(workspace: Workspace) -> set[str]:
-    """The digests of items imported before; none if the record cannot be read."""
+    """The digests of items imported before; empty if the record cannot be read."""
     try:
         marks: Sequence[object] = json.loads(storage.held(workspace.imported) or b"[]")
         return {mark for mark in marks if isinstance(mark, str)}

@@ -13,8 +13,8 @@ from assistant.cli.main import cli
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.importing import archive
 from assistant.importing.formats import Export
+from assistant.importing.importer import Importer, Report
 from assistant.importing.package import Package
-from assistant.importing.taking import Report, Taking
 from assistant.memory.base import SESSIONS, Fact, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
@@ -37,8 +37,8 @@ def take(
     place: Workspace, path: Path, memory: LocalMemory | None = None, *, again: bool = False
 ) -> Report:
     export = Export(Package(path))
-    taking = Taking(place, export.kind, str, memory, again=again)
-    return taking.take(export.items(), lambda _: None)
+    importer = Importer(place, export.kind, str, memory, again=again)
+    return importer.run(export.items(), lambda _: None)
 
 
 def test_an_export_is_taken_over_once_and_then_what_is_new(
@@ -210,7 +210,7 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
     assert not {"all.zip", ".git/config"} & {*names}
     assert archive.export(workspace, tmp_path / "again.zip")[0] == names
     assert not any("index" in name or name.endswith(".lock") for name in names)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         archive.export(workspace, to)
     there = tmp_path / "there"
     assert archive.restore(to, there) == names
@@ -230,14 +230,14 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
     letter, cut = tmp_path / "letter.zip", tmp_path / "cut.zip"
     letter.write_text("Dear all")
     cut.write_bytes(to.read_bytes()[:-100])
-    led_out = {archive.MANIFEST: {"version": 1, "files": {"../../out/x": ""}}}
+    outside_links = {archive.MANIFEST: {"version": 1, "files": {"../../out/x": ""}}}
     for path, why in (
         (changed, "MEMORY.md in .* is damaged"),
         (torn, "a damaged one"),
         (cut, "a damaged one"),
-        (letter, "no archive of a workspace"),
-        (zipped(tmp_path / "out.zip", led_out), "a damaged one"),
-        (zipped(tmp_path / "x.zip", {"conversations.json": []}), "no archive of a workspace"),
+        (letter, "not an archive of a workspace"),
+        (zipped(tmp_path / "out.zip", outside_links), "a damaged one"),
+        (zipped(tmp_path / "x.zip", {"conversations.json": []}), "not an archive of a workspace"),
         (tmp_path / "nowhere.zip", "nothing at"),
     ):
         with pytest.raises(ImportFailure, match=why):
