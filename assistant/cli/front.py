@@ -64,7 +64,7 @@ def _serve(arguments: Sequence[str]) -> bool:
     """Serve memory over MCP until the client exits; False if the whole tree has to parse this."""
     from assistant.errors import WorkspaceError
     from assistant.integrations.mcp_server import serve
-    from assistant.integrations.mcp_tools import Terms
+    from assistant.integrations.mcp_tools import Permissions
     from assistant.workspace.folder import find
 
     try:
@@ -76,8 +76,8 @@ def _serve(arguments: Sequence[str]) -> bool:
         workspace = find(Path(directory) if directory else None)
     except (GetoptError, WorkspaceError):
         return False
-    terms = Terms(options.get("as", ""), "trust" in options, "read-only" in options)
-    serve(workspace, terms, no_daemon="no-daemon" in options)
+    permissions = Permissions(options.get("as", ""), "trust" in options, "read-only" in options)
+    serve(workspace, permissions, no_daemon="no-daemon" in options)
     return True
 
 

@@ -1,8 +1,7 @@
-"""Other programs connected to this memory: what would change in their files, the change and its
-undoing, and whether what is connected works.
+"""Connects other programs to this memory by changing their files, undoes it, and checks it.
 
-`connections/NAME/` in the state directory keeps each file as it was before. Where nothing else has
-changed since, undoing restores it to the byte; elsewhere only what is ours is taken out.
+`connections/NAME/` in the state directory keeps each file as it was before. If nothing else has
+changed since, undoing restores it byte for byte; otherwise only our entries are removed.
 """
 
 import difflib
@@ -23,7 +22,7 @@ from assistant.integrations.edits import changed
 from assistant.integrations.programs import PROGRAMS, File, Launch, Program
 
 ANSWER_SECONDS = 30.0
-"""How long a server may take to answer its first request, on a busy machine."""
+"""Timeout of a server's first answer, on a busy machine."""
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -38,9 +37,9 @@ HELLO = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that is to change; None stands for one that is not there.
+    """A change to a file; None stands for a missing one.
 
-    It is `fresh` if nothing of ours is in it yet.
+    It is `fresh` if the file has nothing of ours yet.
     """
 
     path: Path
@@ -49,59 +48,59 @@ class Change:
     fresh: bool
 
     def diff(self) -> Iterator[str]:
-        """The lines of the change."""
+        """The change as a unified diff."""
         old, new = ((text or "").splitlines() for text in (self.before, self.after))
-        there, stays = (
+        old_name, new_name = (
             "/dev/null" if text is None else str(self.path) for text in (self.before, self.after)
         )
-        yield from difflib.unified_diff(old, new, there, stays, lineterm="")
+        yield from difflib.unified_diff(old, new, old_name, new_name, lineterm="")
 
 
 def changes(program: Program, launch: Launch, *, undo: bool = False) -> list[Change]:
-    """What connecting would change, or taking the connection back.
+    """The changes that connect a program, or disconnect it.
 
-    Raises ConfigError for a file that cannot be understood.
+    Raises ConfigError for a file that cannot be parsed.
     """
-    found = []
+    changes = []
     for file in program.files(launch):
-        before = held(file.path)
-        after = _unmade(program, file, before) if undo else _made(file, before)
+        before = read_text(file.path)
+        after = _reverted(program, file, before) if undo else _applied(file, before)
         if after != before:
             fresh = before is None or _without(file, before) == before
-            found.append(Change(file.path, before, after, fresh))
-    return found
+            changes.append(Change(file.path, before, after, fresh))
+    return changes
 
 
 def carry_out(program: Program, changes: Sequence[Change], *, undo: bool = False) -> list[Path]:
-    """Write the changes; returns where the files as they were are kept, until they are undone.
+    """Write the changes; return the backups, which are kept until the connection is undone.
 
-    Raises ConfigError if one was changed since it was looked at, or may not be, StorageError.
+    Raises ConfigError if a file was changed meanwhile or is read-only, StorageError.
     """
     for change in changes:
         _check(change)
-    copies = [] if undo else _keep(program, changes)
+    backups = [] if undo else _back_up(program, changes)
     for change in changes:
         _write(change)
     for path in _folder(program).glob("*") if undo else ():
         path.unlink()
-    return copies
+    return backups
 
 
 def _check(change: Change) -> None:
-    """Raise ConfigError if a file is not as it was, or its owner has it for reading alone."""
-    if held(change.path) != change.before:
+    """Raise ConfigError if a file has changed or is read-only."""
+    if read_text(change.path) != change.before:
         raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
     if change.before is None:
         return
     mode = stat.S_IMODE(change.path.stat().st_mode)
     if not (mode & stat.S_IWUSR and os.access(change.path, os.W_OK)):
         raise ConfigError(
-            f"{change.path} is for reading alone (mode {mode:04o}), so nothing was changed",
-            f"`chmod u+w {shlex.quote(str(change.path))}` if it may be, and run it again",
+            f"{change.path} is read-only (mode {mode:04o}), so nothing was changed",
+            f"Run `chmod u+w {shlex.quote(str(change.path))}`, then this again",
         )
 
 
-def _made(file: File, before: str | None) -> str:
+def _applied(file: File, before: str | None) -> str:
     return changed(str(file.path), before or "", [edit.made for edit in file.edits])
 
 
@@ -109,16 +108,16 @@ def _without(file: File, text: str) -> str:
     return changed(str(file.path), text, [edit.unmade for edit in file.edits])
 
 
-def _unmade(program: Program, file: File, before: str | None) -> str | None:
-    """A file as it was, if but for ours it says what it did then; else without ours."""
-    if before is None or (left := _without(file, before)) == before:
+def _reverted(program: Program, file: File, before: str | None) -> str | None:
+    """The file as it was, if nothing else has changed since; otherwise without our entries."""
+    if before is None or (remaining := _without(file, before)) == before:
         return before
-    was = held(_folder(program) / file.path.name)
-    return was if left == _without(file, _made(file, was)) else left
+    backup = read_text(_folder(program) / file.path.name)
+    return backup if remaining == _without(file, _applied(file, backup)) else remaining
 
 
-def _keep(program: Program, changes: Sequence[Change]) -> list[Path]:
-    """Keep each file as it was before the first of our changes to it; returns where."""
+def _back_up(program: Program, changes: Sequence[Change]) -> list[Path]:
+    """Back up each file as it was before our first change to it; return the copies."""
     folder = _folder(program)
     storage.private_directory(folder.parent)
     storage.private_directory(folder)
@@ -138,12 +137,12 @@ def _write(change: Change) -> None:
     try:
         change.path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"{change.path.parent} cannot be made: {error.strerror}") from error
+        raise StorageError(f"cannot create {change.path.parent}: {error.strerror}") from error
     storage.replace(change.path, change.after.encode())
 
 
-def held(path: Path) -> str | None:
-    """What a file says, to the byte; None if it is not there. Raises ConfigError for no text."""
+def read_text(path: Path) -> str | None:
+    """A file's text with its line endings; None if it is missing. Raises ConfigError."""
     try:
         return storage.read(path).decode("utf-8")
     except FileNotFoundError:
@@ -160,9 +159,9 @@ def _folder(program: Program) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A program that starts our server with this command; `whole` if its hooks are there too.
+    """A program that starts our server with this command; `whole` if it has our hooks, too.
 
-    What is `unclear` about its configuration is why nobody knows whether it does.
+    `unclear` says why its configuration cannot be read.
     """
 
     program: Program
@@ -172,52 +171,52 @@ class Connection:
 
 
 def connections(launch: Launch) -> Iterator[Connection]:
-    """The programs that are connected, or whose configuration cannot be understood."""
+    """The programs that are connected, or whose configuration cannot be read."""
     for program in PROGRAMS.values():
         try:
-            found = list(_found(program, launch))
+            entries = list(_entries(program, launch))
         except (ConfigError, StorageError) as error:
             yield Connection(program, (), whole=False, unclear=str(error))
             continue
-        command = next((words for value in found if (words := _command(value))), ())
+        command = next((words for value in entries if (words := _command(value))), ())
         if command:
-            yield Connection(program, command, whole=None not in found)
+            yield Connection(program, command, whole=None not in entries)
 
 
 def fault(connection: Connection) -> str:
-    """What is wrong with a connection's server; empty if it answers."""
+    """What is wrong with a connection; empty if the server answers."""
     if connection.unclear:
         return connection.unclear
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             connection.command,
             input=f"{json.dumps(HELLO)}\n",
             capture_output=True,
             text=True,
             timeout=ANSWER_SECONDS,
         )
-        told = json.loads(done.stdout.partition("\n")[0])
-        return "" if told["result"]["serverInfo"]["name"] else "it does not say its name"
+        answer = json.loads(process.stdout.partition("\n")[0])
+        return "" if answer["result"]["serverInfo"]["name"] else "it does not give its name"
     except OSError as error:
         return f"{connection.command[0]} cannot be started: {error.strerror}"
     except subprocess.TimeoutExpired:
         return f"it did not answer within {ANSWER_SECONDS:.0f} s"
     except (ValueError, KeyError, TypeError):
-        said = done.stderr.strip().rpartition("\n")[2]
-        return said or "it does not speak the protocol"
+        message = process.stderr.strip().rpartition("\n")[2]
+        return message or "it does not speak the protocol"
 
 
-def _found(program: Program, launch: Launch) -> Iterator[Any]:
-    """What is there of each thing that the program is told."""
+def _entries(program: Program, launch: Launch) -> Iterator[Any]:
+    """The present value of each entry that connecting would write."""
     for file in program.files(launch):
-        text = (held(file.path) or "").removeprefix("\ufeff")
+        text = (read_text(file.path) or "").removeprefix("\ufeff")
         changed(str(file.path), text, [edit.made for edit in file.edits])
         for edit in file.edits:
             yield edit.present(text)
 
 
 def _command(value: Any) -> tuple[str, ...]:
-    """The words that start a server, in whichever form a program has them."""
+    """The command of a server's entry, in any program's form."""
     if not isinstance(value, dict):
         return ()
     command, arguments = value.get("command"), value.get("args", [])

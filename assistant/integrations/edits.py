@@ -1,6 +1,6 @@
-"""What is wanted in a program's configuration: a value under a key, a hook in a list, a file.
+"""Edits of a program's configuration: our server under a key, a hook in a list, a file of our own.
 
-Each says how a text becomes one that has it, and one that has it no more; all else stays.
+Each adds its entry to a text and removes it again; everything else stays.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,23 +12,23 @@ from assistant.integrations import jsonc
 
 
 class Edit(Protocol):
-    """A change to a text."""
+    """An entry in a text."""
 
     def present(self, text: str) -> Any:
-        """What the text has of it; None for nothing."""
+        """The entry as the text has it; None if it is missing."""
 
     def made(self, text: str) -> str:
-        """The text that has it. Raises ValueError for a text that cannot."""
+        """The text with the entry. Raises ValueError for a text that cannot have it."""
 
     def unmade(self, text: str) -> str:
-        """The text without it."""
+        """The text without the entry."""
 
 
 class Language(Protocol):
-    """How a configuration is written: `jsonc` or `toml`."""
+    """The language of a configuration: `jsonc` or `toml`."""
 
     def value(self, text: str, path: Sequence[str]) -> Any:
-        """What the text says under a path of keys; None for nothing."""
+        """The value at a path of keys; None if there is none."""
 
     def put(self, text: str, path: Sequence[str], new: Any) -> str:
         """The text with a value at a path."""
@@ -52,7 +52,7 @@ class Entry:
         return self.language.put(text, self.path, self.server)
 
     def unmade(self, text: str) -> str:
-        """Without our server, of whichever workspace; another's has the name alone."""
+        """Remove our server, of any workspace; keep another server of the same name."""
         server = self.present(text)
         words = [server.get("command"), server.get("args")] if isinstance(server, dict) else []
         ours = all(f"'{word}'" in str(words) for word in ("mcp", "--as"))
@@ -61,9 +61,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A command among those that a program runs at an event; ours are known by how they end.
+    """A command that a program runs at an event; ours ends with `mark`.
 
-    `version` is what the file must say of its own form, unless it says something.
+    `version` is the file's format version, which is added if it is missing.
     """
 
     path: Sequence[str]
@@ -72,27 +72,27 @@ class Hook:
     version: int | None = None
 
     def present(self, text: str) -> Any:
-        return self._found(text) or None
+        return self._paths(text) or None
 
     def made(self, text: str) -> str:
         if self.version and jsonc.value(text, ("version",)) is None:
             text = jsonc.put(text, ("version",), self.version)
         items = jsonc.value(text, self.path)
-        if len(self._found(text)) == 1 and isinstance(items, list) and self.item in items:
+        if len(self._paths(text)) == 1 and isinstance(items, list) and self.item in items:
             return text
         return jsonc.add(self._without(text), self.path, self.item)
 
     def unmade(self, text: str) -> str:
         text = self._without(text)
-        only = {"version": self.version}
-        return jsonc.remove(text, ("version",)) if jsonc.value(text) == only else text
+        is_empty = jsonc.value(text) == {"version": self.version}
+        return jsonc.remove(text, ("version",)) if is_empty else text
 
     def _without(self, text: str) -> str:
-        while found := self._found(text):
-            text = jsonc.remove(text, found[-1])
+        while paths := self._paths(text):
+            text = jsonc.remove(text, paths[-1])
         return text
 
-    def _found(self, text: str) -> list[Sequence[str | int]]:
+    def _paths(self, text: str) -> list[Sequence[str | int]]:
         return _commands(jsonc.value(text, self.path), self.path, self.mark)
 
 
@@ -106,12 +106,12 @@ def _commands(value: Any, path: Sequence[str | int], mark: str) -> list[Sequence
         parts = enumerate(value)
     else:
         return []
-    return [found for key, part in parts for found in _commands(part, (*path, key), mark)]
+    return [command for key, part in parts for command in _commands(part, (*path, key), mark)]
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """A file of our own, which is known by its first line, of whichever workspace and version."""
+class OwnFile:
+    """A file of our own, recognised by its first line."""
 
     text: str
 
@@ -120,7 +120,7 @@ class Whole:
 
     def made(self, text: str) -> str:
         if text and not self.present(text):
-            raise ValueError("another's file stands there")
+            raise ValueError("another file has this name")
         return self.text
 
     def unmade(self, text: str) -> str:
@@ -128,9 +128,9 @@ class Whole:
 
 
 def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> str:
-    """The text after all changes; a byte-order mark stays, and lines end as they all did.
+    """Apply all changes to a text; its byte-order mark and line endings stay.
 
-    Raises ConfigError that says what is wrong with it, and where.
+    Raises ConfigError with the position of what is wrong in the text.
     """
     from tomlkit.exceptions import TOMLKitError
 
@@ -143,7 +143,7 @@ def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> st
             text = change(text)
     except (ValueError, TOMLKitError, RecursionError) as error:
         raise ConfigError(
-            f"{name} cannot be understood, so it stays as it is: {error}",
-            "Correct it, or ask its program what is wrong with it",
+            f"{name} cannot be parsed, so it was not changed: {error}",
+            "Correct it, then run this again",
         ) from error
     return mark + (text.replace("\n", "\r\n") if dos else text)

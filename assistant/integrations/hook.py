@@ -1,6 +1,6 @@
-"""What coding agents call at their events: what is worth knowing, and what was said.
+"""Hooks of coding agents: memory at a prompt, and an import of the conversation afterwards.
 
-A hook never stands in the way: whatever is wrong, it says nothing and succeeds.
+A hook never blocks the agent: whatever goes wrong, it prints nothing and succeeds.
 """
 
 import contextlib
@@ -23,25 +23,24 @@ from assistant.errors import UsageError
 from assistant.workspace.folder import Workspace
 
 MOST_BYTES = 64 << 20
-"""Of input; an event that says more is none."""
+"""Maximum size of the input; a larger event is ignored."""
 MOST_AT_ONCE = 2 << 20
-"""Bytes of a conversation that are taken over while the other program waits."""
+"""Bytes of a conversation that are imported while the other program waits."""
 PROMPT_SECONDS, OTHER_SECONDS, PATIENT_SECONDS = 2.0, 10.0, 3600.0
-"""How long an event may take when nothing is warm: somebody waits for a prompt, and nobody for what
-a process of its own does."""
+"""Timeouts: of a prompt, of other events, and of a background process."""
 PATIENT = "--patient"
-"""The option that says that nobody waits."""
+"""The option of a background process, which nobody waits for."""
 KEPT_SECONDS = 30 * 24 * 3600.0
-"""How long it is known what a conversation was told: nobody goes on with it later."""
+"""How long the state of a conversation is kept."""
 CURSOR, CLAUDE = "cursor", "claude-code"
 
 
 class Event(StrEnum):
-    """What has happened in the other program."""
+    """An event of the other program."""
 
-    PROMPT = "prompt"  # its user has asked something
-    STOP = "stop"  # it has answered
-    COMPACT = "compact"  # it is about to summarise what was said
+    PROMPT = "prompt"  # the user has sent a prompt
+    STOP = "stop"  # the agent has answered
+    COMPACT = "compact"  # the conversation is about to be summarised
     END = "session-end"
     START = "session-start"
 
@@ -59,11 +58,11 @@ EVENTS = {
     "sessionend": Event.END,
     "sessionstart": Event.START,
 }
-"""Every program's name of an event, in lower case and without its joints."""
+"""The programs' names of events, in lower case and without punctuation."""
 
 
 class Quiet(StrEnum):
-    """For how long the owner wants nothing from memory: the next prompt, or a conversation."""
+    """For how long the owner wants nothing from memory: one prompt, or a conversation."""
 
     ONCE = "once"
     SESSION = "session"
@@ -71,7 +70,7 @@ class Quiet(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A hook as it was called: for which event and program, and how quiet memory shall be."""
+    """The arguments of the command `hook`."""
 
     event: str
     program: str = ""
@@ -80,17 +79,17 @@ class Call:
 
     @property
     def seconds(self) -> float:
-        """How long it may take."""
+        """Its timeout."""
         if self.patient:
             return PATIENT_SECONDS
         return PROMPT_SECONDS if event_named(self.event) is Event.PROMPT else OTHER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """An event as the program describes it: the conversation, the prompt, what was said.
+class HookEvent:
+    """An event as the program describes it.
 
-    `transcript` is a file of JSON lines; `messages` are those of a program that keeps none.
+    `transcript` is the path of a file in JSON lines; `messages` come from a program without one.
     """
 
     event: Event
@@ -103,22 +102,22 @@ class Happened:
 
 
 def event_named(name: str) -> Event | None:
-    """The event of this name, in whichever program's spelling."""
+    """The event of this name, in any program's spelling."""
     return EVENTS.get("".join(char for char in name.lower() if char.isalnum()))
 
 
-def happened(event: str, data: bytes, program: str = "") -> Happened | None:
-    """What a program says on standard input; None for an event or a text that says nothing."""
-    known = event_named(event)
+def parsed_event(event: str, data: bytes, program: str = "") -> HookEvent | None:
+    """Parse a program's event; None if it is unknown or not a JSON object."""
+    kind = event_named(event)
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    if known is None or not isinstance(fields, dict):
+    if kind is None or not isinstance(fields, dict):
         return None
     messages = fields.get("messages")
-    return Happened(
-        known,
+    return HookEvent(
+        kind,
         program or (CURSOR if "cursor_version" in fields else CLAUDE),
         _text(fields, "session_id", "conversation_id", "sessionID", "thread_id"),
         _text(fields, "prompt", "user_prompt", "message"),
@@ -132,25 +131,25 @@ def _text(fields: Mapping[str, Any], *names: str) -> str:
     return next((fields[name] for name in names if isinstance(fields.get(name), str)), "")
 
 
-def answer(at: Happened, text: str) -> str:
-    """Something to know, in the form that the program takes it in."""
-    if at.program == CURSOR:
+def answer(hook: HookEvent, text: str) -> str:
+    """A text for the model, in the form that the program expects."""
+    if hook.program == CURSOR:
         return json.dumps({"continue": True, "additional_context": text}, ensure_ascii=False)
-    if at.name:
-        output = {"hookEventName": at.name, "additionalContext": text}
+    if hook.name:
+        output = {"hookEventName": hook.name, "additionalContext": text}
         return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
     return text
 
 
 def respond(find: Callable[[], Workspace], call: Call, *, debug: bool) -> NoReturn:
-    """Answer an event in the time it may take, and end the process.
+    """Answer an event within its timeout, and exit.
 
-    Whatever goes wrong, the other program goes on; only debugging tells what it was.
+    The exit code is 0 whatever goes wrong; `debug` prints the error.
     """
 
     def leave(text: str, error: BaseException | None = None) -> NoReturn:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        with contextlib.suppress(OSError, ValueError):  # whoever called has gone
+        with contextlib.suppress(OSError, ValueError):  # the caller has exited
             if error is not None and debug:
                 sys.stderr.write(f"assistant: {type(error).__name__}: {error}\n")
             if text:
@@ -158,81 +157,79 @@ def respond(find: Callable[[], Workspace], call: Call, *, debug: bool) -> NoRetu
             sys.stdout.flush()
         os._exit(0)
 
-    late = TimeoutError(f"it took longer than {call.seconds} s")
-    signal.signal(signal.SIGALRM, lambda *_: leave("", late))
+    timeout = TimeoutError(f"it took longer than {call.seconds} s")
+    signal.signal(signal.SIGALRM, lambda *_: leave("", timeout))
     signal.setitimer(signal.ITIMER_REAL, call.seconds)
     try:
-        text = answered(find, call)
+        text = handle(find, call)
     except BaseException as error:
         leave("", error)
     leave(text)
 
 
-def answered(find: Callable[[], Workspace], call: Call) -> str:
-    """What a program is told at an event; standard input describes it."""
+def handle(find: Callable[[], Workspace], call: Call) -> str:
+    """Handle the event on standard input, and return the answer."""
     data = b""
     if sys.stdin is not None and not sys.stdin.isatty():
         data = sys.stdin.buffer.read(MOST_BYTES + 1)
     data = data if len(data) <= MOST_BYTES else b""
-    at = happened(call.event, data, call.program)
-    told = Told(at.conversation if at else "")
+    hook = parsed_event(call.event, data, call.program)
+    state = ConversationState(hook.conversation if hook else "")
     quiet = next((mode for mode in Quiet if mode == call.quiet), None)
-    if quiet is Quiet.SESSION and told.known:
-        told.add(quiet)
-    elif quiet and (at is None or not at.prompt):
-        told.keep_quiet_next(quiet)
+    if quiet is Quiet.SESSION and state.known:
+        state.add(quiet)
+    elif quiet and (hook is None or not hook.prompt):
+        state.keep_quiet_next(quiet)
     if quiet:
         return ""
-    if at is None:
-        raise UsageError(
-            f"{call.event!r} with {len(data):,} bytes of input is no event that is known"
-        )
-    if at.event is Event.PROMPT:
-        from assistant.integrations.hook_prompt import worth_knowing
+    if hook is None:
+        raise UsageError(f"{call.event!r} with {len(data):,} bytes of input is not a known event")
+    if hook.event is Event.PROMPT:
+        from assistant.integrations.hook_prompt import relevant_passages
 
-        if told.is_quiet():
+        if state.is_quiet():
             return ""
-        text, passages = worth_knowing(find(), config.load(), at.prompt, told.lines())
-        told.add(*passages)
-        return answer(at, text) if text else ""
-    if at.event is Event.START:
+        text, passages = relevant_passages(find(), config.load(), hook.prompt, state.lines())
+        state.add(*passages)
+        return answer(hook, text) if text else ""
+    if hook.event is Event.START:
         from assistant.memory.open import open_memory
 
         open_memory(find(), config.load()).close()
         return ""
-    if at.event is Event.COMPACT:
-        told.forget()  # its model will not know it any more
+    if hook.event is Event.COMPACT:
+        state.forget()  # the model loses those passages
     workspace = find()
-    record = Path(at.transcript).expanduser() if at.transcript else None
+    record = Path(hook.transcript).expanduser() if hook.transcript else None
     size = record.stat().st_size if record and record.is_file() else 0
     if max(size, len(data)) > MOST_AT_ONCE and not call.patient:
-        _hand_over(workspace, at, data)
+        _import_in_background(workspace, hook, data)
         return ""
-    from assistant.integrations.hook_transcript import take_over
+    from assistant.integrations.hook_transcript import import_conversation
 
-    take_over(
+    import_conversation(
         workspace,
         config.load(),
-        at.program,
-        at.conversation,
+        hook.program,
+        hook.conversation,
         record=record,
-        messages=at.messages,
-        is_over=at.event is not Event.STOP,
+        messages=hook.messages,
+        is_over=hook.event is not Event.STOP,
     )
     return ""
 
 
-def _hand_over(workspace: Workspace, at: Happened, data: bytes) -> None:
-    """Have another process take over a long conversation; it outlives this one."""
-    import subprocess  # not at each prompt
+def _import_in_background(workspace: Workspace, hook: HookEvent, data: bytes) -> None:
+    """Import a long conversation in another process, which outlives this one."""
+    import subprocess  # not needed at a prompt
     import tempfile
 
-    command = ["-m", "assistant.cli.main", "-w", str(workspace.root), "hook", at.event, PATIENT]
+    command = ["-m", "assistant.cli.main", "-w", str(workspace.root), "hook", hook.event, PATIENT]
     with tempfile.TemporaryFile() as stdin:
         stdin.write(data)
         stdin.seek(0)
         subprocess.Popen(
-            [sys.executable, *command, "--for", at.program],
+            [sys.executable, *command, "--for", hook.program],
             stdin=stdin,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -241,11 +238,11 @@ def _hand_over(workspace: Workspace, at: Happened, data: bytes) -> None:
         )
 
 
-class Told:
-    """What a conversation was told: the ids of passages, a line each, or that it wants none.
+class ConversationState:
+    """The passages that a conversation has received, by id, and whether it is quiet.
 
-    It lies under a digest of the conversation's name in the state directory. `next` there says
-    that the next prompt of any is to be told nothing.
+    It is a file in the state directory, named by a digest of the conversation's name. The file
+    `next` there mutes the next prompt of any conversation.
     """
 
     def __init__(self, conversation: str) -> None:
@@ -255,25 +252,25 @@ class Told:
         self._next = self._path.with_name("next")
 
     def lines(self) -> set[str]:
-        """The passages that it was told, and whether it is quiet."""
+        """The ids of the passages, and `session` if the conversation is quiet."""
         return set(storage.held(self._path).decode().split()) if self.known else set()
 
     def add(self, *lines: str) -> None:
-        """Note what it is told."""
+        """Add lines."""
         if lines:
             self._keep(self.lines() | set(lines))
 
     def forget(self) -> None:
-        """Forget which passages it was told."""
+        """Forget the passages."""
         self._keep(self.lines() & {Quiet.SESSION})
 
     def keep_quiet_next(self, how: Quiet) -> None:
-        """Be quiet at the next prompt, or in the conversation that it belongs to."""
+        """Mute the next prompt, or the whole conversation that it belongs to."""
         storage.private_directory(self._next.parent)
         storage.replace(self._next, how.encode())
 
     def is_quiet(self) -> bool:
-        """Whether this prompt gets nothing; what was said of the next one is used up by it."""
+        """Whether this prompt gets nothing; uses up `next`."""
         how = storage.held(self._next).decode()
         self._next.unlink(missing_ok=True)
         if how == Quiet.SESSION:
@@ -281,12 +278,12 @@ class Told:
         return bool(how) or Quiet.SESSION in self.lines()
 
     def _keep(self, lines: set[str]) -> None:
-        """Write the lines, and drop those of conversations that are long over."""
+        """Write the lines, and delete the files of old conversations."""
         if not self.known:
             return
-        old = time.time() - KEPT_SECONDS
+        oldest = time.time() - KEPT_SECONDS
         for file in storage.private_directory(self._path.parent).iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another hook may be at it
-                if file.stat().st_mtime < old:
+            with contextlib.suppress(FileNotFoundError):  # another hook may delete it, too
+                if file.stat().st_mtime < oldest:
                     file.unlink()
         storage.replace(self._path, "\n".join(sorted(lines)).encode())

@@ -1,4 +1,4 @@
-"""JSON with comments, changed in place: all but what is put in or taken out stays byte for byte."""
+"""Edits JSON with comments in place: everything else stays byte for byte."""
 
 import json
 import re
@@ -13,16 +13,16 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class BrokenJson(ValueError):
-    """A text is no JSON, even with comments and trailing commas; `line` is where."""
+    """A text is not JSON, even with comments and trailing commas; `line` is where."""
 
-    def __init__(self, text: str, at: int, wanted: str) -> None:
-        self.line = text.count("\n", 0, at) + 1
-        super().__init__(f"line {self.line}: {wanted} expected")
+    def __init__(self, text: str, offset: int, expected: str) -> None:
+        self.line = text.count("\n", 0, offset) + 1
+        super().__init__(f"line {self.line}: {expected} expected")
 
 
 @dataclass(slots=True)
 class Node:
-    """A value and where it stands; its parts by key or index. A part `begins` at its key."""
+    """A value, its position, and its parts by key or index; a part `begins` at its key."""
 
     start: int
     end: int = 0
@@ -32,7 +32,7 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """The value of a text; an empty object for one without any. Raises BrokenJson."""
+    """Parse a text; an empty one is an empty object. Raises BrokenJson."""
     start = _skip(text, 0)
     if start == len(text):
         return Node(start, start, {})
@@ -42,8 +42,8 @@ def parse(text: str) -> Node:
     return node
 
 
-def at(text: str, path: Path) -> Node | None:
-    """The value at a path; None if there is none."""
+def find(text: str, path: Path) -> Node | None:
+    """The node at a path; None if there is none."""
     node: Node | None = parse(text)
     for key in path:
         node = node.parts.get(key) if node else None
@@ -51,22 +51,22 @@ def at(text: str, path: Path) -> Node | None:
 
 
 def value(text: str, path: Path = ()) -> Any:
-    """What the text says at a path; None for nothing."""
-    node = at(text, path)
+    """The value at a path; None if there is none."""
+    node = find(text, path)
     return node.value if node else None
 
 
 def put(text: str, path: Path, new: Any) -> str:
-    """The text with a value at a path of keys; objects on the way are made.
+    """Set the value at a path of keys, creating objects on the way.
 
-    Raises BrokenJson, and ValueError if something on the way is no object.
+    Raises BrokenJson, and ValueError if something on the way is not an object.
     """
     node = parse(text)
     if node.start == node.end:
         return f"{text}{_rendered(_nested(path, new), '', '  ')}\n"
     for depth, key in enumerate(path):
         if not isinstance(node.value, dict):
-            raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'it'} is no object")
+            raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'it'} is not an object")
         if key not in node.parts:
             inner = _nested(path[depth + 1 :], new)
             return _inserted(text, node, f"{json.dumps(key)}: ", inner)
@@ -78,40 +78,41 @@ def put(text: str, path: Path, new: Any) -> str:
 
 
 def add(text: str, path: Path, new: Any) -> str:
-    """The text with a value in the array at a path, which is made if there is none."""
-    found = at(text, path)
-    if found is None:
+    """Insert a value into the array at a path, creating the array if it is missing."""
+    array = find(text, path)
+    if array is None:
         return put(text, path, [new])
-    if not isinstance(found.value, list):
-        raise ValueError(f"{'.'.join(map(str, path))} is no list")
-    return _inserted(text, found, "", new)
+    if not isinstance(array.value, list):
+        raise ValueError(f"{'.'.join(map(str, path))} is not a list")
+    return _inserted(text, array, "", new)
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without the value at a path, nor what held nothing else; as it was if none is."""
-    holder = at(text, path[:-1])
-    gone = holder.parts.get(path[-1]) if holder else None
-    if holder is None or gone is None:
+    """Remove the value at a path, with the containers that are empty then."""
+    parent = find(text, path[:-1])
+    node = parent.parts.get(path[-1]) if parent else None
+    if parent is None or node is None:
         return text
-    if len(holder.parts) == 1:
+    if len(parent.parts) == 1:
         if len(path) > 1:
             return remove(text, path[:-1])
-        return f"{text[: holder.start]}{{}}{text[holder.end :]}"
-    start, comma = len(text[: gone.begins].rstrip()), _skip(text, gone.end)
+        return f"{text[: parent.start]}{{}}{text[parent.end :]}"
+    start, comma = len(text[: node.begins].rstrip()), _skip(text, node.end)
     if text[comma] == ",":
         rest = text[comma + 1 :]
-        is_alone = "\n" in text[start : gone.begins]
-        return text[:start] + rest if is_alone else text[: gone.begins] + rest.lstrip(" \t")
-    before = _skip(text, max(part.end for part in holder.parts.values() if part is not gone))
-    return text[:before] + text[before + 1 : start] + text[gone.end :]
+        is_alone = "\n" in text[start : node.begins]
+        return text[:start] + rest if is_alone else text[: node.begins] + rest.lstrip(" \t")
+    before = _skip(text, max(part.end for part in parent.parts.values() if part is not node))
+    return text[:before] + text[before + 1 : start] + text[node.end :]
 
 
 # Reading
 
 
-def _skip(text: str, at: int) -> int:
-    found = _BETWEEN.match(text, at)
-    return found.end() if found else at
+def _skip(text: str, offset: int) -> int:
+    """The offset after white space and comments."""
+    match = _BETWEEN.match(text, offset)
+    return match.end() if match else offset
 
 
 def _value(text: str, start: int) -> Node:
@@ -165,16 +166,16 @@ def _nested(path: Path, new: Any) -> Any:
     return new
 
 
-def _inserted(text: str, holder: Node, key: str, new: Any) -> str:
-    """The text with one more part at the beginning of an object or array, laid out as it is."""
-    at, outer, unit = holder.start + 1, _indent(text, holder.start), _unit(text)
-    first = next(iter(holder.parts.values()), None)
+def _inserted(text: str, parent: Node, key: str, new: Any) -> str:
+    """Insert a part at the start of an object or array, in its layout."""
+    at, outer, unit = parent.start + 1, _indent(text, parent.start), _unit(text)
+    first = next(iter(parent.parts.values()), None)
     if first and "\n" not in text[at : first.begins]:
         return f"{text[:at]}{key}{json.dumps(new, ensure_ascii=False)}, {text[at:]}"
     body = f"\n{outer}{unit}{key}{_rendered(new, outer + unit, unit)}"
     if first:
         return f"{text[:at]}{body},{text[at:]}"
-    return f"{text[:at]}{body}\n{outer}{text[holder.end - 1 :]}"
+    return f"{text[:at]}{body}\n{outer}{text[parent.end - 1 :]}"
 
 
 def _rendered(new: Any, indent: str, unit: str) -> str:
@@ -183,12 +184,12 @@ def _rendered(new: Any, indent: str, unit: str) -> str:
 
 
 def _indent(text: str, at: int) -> str:
-    """The white space that the line of a place begins with."""
+    """The indentation of the line at an offset."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip())]
 
 
 def _unit(text: str) -> str:
-    """One step of indentation, as the text has it."""
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found else "  "
+    """The indentation step of the text."""
+    match = re.search(r"\n([ \t]+)\S", text)
+    return match[1] if match else "  "

@@ -1,7 +1,7 @@
-"""Memory as a server of the Model Context Protocol, over standard input and output.
+"""Memory as an MCP server over standard input and output.
 
-It speaks the protocol itself, one request after the other: little of it is needed, and the
-protocol's SDK takes a second to import, which not every program waits for.
+It implements the protocol itself, one request after the other: it needs little of it, and the
+official SDK takes a second to import, which not every program waits for.
 """
 
 import json
@@ -19,8 +19,8 @@ import msgspec
 import assistant
 from assistant import config
 from assistant.errors import AssistantError, UsageError
-from assistant.integrations.mcp_tools import MemoryTools, Terms
-from assistant.integrations.shelf import SCHEME
+from assistant.integrations.mcp_tools import MemoryTools, Permissions
+from assistant.integrations.visible import SCHEME
 from assistant.memory.open import open_memory
 from assistant.quoting import neutralised
 from assistant.workspace.folder import Workspace
@@ -28,8 +28,7 @@ from assistant.workspace.folder import Workspace
 Json = dict[str, Any]
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The protocol's versions that begin with `initialize`; to newer clients it says that it has no
-`server/discover`, and they fall back."""
+"""Protocol versions that start with `initialize`; newer clients fall back to it."""
 MARKDOWN = "text/markdown"
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FAILED, NO_RESOURCE = -32603, -32002
@@ -42,7 +41,7 @@ CONSENT = {
 
 
 class Refused(Exception):
-    """A request that is answered with one of JSON-RPC's errors."""
+    """A request that is answered with an error of JSON-RPC."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -50,40 +49,40 @@ class Refused(Exception):
 
 
 class Server:
-    """Answers one client: messages are lines of JSON."""
+    """Answers one client, whose messages are lines of JSON."""
 
     def __init__(self, tools: MemoryTools, reader: BinaryIO, writer: BinaryIO) -> None:
         self._tools = tools
         self._reader = reader
         self._writer = writer
         self._calls: deque[Json] = deque()
-        """Calls of tools that came while the owner was asked."""
+        """Tool calls that arrived while the owner was asked."""
         self._questions = 0
         self._answering: Any = None
-        """The id of the request at work."""
+        """The id of the current request."""
         tools.ask = self._ask
 
     def run(self) -> None:
-        """Answer until the client goes."""
+        """Answer until the client disconnects."""
         while (message := self._calls.popleft() if self._calls else self._read()) is not None:
-            self._take(message)
+            self._handle(message)
 
     def _read(self) -> Json | None:
-        """The next message; None at the end. A line that is no message is answered as such."""
+        """The next message; None at the end. Malformed lines are answered with an error."""
         while line := self._reader.readline():
             try:
                 message = json.loads(line)
             except (ValueError, RecursionError):
                 if line.strip():
-                    self._refuse(PARSE_ERROR, "This line is no JSON: a message is one line of it")
+                    self._refuse(PARSE_ERROR, "This line is not JSON: each message is one line")
                 continue
             if isinstance(message, dict) and message.get("jsonrpc") == "2.0":
                 return message
-            self._refuse(INVALID_REQUEST, "This is no message of JSON-RPC 2.0")
+            self._refuse(INVALID_REQUEST, "This is not a message of JSON-RPC 2.0")
         return None
 
-    def _take(self, message: Json) -> None:
-        """Answer a request; a notification, or an answer that nobody waits for, needs nothing."""
+    def _handle(self, message: Json) -> None:
+        """Answer a request; ignore notifications, and answers that nobody waits for."""
         method, ident = message.get("method"), message.get("id")
         if not isinstance(method, str) or ident is None:
             return
@@ -93,7 +92,7 @@ class Server:
         except Refused as refused:
             self._send({"id": ident, "error": refused.error})
         except (KeyError, TypeError, AttributeError):
-            error = {"code": INVALID_PARAMS, "message": f"{method}: its parameters do not fit"}
+            error = {"code": INVALID_PARAMS, "message": f"{method}: invalid parameters"}
             self._send({"id": ident, "error": error})
         else:
             self._send({"id": ident, "result": result})
@@ -109,7 +108,7 @@ class Server:
             case "tools/call":
                 return self._called(params["name"], params.get("arguments") or {})
             case "resources/list":
-                names = self._tools.shelf.names()
+                names = self._tools.files.names()
                 return {"resources": [{"name": name, **_resource(name)} for name in names]}
             case "resources/templates/list":
                 about = {"name": "file", "description": "A file of the owner's memory."}
@@ -124,12 +123,12 @@ class Server:
         raise Refused(NO_METHOD, f"There is no method {method[:100]!r}")
 
     def _initialized(self, params: Json) -> Json:
-        wanted = params.get("protocolVersion")
+        version = params.get("protocolVersion")
         self._tools.client = str((params.get("clientInfo") or {}).get("name", ""))
         self._tools.can_ask = "elicitation" in (params.get("capabilities") or {})
         unchanging = {"listChanged": False}
         return {
-            "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
+            "protocolVersion": version if version in VERSIONS else VERSIONS[-1],
             "capabilities": {
                 "prompts": unchanging,
                 "resources": {"subscribe": False, **unchanging},
@@ -144,7 +143,7 @@ class Server:
         }
 
     def _called(self, name: str, arguments: Json) -> Json:
-        """What a tool says; what keeps it from its work is for the client's model to read."""
+        """Call a tool; the client's model reads its errors, too."""
         failed = True
         try:
             text = self._tools.call(name, arguments)
@@ -160,30 +159,27 @@ class Server:
 
     def _file(self, uri: str) -> str:
         try:
-            return neutralised(self._tools.shelf.text(unquote(uri)))
+            return neutralised(self._tools.files.text(unquote(uri)))
         except UsageError as error:
             raise Refused(NO_RESOURCE, str(error)) from error
         except AssistantError as error:
             raise Refused(FAILED, str(error)) from error
 
     def _ask(self, question: str) -> bool | None:
-        """What the owner answers, by way of the client; None if they do not.
-
-        Other calls wait meanwhile.
-        """
+        """Ask the owner through the client; None without an answer. Other calls wait meanwhile."""
         self._questions += 1
         call, ident = self._answering, f"question-{self._questions}"
         params = {"message": question, "requestedSchema": CONSENT}
         self._send({"id": ident, "method": "elicitation/create", "params": params})
         while (message := self._read()) is not None:
             match message:
-                case {"method": "notifications/cancelled", "params": {"requestId": gone}}:
-                    if gone == call:
+                case {"method": "notifications/cancelled", "params": {"requestId": cancelled}}:
+                    if cancelled == call:
                         return None
                 case {"method": "tools/call"}:
                     self._calls.append(message)
                 case {"method": _}:
-                    self._take(message)
+                    self._handle(message)
                 case {"id": answered, **answer} if answered == ident:
                     result = answer.get("result") or {}
                     if result.get("action") not in ("accept", "decline"):
@@ -201,22 +197,22 @@ class Server:
 
 
 def _resource(name: str) -> Json:
-    """A file of memory as a resource, by its name or URI."""
+    """A file of memory as a resource, from its name or URI."""
     uri = name if name.startswith(SCHEME) else f"{SCHEME}{quote(name)}"
     return {"uri": uri, "mimeType": MARKDOWN}
 
 
-def serve(workspace: Workspace, terms: Terms, *, no_daemon: bool) -> None:
-    """Answer a client on standard input and output until it goes."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # else it waits for the client's next word
+def serve(workspace: Workspace, permissions: Permissions, *, no_daemon: bool) -> None:
+    """Serve a client on standard input and output until it disconnects."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise it waits for the client's next message
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)  # what else writes to standard output goes to the client's log
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)  # other output goes to the client's log
+    os.close(null)
     tools = MemoryTools(
         workspace,
-        terms,
+        permissions,
         lambda: open_memory(workspace, config.load(), no_daemon=no_daemon, notify=_notify),
     )
     with suppress(BrokenPipeError):
@@ -225,6 +221,6 @@ def serve(workspace: Workspace, terms: Terms, *, no_daemon: bool) -> None:
 
 
 def _notify(text: str) -> None:
-    """Tell the client's log, which is standard error."""
+    """Write to standard error, which is the client's log."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"assistant: {text}\n")

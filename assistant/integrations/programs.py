@@ -1,4 +1,4 @@
-"""The programs that can be connected: where each is configured, and what it is told there."""
+"""The programs that can be connected, and what goes into each one's configuration."""
 
 import json
 import os
@@ -12,38 +12,38 @@ from typing import Any
 
 from assistant.errors import UsageError
 from assistant.integrations import jsonc, toml
-from assistant.integrations.edits import Edit, Entry, Hook, Whole
+from assistant.integrations.edits import Edit, Entry, Hook, OwnFile
 
 SERVER = "assistant"
-"""What the server is called in every program."""
+"""The name of our server in every program."""
 PROMPT_SECONDS, END_SECONDS = 5, 30
-"""How long a program waits for a hook at most."""
+"""Timeouts that the programs give our hooks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How this memory is started: the command, and of which workspace."""
+    """The command that starts this memory, and its workspace."""
 
     command: str
     workspace: Path
 
     def server(self, program: str) -> list[str]:
-        """The arguments of the server."""
+        """The server's arguments."""
         return ["-w", str(self.workspace), "mcp", "--as", program]
 
     def hook(self, event: str, program: str) -> list[str]:
-        """The command at an event, in words."""
+        """The command of a hook, as a list of arguments."""
         return [self.command, "-w", str(self.workspace), "hook", event, "--for", program]
 
     def at(self, event: str, program: str, **more: Any) -> tuple[dict[str, Any], str]:
-        """The same as a program's hooks have it, a line of shell; and by what it is known."""
+        """A hook as a line of shell in an entry, and the end of that line, which identifies it."""
         words = self.hook(event, program)
         return {"command": shlex.join(words), **more}, shlex.join(words[3:])
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a program's configuration, and what is wanted in it."""
+    """A file of a program's configuration, and our entries in it."""
 
     path: Path
     edits: Sequence[Edit]
@@ -51,7 +51,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program: its name here, what people call it, its files, and what to say afterwards."""
+    """A program, its files, and what to tell the owner after connecting it."""
 
     name: str
     title: str
@@ -63,13 +63,13 @@ def named(name: str) -> Program:
     """The program of this name. Raises UsageError."""
     if name not in PROGRAMS:
         raise UsageError(
-            f"{name!r} is no program that can be connected", f"One of {', '.join(PROGRAMS)}"
+            f"{name!r} is not a program that can be connected", f"Name one of {', '.join(PROGRAMS)}"
         )
     return PROGRAMS[name]
 
 
 def _home(variable: str, fallback: str) -> Path:
-    """A program's own folder, by its variable or in the home."""
+    """A program's folder, by its environment variable or in the home directory."""
     chosen = os.environ.get(variable)
     return Path(chosen).expanduser() if chosen else Path.home() / fallback
 
@@ -83,7 +83,7 @@ def _server(launch: Launch, program: str) -> dict[str, Any]:
 
 
 def _groups(launch: Launch, program: str, events: dict[str, int]) -> list[Edit]:
-    """Hooks in the form of Claude Code, which Codex shares: each in a group of its own."""
+    """Hooks in the form that Claude Code and Codex share: each in a group of its own."""
     edits: list[Edit] = []
     for event, seconds in events.items():
         command, mark = launch.at(event, program, type="command", timeout=seconds)
@@ -98,14 +98,14 @@ EVENTS = {
     "SessionEnd": END_SECONDS,
 }
 CODEX_EVENTS = EVENTS | {"SessionEnd": 3}
-"""Codex allows the end of a session no more."""
+"""Codex allows only 3 s at the end of a session."""
 
 
 def _claude_code(launch: Launch) -> list[File]:
     name, chosen = "claude-code", os.environ.get("CLAUDE_CONFIG_DIR")
     settings = _home("CLAUDE_CONFIG_DIR", ".claude")
     own = (settings if chosen else Path.home()) / ".claude.json"
-    # Else its tools are deferred: its model does not know of them until it looks for some.
+    # otherwise the model does not see the tools until it searches for some
     server = {"type": "stdio", **_server(launch, name), "alwaysLoad": True}
     return [
         File(own, [Entry(("mcpServers", SERVER), server)]),
@@ -115,7 +115,9 @@ def _claude_code(launch: Launch) -> list[File]:
 
 def _codex(launch: Launch) -> list[File]:
     home, name = _home("CODEX_HOME", ".codex"), "codex"
-    server = _server(launch, name) | {"required": True}  # else it begins before they are listed
+    server = _server(launch, name) | {
+        "required": True
+    }  # otherwise it starts before the tools are listed
     return [
         File(home / "config.toml", [Entry(("mcp_servers", SERVER), server, toml)]),
         File(home / "hooks.json", _groups(launch, name, CODEX_EVENTS)),
@@ -140,11 +142,11 @@ def _opencode(launch: Launch) -> list[File]:
     settings = with_comments if with_comments.exists() else home / "opencode.json"
     server = {"type": "local", "command": [launch.command, *launch.server(name)]}
     path = ["mcp", SERVER]
-    with suppress(OSError, ValueError):  # what is wrong with it is told where it is changed
+    with suppress(OSError, ValueError):  # reported when the file is changed
         if jsonc.value(settings.read_text("utf-8-sig"), ("mcp", "servers")) is not None:
-            path.insert(1, "servers")  # as later versions have it
+            path.insert(1, "servers")  # as in later versions
     plugin = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
-    hooks = Whole(plugin.replace("__COMMAND__", json.dumps(launch.hook("EVENT", name))))
+    hooks = OwnFile(plugin.replace("__COMMAND__", json.dumps(launch.hook("EVENT", name))))
     return [
         File(settings, [Entry(path, server)]),
         File(home / "plugins" / "assistant-memory.js", [hooks]),
@@ -170,32 +172,32 @@ PROGRAMS = {
             "claude-code",
             "Claude Code",
             _claude_code,
-            "Start Claude Code anew; /mcp and /hooks there show what it was given.",
+            "Restart Claude Code; /mcp and /hooks there show the connection.",
         ),
         Program(
             "codex",
             "Codex",
             _codex,
-            "Start Codex anew and open /hooks there: it runs no hook until you have trusted it.",
+            "Restart Codex and open /hooks there: it runs no hook until you trust it.",
         ),
         Program(
             "cursor",
             "Cursor",
             _cursor,
-            "Start Cursor anew, and switch the server on in its settings, under MCP.",
+            "Restart Cursor, and enable the server in its settings, under MCP.",
         ),
-        Program("opencode", "OpenCode", _opencode, "Start OpenCode anew."),
+        Program("opencode", "OpenCode", _opencode, "Restart OpenCode."),
         Program(
             "claude-desktop",
             "Claude Desktop",
             _claude_desktop,
-            "Start Claude Desktop anew. It has no hooks: ask it to recall, or to remember.",
+            "Restart Claude Desktop. It has no hooks: ask it to recall, or to remember.",
         ),
         Program(
             "zed",
             "Zed",
             _zed,
-            "Zed takes it up by itself. It has no hooks: ask it to recall, or to remember.",
+            "Zed notices it by itself. It has no hooks: ask it to recall, or to remember.",
         ),
     )
 }

@@ -74,8 +74,8 @@ WRONG = {
     "skills list nosuch": "there is no skill 'nosuch'. There are: none",
     "mcp-servers list nosuch": "there is no MCP server 'nosuch'. There are: none",
     "mcp-servers approve nosuch": "there is no MCP server 'nosuch'. There are: none",
-    "connect emacs": "'emacs' is no program that can be connected. One of claude-code, codex, "
-    "cursor, opencode, claude-desktop, zed",
+    "connect emacs": "'emacs' is not a program that can be connected. Name one of claude-code, "
+    "codex, cursor, opencode, claude-desktop, zed",
     "import /nowhere": "there is nothing at /nowhere. Name a file, an archive or a folder",
     "export /nowhere/x.zip": "there is no folder /nowhere. Make it first",
     "init --from /nowhere.zip new": "there is nothing at /nowhere.zip. Name an archive",

@@ -13,14 +13,14 @@ from mcp.shared.message import SessionMessage
 from mcp_types import Implementation, jsonrpc_message_adapter
 
 from assistant.integrations.mcp_server import Server
-from assistant.integrations.mcp_tools import MemoryTools, Terms
+from assistant.integrations.mcp_tools import MemoryTools, Permissions
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
-DEFAULT = Terms()
+DEFAULT = Permissions()
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -37,11 +37,14 @@ def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMe
 
 @pytest.fixture
 def connect(workspace: Workspace, memory: LocalMemory) -> Connect:
-    """Connects a client to a server of the memory: `connect(Terms(), mode, name, **callbacks)`."""
+    """Connects a client to a server: `connect(Permissions(), mode, name, **callbacks)`."""
 
     @asynccontextmanager
     async def connecting(
-        terms: Terms = DEFAULT, mode: str = "auto", name: str = "claude-code", **callbacks: Any
+        terms: Permissions = DEFAULT,
+        mode: str = "auto",
+        name: str = "claude-code",
+        **callbacks: Any,
     ) -> AsyncIterator[Client]:
         tools = MemoryTools(workspace, terms, lambda: memory)
         client = Client(

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.errors import ConfigError
 from assistant.integrations import toml
-from assistant.integrations.edits import Edit, Entry, Hook, Whole, changed
+from assistant.integrations.edits import Edit, Entry, Hook, OwnFile, changed
 
 SERVER = {"command": "/bin/assistant", "args": ["mcp", "--as", "zed"]}
 HOOK = {"command": "assistant hook prompt --for cursor"}
@@ -75,7 +75,7 @@ def test_a_table_of_toml_comes_and_goes(before: str) -> None:
 
 
 def test_a_file_of_ours_is_known_by_its_first_line() -> None:
-    whole = Whole("// ours\nnew\n")
+    whole = OwnFile("// ours\nnew\n")
     assert whole.present("// ours\nold\n") and unmade(whole, "// ours\nold\n") == ""
     assert whole.present("theirs\n") is None and unmade(whole, "theirs\n") == "theirs\n"
     with pytest.raises(ConfigError, match="another's file"):
@@ -86,5 +86,5 @@ def test_a_file_of_ours_is_known_by_its_first_line() -> None:
 @pytest.mark.parametrize("text", ["a = 1\na = 2", "[[a]]\n[a]", "[mcp", "mcp = 1 1"])
 def test_broken_toml_is_refused_by_its_name(name: str, text: str) -> None:
     table = Entry(("mcp", "assistant"), SERVER, toml)
-    with pytest.raises(ConfigError, match="settings cannot be understood"):
+    with pytest.raises(ConfigError, match="settings cannot be parsed"):
         changed("settings", text, [getattr(table, name)])

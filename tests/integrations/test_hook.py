@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.integrations.hook import Event, answer, event_named, happened
-from assistant.integrations.hook_transcript import objects, said
+from assistant.integrations.hook import Event, answer, event_named, parsed_event
+from assistant.integrations.hook_transcript import json_objects, messages_in
 from assistant.session import listing, transcript
 from assistant.session.adopting import adopt
 from assistant.session.entries import InterruptedEntry, UserEntry
@@ -61,7 +61,7 @@ INLINE = [
 @pytest.mark.parametrize("lines", [CLAUDE, CODEX, CURSOR, INLINE])
 def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> None:
     data = "\n".join(["no json", "[]", *map(json.dumps, lines), '{"type": "user", "mess'])
-    found = said(objects(data.encode()))
+    found = messages_in(json_objects(data.encode()))
     assert [(each.type, each.text) for each in found] == [
         ("user", "When is it?"),
         ("assistant", "At noon."),
@@ -73,7 +73,7 @@ def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> Non
 def test_a_conversation_is_one_session_however_often_it_is_taken_over(
     workspace: Workspace,
 ) -> None:
-    first = said(CLAUDE)
+    first = messages_in(CLAUDE)
     done = adopt(workspace.sessions, "claude-code", "abc", first)
     assert done and done.new == 2 and done.session.startswith("20261120-100000-")
     again = adopt(workspace.sessions, "claude-code", "abc", first)
@@ -92,16 +92,16 @@ def test_a_conversation_is_one_session_however_often_it_is_taken_over(
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[1]", b'{"prompt": {"a": 1}}', b"[" * 99999])
 def test_garbage_says_nothing(data: bytes) -> None:
-    at = happened("UserPromptSubmit", data)
+    at = parsed_event("UserPromptSubmit", data)
     assert at is None or not at.prompt
-    assert happened("nonsense", b"{}") is None
+    assert parsed_event("nonsense", b"{}") is None
 
 
 def test_each_program_is_answered_in_its_form() -> None:
     assert event_named("beforeSubmitPrompt") is event_named("UserPromptSubmit") is Event.PROMPT
-    cursor = happened("beforeSubmitPrompt", b'{"cursor_version": "3", "prompt": "x"}')
-    claude = happened("prompt", b'{"hook_event_name": "UserPromptSubmit", "prompt": "x"}')
-    plain = happened("prompt", b'{"prompt": "x"}', "opencode")
+    cursor = parsed_event("beforeSubmitPrompt", b'{"cursor_version": "3", "prompt": "x"}')
+    claude = parsed_event("prompt", b'{"hook_event_name": "UserPromptSubmit", "prompt": "x"}')
+    plain = parsed_event("prompt", b'{"prompt": "x"}', "opencode")
     assert cursor and claude and plain
     assert json.loads(answer(cursor, "y")) == {"continue": True, "additional_context": "y"}
     told = json.loads(answer(claude, "y"))["hookSpecificOutput"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.integrations.hook_prompt import MOST_PASSAGES, bearing_on
+from assistant.integrations.hook_prompt import MOST_PASSAGES, relevant
 from assistant.memory.base import Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
@@ -95,7 +95,7 @@ def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMe
 
 def told(memory: LocalMemory, prompt: str) -> list[str]:
     found = memory.recall(Query(prompt, turn=True))
-    return [each.plain for each in bearing_on(prompt, found.passages, weak=found.weak)]
+    return [each.plain for each in relevant(prompt, found.passages, weak=found.weak)]
 
 
 def test_a_prompt_about_code_is_told_nothing_and_what_it_needs_is_told(

@@ -162,7 +162,7 @@ def mcp(
     if trust and read_only:
         raise UsageError("--trust and --read-only exclude each other", "Give one of them")
     from assistant.integrations.mcp_server import serve  # behind `--help`
-    from assistant.integrations.mcp_tools import Terms
+    from assistant.integrations.mcp_tools import Permissions
 
     options: Globals = context.obj
-    serve(options.place(), Terms(name or "", trust, read_only), no_daemon=options.no_daemon)
+    serve(options.place(), Permissions(name or "", trust, read_only), no_daemon=options.no_daemon)

@@ -218,13 +218,13 @@ def test_what_its_owner_made_for_reading_alone_stays(workspace: Workspace, home:
     config.write_text("a = 1\n")
     config.chmod(0o400)
     before = files(home)
-    with pytest.raises(ConfigError, match=r"config\.toml is for reading alone.*chmod u\+w"):
+    with pytest.raises(ConfigError, match=r"config\.toml is read-only.*chmod u\+w"):
         connect(workspace, "codex", "--yes")
     assert files(home) == before and config.stat().st_mode & 0o777 == 0o400
     config.chmod(0o600)
     connect(workspace, "codex", "--yes")
     config.chmod(0o400)
-    with pytest.raises(ConfigError, match="for reading alone"):
+    with pytest.raises(ConfigError, match="read-only"):
         connect(workspace, "codex", "--undo", "--yes")
     assert "mcp_servers" in config.read_text()
 
@@ -234,9 +234,9 @@ def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home
         ("zed", ".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
         ("codex", ".codex/config.toml", "[mcp_servers", "line 1"),
         ("codex", ".codex/config.toml", "mcp_servers = 3", "mcp_servers is no table"),
-        ("cursor", ".cursor/hooks.json", '{"hooks": {"sessionStart": 3}}', "is no list"),
+        ("cursor", ".cursor/hooks.json", '{"hooks": {"sessionStart": 3}}', "is not a list"),
         ("cursor", ".cursor/mcp.json", '{"mcpServers": []}', "mcpServers"),
-        ("opencode", ".config/opencode/opencode.json", '{"mcp": 3}', "mcp is no object"),
+        ("opencode", ".config/opencode/opencode.json", '{"mcp": 3}', "mcp is not an object"),
     ]
     for name, path, text, where in cases:
         (home / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Which files of a workspace another program may see, and under whose name it writes.
+"""Which files of a workspace another program may see, and the name under which it writes.
 
-A workspace that the owner does not trust shows nothing, as in a chat; what the owner's rules deny
-to a model's tools is denied here, and secrets are shown as their stand-ins.
+An untrusted workspace shows nothing, as in a chat. The owner's rules for a model's tools apply, and
+secrets are replaced by their placeholders.
 """
 
 import re
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from assistant.tools.files.access import Roots
 
 READING, RECALLING = "read_file", "recall"
-"""The tools of a chat whose rules hold here."""
+"""The tools of a chat whose rules apply here."""
 SCHEME = "memory://"
-"""How the URI of a file begins; what follows is its name."""
+"""The scheme of a file's URI, before its name."""
 QUERY_LENGTH = 20_000
-"""Characters of a question; no model of meaning reads so many."""
+"""Maximum characters of a query; embedding models read fewer."""
 NAME_LENGTH = 40
-"""Characters of a program's name that are kept."""
-_PLACE = re.compile(
+"""Maximum characters of a program's name."""
+_CITATION = re.compile(
     r"(?P<name>.*?)(?::(?P<first>\d{1,9})(?P<range>-(?P<last>\d{1,9})?)?)?", re.DOTALL
 )
 
 
-class Shelf:
+class VisibleFiles:
     """The files of a workspace as another program may see them."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -47,11 +47,11 @@ class Shelf:
         return trust.is_trusted(self.workspace)
 
     def check_open(self) -> None:
-        """Raise WorkspaceError if nothing may be shown, or there is nothing."""
+        """Raise WorkspaceError if the workspace is missing or not trusted."""
         if not self.workspace.root.is_dir():
             raise WorkspaceError(
-                f"the workspace {self.workspace.root} is not there",
-                "If it was moved, connect this program to its new place",
+                f"there is no workspace at {self.workspace.root}",
+                "If it was moved, connect this program again",
             )
         if not self.is_open:
             raise WorkspaceError(
@@ -60,7 +60,7 @@ class Shelf:
             )
 
     def shown(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
-        """The passages whose files may be seen, without those of other projects."""
+        """The passages of visible files, without those of other projects."""
         own = project.current()
         return tuple(
             passage
@@ -69,7 +69,7 @@ class Shelf:
         )
 
     def names(self) -> list[str]:
-        """The files there are to read; none of a workspace that is not trusted."""
+        """The visible files; none of an untrusted workspace."""
         if not self.is_open:
             return []
         root = self.workspace.root
@@ -79,35 +79,36 @@ class Shelf:
         ]
 
     def text(self, name: str) -> str:
-        """What a file says, its secrets as their stand-ins.
+        """The text of a file, without secrets.
 
-        Raises UsageError for a file that is not among them, WorkspaceError, StorageError.
+        Raises UsageError for a file that is not visible, WorkspaceError, StorageError.
         """
         self.check_open()
-        own = spelled_as(self._bare(name), self.names())
-        path = self.workspace.root / own if own else self._note(name)
+        existing = spelled_as(self._bare(name), self.names())
+        path = self.workspace.root / existing if existing else self._note(name)
         if path is None:
             raise UsageError(
-                f"there is no {name[:200]!r} in this memory", f"There are {', '.join(self.names())}"
+                f"there is no file {name[:200]!r} in this memory",
+                f"There are {', '.join(self.names())}",
             )
         from assistant.secrets.current import redactor  # 30 ms
 
         return redactor().redact(read_text(path))
 
     def _bare(self, name: str) -> str:
-        """A file's name in the workspace, of its URI or path."""
+        """A file's name in the workspace, from its URI or path."""
         return name.removeprefix(SCHEME).removeprefix(f"{self.workspace.root}/").removeprefix("./")
 
     def _note(self, name: str) -> Path | None:
-        """The file of a note of the owner's, named as recall cites it (`SOURCE:Folder/Note.md`)."""
-        from assistant.memory.sources.notes import Notes  # behind the first answer
+        """The path of a note, named as recall cites it (`SOURCE:Folder/Note.md`)."""
+        from assistant.memory.sources.notes import Notes  # not needed for the first answer
 
         source, _, note = name.partition(":")
         for settings in self._settings.sources if note else ():
             notes = Notes(self.workspace, settings)
-            there = spelled_as(note, notes.survey().sources) if settings.name == source else None
-            if there and self._may_see(f"{source}:{there}", READING):
-                return notes.root / there
+            path = spelled_as(note, notes.survey().sources) if settings.name == source else None
+            if path and self._may_see(f"{source}:{path}", READING):
+                return notes.root / path
         return None
 
     def _may_see(self, source: str, tool: str) -> bool:
@@ -115,34 +116,34 @@ class Shelf:
 
     @cached_property
     def _has_rules(self) -> bool:
-        """Whether the owner denies anything; if not, what reads rules need not be loaded."""
+        """Whether any rule denies something; otherwise the rules need not be loaded."""
         return bool((config.load().get("policy") or {}).get("deny"))
 
     @cached_property
     def _settings(self) -> "Settings":
-        from assistant.settings import tree as settings  # behind the first answer
+        from assistant.settings import tree as settings  # not needed for the first answer
 
         return settings.validate(config.load())
 
     @cached_property
     def _roots(self) -> "Roots":
-        from assistant.tools.files.access import Roots  # behind the first answer
+        from assistant.tools.files.access import Roots  # not needed for the first answer
 
         return Roots(self.workspace, (), self._settings.policy, notes=self._settings.notes)
 
 
-def lines_of(citation: str) -> tuple[str, int, int | None]:
-    """The file that `FILE`, `FILE:LINE`, `FILE:FROM-TO` or `FILE:FROM-` names, and its first and
-    last line; no last one where it is the file's."""
-    found = _PLACE.fullmatch(citation)
-    if found is None:
+def parsed_citation(citation: str) -> tuple[str, int, int | None]:
+    """The file of `FILE`, `FILE:LINE`, `FILE:FROM-TO` or `FILE:FROM-`, its first line and its last;
+    None for the last line of the file."""
+    match = _CITATION.fullmatch(citation)
+    if match is None:
         return citation, 1, None
-    first = int(found["first"] or 1)
-    last = found["last"] if found["range"] else found["first"]
-    return found["name"], first, int(last) if last else None
+    first = int(match["first"] or 1)
+    last = match["last"] if match["range"] else match["first"]
+    return match["name"], first, int(last) if last else None
 
 
 def label(name: str) -> str:
-    """The name that a program gives itself, as one short word that passes for nothing else."""
+    """The name that a program gives itself, as one short word."""
     word = re.sub(r"[^\w.@+-]+", "-", one_line(name[: 4 * NAME_LENGTH])).strip("-.")
     return word[:NAME_LENGTH] or "unnamed"
