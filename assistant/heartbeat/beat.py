@@ -1,6 +1,6 @@
-"""One run of the heartbeat: what is due is done, each task in a session of its own, and it ends.
+"""One run of the heartbeat: runs each task that is due in a session of its own.
 
-Nothing that knows a model is loaded before a task is due and its time was claimed.
+No model is imported before a task is due and its time is claimed.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assistant.disk import locking, storage
 from assistant.heartbeat import claims
-from assistant.heartbeat.unattended import Outcome, allowed, attempt, check
+from assistant.heartbeat.unattended import Outcome, check_trust, checked_settings, run_turn
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.upkeep.tasks import Task, Unread, tasks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A task, the time it was due, and what came of it."""
+    """A task, the time it was due, and the outcome."""
 
     task: Task
     due: datetime
@@ -31,7 +31,7 @@ class Beat:
 
 
 def read(workspace: Workspace) -> tuple[list[Task], list[Unread]]:
-    """The tasks of the workspace. Raises StorageError if the file is not text."""
+    """The tasks of the workspace, and the lines that are none. Raises StorageError."""
     try:
         return tasks(read_text(workspace.root / HEARTBEAT_FILE))
     except FileNotFoundError:
@@ -39,85 +39,87 @@ def read(workspace: Workspace) -> tuple[list[Task], list[Unread]]:
 
 
 def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
-    """The tasks whose latest time has come and was claimed by nobody, the earliest first.
+    """The tasks whose latest time has passed unclaimed, the earliest first.
 
-    A task counts from the look before the one that first met it. Of several times that were
-    missed only the latest is due.
+    A task counts from the check before the one that first saw it. Of several missed times only
+    the latest is due.
     """
-    found = []
-    with beats.changing(workspace) as known:
+    due_tasks = []
+    with beats.changing(workspace) as state:
         listed = read(workspace)[0]
         for task in listed:
-            begin = known.since(task.key, now)
+            begin = state.since(task.key, now)
             latest = task.schedule.latest(now)
             if latest and latest >= begin and claims.is_free(workspace, task, latest):
-                found.append((task, latest))
+                due_tasks.append((task, latest))
         keys = {task.key for task in listed}
-        known.seen = {key: since for key, since in known.seen.items() if key in keys}
-        known.waiting = {key: due for key, due in known.waiting.items() if key in keys}
-        known.looked = now.isoformat(timespec="minutes")
-    return sorted(found, key=lambda item: item[1])
+        state.seen = {key: since for key, since in state.seen.items() if key in keys}
+        state.waiting = {key: due for key, due in state.waiting.items() if key in keys}
+        state.looked = now.isoformat(timespec="minutes")
+    return sorted(due_tasks, key=lambda item: item[1])
 
 
 def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator[Beat]:
-    """Do what is due; nothing if another process is at it.
+    """Run the tasks that are due, unless another process is running them.
 
-    Raises WorkspaceError without trust, ConfigError if a task may not be done.
+    Raises WorkspaceError if the workspace is not trusted, ConfigError without a model or tokens.
     """
-    check(workspace)
+    check_trust(workspace)
     lock = locking.try_lock(storage.private_directory(workspace.private) / "heartbeat.lock")
     if lock is None:
         return
     with lock:
         for time in claims.broken(workspace):
-            with beats.changing(workspace) as known:
-                known.tell(News(time, failed="broke off, and is not done again"))
-        found = due(workspace, now)
-        for task, when in sorted(found, key=lambda item: not item[0].reminds):
+            with beats.changing(workspace) as state:
+                state.tell(News(time, failed="was interrupted, and is not run again"))
+        due_tasks = due(workspace, now)
+        for task, when in sorted(due_tasks, key=lambda item: not item[0].reminds):
             if task.skips and now - when > task.grace:
                 if claims.take(workspace, task, when, "skipped"):
                     yield Beat(task, when, Outcome("skipped"))
-            elif task.reminds:  # told before it is claimed: a crash has it told again, not lost
-                beat = _tell(workspace, Beat(task, when, Outcome("done", task.text)))
+            elif task.reminds:  # reported before it is claimed: a crash repeats it
+                beat = _report(workspace, Beat(task, when, Outcome("done", task.text)))
                 if claims.take(workspace, task, when, "done"):
                     yield beat
             else:
-                most = allowed(workspace).heartbeat.tokens
+                tokens = checked_settings(workspace).heartbeat.tokens
                 if claims.take(workspace, task, when):
-                    yield _done(workspace, task, when, most, no_daemon=no_daemon)
-        if found:
+                    yield _run_task(workspace, task, when, tokens, no_daemon=no_daemon)
+        if due_tasks:
             claims.prune(workspace)
 
 
-def _done(workspace: Workspace, task: Task, when: datetime, most: int, *, no_daemon: bool) -> Beat:
-    """Carry out a task whose time was claimed; the claim is released if it is to be tried again."""
+def _run_task(
+    workspace: Workspace, task: Task, when: datetime, tokens: int, *, no_daemon: bool
+) -> Beat:
+    """Run a task whose time is claimed; release the claim if it has to be retried."""
 
     def ask(chat: "Chat") -> "Iterator[Event]":
         return chat.send(task.text)
 
-    outcome = attempt(workspace, "heartbeat", ask, most, no_daemon=no_daemon)
+    outcome = run_turn(workspace, "heartbeat", ask, tokens, no_daemon=no_daemon)
     if outcome.state == "waiting":
         claims.release(workspace, task, when)
-    beat = _tell(workspace, Beat(task, when, outcome))
+    beat = _report(workspace, Beat(task, when, outcome))
     if outcome.state != "waiting":
         claims.settle(workspace, task, when, outcome.state)
     return beat
 
 
-def _tell(workspace: Workspace, beat: Beat) -> Beat:
-    """Have the owner told, unless there is nothing to say; that a task waits is said once."""
+def _report(workspace: Workspace, beat: Beat) -> Beat:
+    """Report a beat to the owner, unless it is silent; report only once that a task waits."""
     task, when, outcome = beat.task, f"{beat.due:%Y-%m-%dT%H:%M}", beat.outcome
-    with beats.changing(workspace) as known:
-        known.beat = datetime.now().isoformat(timespec="minutes")
-        if outcome.state == "waiting" and known.waiting.get(task.key) == when:
+    with beats.changing(workspace) as state:
+        state.beat = datetime.now().isoformat(timespec="minutes")
+        if outcome.state == "waiting" and state.waiting.get(task.key) == when:
             return beat
-        known.waiting.pop(task.key, None)
+        state.waiting.pop(task.key, None)
         if outcome.state == "waiting":
-            known.waiting[task.key] = when
+            state.waiting[task.key] = when
         if not task.reminds:
-            known.refused = ""
+            state.refused = ""
         if outcome.state in ("failed", "waiting"):
-            known.tell(News(when, failed=f"{task.citation}: {outcome.text}"))
+            state.tell(News(when, failed=f"{task.citation}: {outcome.text}"))
         elif outcome.state == "done":
-            known.tell(News(when, outcome.session, task=task.key if task.reminds else ""))
+            state.tell(News(when, outcome.session, task=task.key if task.reminds else ""))
     return beat

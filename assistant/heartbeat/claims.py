@@ -1,7 +1,7 @@
-"""Claims: each due time is taken by a file that can be made only once, before anything is done.
+"""Claims: a file per task and due time, created exclusively before the task runs.
 
-So it is done at most once, whoever dies meanwhile, whatever a clock says, and whichever machine on
-the same folder comes first. The file's name says the task and the time, its text what came of it.
+So each due time runs at most once, despite crashes, changed clocks and other machines on the same
+folder. The file's name holds the task and the time, its text the outcome.
 """
 
 import json
@@ -19,28 +19,28 @@ from assistant.upkeep.tasks import Task
 from assistant.workspace.folder import Workspace
 
 State = Literal["begun", "done", "silent", "skipped", "failed", "waiting"]
-"""`waiting`: no model answered; the due time was given back and is tried again."""
+"""`waiting`: no model answered, and the due time is retried."""
 KEPT = 500
-"""Claims of one task that are kept."""
+"""Claims that are kept of each task."""
 AHEAD = timedelta(hours=25)
-"""A claim that lies so far ahead comes of a clock that was wrong, and holds nothing back."""
+"""Claims further in the future are due to a wrong clock, and ignored."""
 _NAME = re.compile(r"(?P<task>[0-9a-f]{12})-(?P<due>\d{8}T\d{4}Z?)")
 
 
 def directory(workspace: Workspace) -> Path:
-    """Where the claims are."""
+    """The folder of the claims."""
     return workspace.private / "heartbeat"
 
 
 def is_free(workspace: Workspace, task: Task, due: datetime) -> bool:
-    """Whether nobody has claimed this due time, nor one after it: clocks are set back."""
+    """Whether this due time and all later ones are unclaimed: a clock may have been set back."""
     key, latest = task.schedule.key(due), task.schedule.key(datetime.now() + AHEAD)
     claimed = (name["due"] for name in _names(workspace) if name["task"] == task.key)
     return not any(key <= other <= latest for other in claimed)
 
 
 def take(workspace: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
-    """Claim a due time for good; False if somebody was first."""
+    """Claim a due time; False if it is claimed already."""
     storage.private_directory(directory(workspace))
     path = _path(workspace, task, due)
     with storage.reported("written", path):
@@ -55,20 +55,19 @@ def take(workspace: Workspace, task: Task, due: datetime, state: State = "begun"
 
 
 def settle(workspace: Workspace, task: Task, due: datetime, state: State) -> None:
-    """Note what came of a due time that was claimed."""
+    """Record the outcome of a claimed due time."""
     storage.replace(_path(workspace, task, due), _encoded(state))
 
 
 def release(workspace: Workspace, task: Task, due: datetime) -> None:
-    """Give a due time back: nothing was done, and it may be tried again."""
+    """Release a due time for which nothing was done."""
     _path(workspace, task, due).unlink(missing_ok=True)
 
 
 def broken(workspace: Workspace) -> Iterator[str]:
-    """The due times (ISO) that this machine began and died over; each is named once, and then
-    failed.
+    """The due times (ISO) that this machine began and did not finish; marks them as failed.
 
-    For the holder of the heartbeat's lock: nobody else is at work.
+    The caller holds the heartbeat's lock, so no task is running.
     """
     for name in _names(workspace):
         path = directory(workspace) / name[0]
@@ -82,7 +81,7 @@ def broken(workspace: Workspace) -> Iterator[str]:
 
 
 def prune(workspace: Workspace) -> None:
-    """Drop the oldest claims of each task beyond those that are kept."""
+    """Delete the oldest claims of each task."""
     for _, names in groupby(_names(workspace), key=lambda name: name["task"]):
         for name in [*names][:-KEPT]:
             (directory(workspace) / name[0]).unlink(missing_ok=True)
@@ -93,7 +92,7 @@ def _path(workspace: Workspace, task: Task, due: datetime) -> Path:
 
 
 def _names(workspace: Workspace) -> Iterator["re.Match[str]"]:
-    """The names of all claims, those of a task together, the oldest first."""
+    """The names of all claims, by task, the oldest first."""
     names = sorted(path.name for path in directory(workspace).glob("*"))
     yield from filter(None, map(_NAME.fullmatch, names))
 

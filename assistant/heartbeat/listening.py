@@ -1,4 +1,4 @@
-"""Events as they come: files put into a folder, and HTTP requests on this machine."""
+"""Sources of events: files in a folder, and HTTP requests from this machine."""
 
 import hmac
 import secrets
@@ -17,38 +17,40 @@ from assistant.heartbeat import queue
 from assistant.heartbeat.incoming import MOST_BYTES, SOURCE, Incoming, incoming
 from assistant.workspace.folder import Workspace
 
-HERE = "127.0.0.1"
+HOST = "127.0.0.1"
 SETTLED = 1.0
-"""Seconds for which a file has not changed when it is taken: whoever writes it may be at it."""
+"""Seconds without a change before a file is read: it may still be written."""
 REFUSED = ".refused"
-"""How a file ends that was no event."""
+"""The suffix of files that were not events."""
 UNFINISHED = (REFUSED, ".tmp", ".part", "~")
 TIMEOUT = 10.0
-"""Seconds that a request may take to come."""
+"""Timeout of a request."""
 IDS = ("Idempotency-Key", "X-GitHub-Delivery")
-"""Headers that tell one request from another, though it is sent twice."""
+"""Headers that identify a request that is sent twice."""
 
 Take = Callable[[Incoming, str], object]
 """Puts an event with its id into the queue."""
 
 
 def token(workspace: Workspace) -> tuple[str, Path]:
-    """What a request has to show, made at the first use, and the file that holds it."""
+    """The token that requests need, created at first use, and its file."""
     path = queue.directory(workspace) / "token"
-    if not (held := storage.held(path).decode().strip()):
-        held = secrets.token_urlsafe(24)
-        storage.replace(path, held.encode())
-    return held, path
+    if not (secret := storage.held(path).decode().strip()):
+        secret = secrets.token_urlsafe(24)
+        storage.replace(path, secret.encode())
+    return secret, path
 
 
-def taken(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]:
-    """Take the files of `folder/SOURCE/` as events of that source; what is wrong with the others,
-    which are renamed. Raises UsageError if the folder cannot be read."""
+def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]:
+    """Queue the files of `folder/SOURCE/` as events of that source.
+
+    Yields what is wrong with others, which are renamed. Raises UsageError for an unreadable folder.
+    """
     try:
-        found = sorted(path for path in folder.glob("*/*") if _is_ready(path))
+        paths = sorted(path for path in folder.glob("*/*") if _is_ready(path))
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror})", "Name another") from error
-    for path in found:
+    for path in paths:
         try:
             put(_event(path))
             path.unlink()
@@ -60,12 +62,12 @@ def taken(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]:
 def _is_ready(path: Path) -> bool:
     if path.name.startswith(".") or path.name.endswith(UNFINISHED):
         return False
-    found = path.lstat()
-    return stat.S_ISREG(found.st_mode) and abs(time.time() - found.st_mtime) >= SETTLED
+    status = path.lstat()
+    return stat.S_ISREG(status.st_mode) and abs(time.time() - status.st_mtime) >= SETTLED
 
 
 def _event(path: Path) -> Incoming:
-    """A file as an event: an object of JSON, a mail, or a text. Raises UsageError, OSError."""
+    """Read a file as an event: a JSON object, an e-mail, or a text. Raises UsageError, OSError."""
     source = path.parent.name
     with storage.open_file(path) as file:
         data = file.read(MOST_BYTES + 1)
@@ -76,11 +78,13 @@ def _event(path: Path) -> Incoming:
     try:
         return Incoming(source, {"name": path.name, "text": data.decode("utf-8-sig")})
     except UnicodeDecodeError as error:
-        raise UsageError("it is not UTF-8 text, JSON or a mail", "Put it in as text") from error
+        raise UsageError(
+            "it is neither UTF-8 text, JSON nor an e-mail", "Save it as text"
+        ) from error
 
 
 def _mail(data: bytes) -> dict[str, Any]:
-    """A mail's headers that matter, its text, and the names of what is attached."""
+    """An e-mail's main headers, its text, and the names of its attachments."""
     mail = message_from_bytes(data, _class=EmailMessage, policy=policy.default)
     fields = {name: str(mail[name]) for name in ("from", "to", "date", "subject") if mail[name]}
     body = mail.get_body(("plain", "html"))
@@ -89,16 +93,18 @@ def _mail(data: bytes) -> dict[str, Any]:
     return {**fields, "text": text, **({"attached": attached} if attached else {})}
 
 
-class Door(ThreadingHTTPServer):
-    """Takes `POST /SOURCE` with one JSON object as an event; nobody from another machine reaches
-    it, and nobody without the token is heard. Raises UsageError if the port is taken."""
+class EventServer(ThreadingHTTPServer):
+    """Queues `POST /SOURCE` with a JSON object as an event.
+
+    Only this machine reaches it, and requests need the token. Raises UsageError for a used port.
+    """
 
     daemon_threads = True
 
     def __init__(self, port: int, secret: str, put: Take) -> None:
         self.secret, self.put = secret, put
         try:
-            super().__init__((HERE, port), _Request)
+            super().__init__((HOST, port), _Request)
         except OSError as error:
             raise UsageError(
                 f"port {port} cannot be used ({error.strerror})", "Name another"
@@ -106,11 +112,11 @@ class Door(ThreadingHTTPServer):
 
 
 class _Request(BaseHTTPRequestHandler):
-    server: Door
+    server: EventServer
     timeout = TIMEOUT
 
     def do_POST(self) -> None:
-        """Take one event."""
+        """Queue an event."""
         token = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
         length = self.headers.get("Content-Length", "")
         if not hmac.compare_digest(token, self.server.secret.encode()):
@@ -118,18 +124,18 @@ class _Request(BaseHTTPRequestHandler):
         elif not length.isdecimal() or int(length) > MOST_BYTES:
             self._answer(413, f"Content-Length is missing, or more than {MOST_BYTES:,}")
         else:
-            self._take(self.rfile.read(int(length)))
+            self._queue(self.rfile.read(int(length)))
 
-    def _take(self, data: bytes) -> None:
+    def _queue(self, data: bytes) -> None:
         id = next((value for name in IDS if (value := self.headers.get(name))), "")
         try:
             self.server.put(incoming(self.path.strip("/"), data), id)
         except UsageError as error:
             self._answer(400, str(error))
-        except AssistantError as error:  # the disk is full: the sender has to try again
+        except AssistantError as error:  # a full disk, for one: the sender has to retry
             self._answer(503, str(error))
         else:
-            self._answer(202, "taken")
+            self._answer(202, "queued")
 
     def _answer(self, status: int, text: str) -> None:
         body = f"{text}\n".encode()
@@ -140,4 +146,4 @@ class _Request(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: what is done with the events is told."""
+        """Log nothing: `listen` prints what happens to events."""

@@ -1,5 +1,4 @@
-"""A turn that nobody attends: within the owner's limits, and to be tried again where no model
-answered."""
+"""A turn without its owner: within their limits, and retried if no model answers."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from assistant.settings.tree import Settings
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
-"""Replies that say nothing, without punctuation."""
+"""Replies that mean nothing to report, without punctuation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a turn: the reply, or why it failed; its tokens, and its session."""
+    """The result of a turn: the reply or the failure, its tokens and its session."""
 
     state: State
     text: str = ""
@@ -35,56 +34,56 @@ class Outcome:
     session: str = ""
 
 
-def check(workspace: Workspace) -> None:
-    """Raises WorkspaceError if the workspace is not trusted."""
+def check_trust(workspace: Workspace) -> None:
+    """Raise WorkspaceError if the workspace is not trusted."""
     if not trust.is_trusted(workspace):
         raise WorkspaceError(
-            f"{workspace.root} is not trusted: its tasks are not done, and events not answered",
+            f"{workspace.root} is not trusted: tasks are not run, and events not answered",
             "Run `assistant trust` if it is yours",
         )
 
 
-def allowed(workspace: Workspace) -> "Settings":
-    """The settings, if there are a model and tokens left. Raises ConfigError; the owner is told
+def checked_settings(workspace: Workspace) -> "Settings":
+    """The settings. Raises ConfigError without a model or tokens, and reports that to the owner
     once."""
     from assistant import config
     from assistant.model import select
-    from assistant.settings import tree as settings  # once there is something to do
+    from assistant.settings import tree as settings  # not needed before a task is due
 
     recipe = workspace.recipe
     chosen = settings.validate(config.load(recipe=recipe), recipe)
-    most = chosen.heartbeat.monthly_tokens
+    limit = chosen.heartbeat.monthly_tokens
     if not select.create(chosen).extracts:
         error = ConfigError(
-            "there is work to do, and there is no model to do it",
+            "a task or event is due, and no model is configured",
             "Connect one: `assistant config set model NAME`",
         )
-    elif beats.load(workspace).spent >= most:
+    elif beats.load(workspace).spent >= limit:
         error = ConfigError(
-            f"the heartbeat has used this month's {most:,} tokens",
+            f"the heartbeat has used this month's {limit:,} tokens",
             "Raise heartbeat.monthly_tokens, or wait for the next month",
         )
     else:
         return chosen
-    with beats.changing(workspace) as known:
-        if known.refused != str(error):
-            known.refused = str(error)
-            known.tell(News(f"{datetime.now():%Y-%m-%dT%H:%M}", failed=str(error)))
+    with beats.changing(workspace) as state:
+        if state.refused != str(error):
+            state.refused = str(error)
+            state.tell(News(f"{datetime.now():%Y-%m-%dT%H:%M}", failed=str(error)))
     raise error
 
 
-def attempt(
+def run_turn(
     workspace: Workspace,
     purpose: "Purpose",
     ask: Callable[["Chat"], "Iterator[Event]"],
-    most: int,
+    tokens: int,
     *,
     no_daemon: bool = False,
 ) -> Outcome:
-    """A turn in a session of its own, stopped once it has cost `most` tokens.
+    """Run a turn in a session of its own, and stop it after so many `tokens`.
 
-    Where the model answered nothing, nothing was done, and no session stays: it may be tried again
-    (`waiting`). Whatever else goes wrong has failed for good. Raises KeyboardInterrupt at Ctrl-C.
+    If the model never answered, the session is deleted and the turn may be retried (`waiting`); any
+    other failure is final. Raises KeyboardInterrupt at Ctrl-C.
     """
     from assistant import events
     from assistant.app.chat import open_chat
@@ -97,9 +96,9 @@ def attempt(
             try:
                 for event in ask(chat):
                     match event:
-                        case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
+                        case events.StateChanged(events.State.THINKING) if _cost(chat) >= tokens:
                             talk.interruption.cancel()
-                            failed = f"stopped: it had cost {_cost(chat):,} of {most:,} tokens"
+                            failed = f"stopped: it had cost {_cost(chat):,} of {tokens:,} tokens"
                         case events.TurnFinished(interrupted=True) if not failed:
                             raise KeyboardInterrupt
                         case events.TurnFinished(text):
@@ -107,16 +106,16 @@ def attempt(
                         case events.TurnFailed(message, cure):
                             failed = f"{message}. {cure}".rstrip()
             finally:
-                with beats.changing(workspace) as known:
-                    known.spend(_cost(chat))
+                with beats.changing(workspace) as spending:
+                    spending.spend(_cost(chat))
             entries, session = talk.transcript.entries, talk.transcript.session
             cost = _cost(chat)
     except AssistantError as error:
         return Outcome("failed", str(error))
     if failed and not any(isinstance(entry, AssistantEntry) for entry in entries):
         keeping.delete(workspace.sessions, session)
-        return Outcome("waiting", f"{failed} (it is tried again)", cost)
-    state: State = "failed" if failed else "silent" if says_nothing(reply) else "done"
+        return Outcome("waiting", f"{failed} (it is retried)", cost)
+    state: State = "failed" if failed else "silent" if is_silent(reply) else "done"
     return Outcome(state, failed or reply, cost, session)
 
 
@@ -125,6 +124,6 @@ def _cost(chat: "Chat") -> int:
     return used.input_tokens + used.output_tokens
 
 
-def says_nothing(reply: str) -> bool:
-    """Whether the whole of a reply says that there is nothing to tell."""
+def is_silent(reply: str) -> bool:
+    """Whether a reply only says that there is nothing to report."""
     return " ".join(re.sub(r"[\W_]+", " ", reply).split()).casefold() in SILENCE

@@ -1,4 +1,4 @@
-"""What is due: the days that memory speaks of and the reminders that are set, with their place."""
+"""What is due: dates in memory, and reminders."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,19 +14,19 @@ from assistant.quoting import one_line
 from assistant.upkeep.tasks import Task, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
-MOST_TOLD = 4
-"""What is due today is named in one line so far; the rest is counted."""
+MAX_NAMED = 4
+"""Items that the line on today names; the rest is counted."""
 SHOWN = 90
-"""Characters of a fact in that line."""
+"""Characters of each item in that line."""
 DAYS = 30
-"""How far a model is told ahead."""
-MOST_LISTED = 60
-"""Lines of what it is given."""
+"""Default number of days to look ahead."""
+MAX_LISTED = 60
+"""Maximum number of lines for a model."""
 HOUR = timedelta(hours=1)
 
 
 def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tuple[Due, ...]:
-    """What is due from today on, for so many days more, in order: dates of facts, and reminders."""
+    """What is due from today for so many days, in order."""
     try:
         last = today + timedelta(days=days)
     except OverflowError:
@@ -37,7 +37,7 @@ def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tupl
 
 
 def _reminders(workspace: Workspace, today: date, last: date) -> Iterator[Due]:
-    """The next time of each reminder in HEARTBEAT.md, if it is within these days."""
+    """The next time of each reminder in HEARTBEAT.md, if it is within the days."""
     try:
         listed, _ = tasks(read_text(workspace.root / HEARTBEAT_FILE))
     except (FileNotFoundError, StorageError):  # the heartbeat and `doctor` report the fault
@@ -58,11 +58,11 @@ def _due(task: Task, moment: datetime) -> Due:
 
 
 def fact(due: Due) -> str:
-    """The fact's own words, on one line, and what makes of it a day that comes round."""
-    said = " ".join(due.passage.plain.split())
+    """The fact on one line, with its recurrence."""
+    text = " ".join(due.passage.plain.split())
     if due.years > 0:
-        return f"{said} · {counted(due.years, 'year')}"
-    return f"{said} · {due.rhythm}" if due.rhythm else said
+        return f"{text} · {counted(due.years, 'year')}"
+    return f"{text} · {due.rhythm}" if due.rhythm else text
 
 
 def listed(
@@ -72,21 +72,20 @@ def listed(
     days: int,
     may_see: Callable[[Passage], bool],
 ) -> str:
-    """What is due from today on, for so many days more: for a model, a line each, as passages are
-    cited to it."""
-    found = [each for each in coming(memory, workspace, today, days) if may_see(each.passage)]
+    """What is due from today for so many days, as cited lines for a model."""
+    dues = [due for due in coming(memory, workspace, today, days) if may_see(due.passage)]
     lines = [
-        f"{one_line(each.passage.citation)} ({f'{when(each, today)} {each.time}'.strip()}): "
-        f"{one_line(fact(each))}"
-        for each in found[:MOST_LISTED]
+        f"{one_line(due.passage.citation)} ({f'{when(due, today)} {due.time}'.strip()}): "
+        f"{one_line(fact(due))}"
+        for due in dues[:MAX_LISTED]
     ]
-    if len(found) > MOST_LISTED:
-        lines.append(f"and {len(found) - MOST_LISTED} more")
+    if len(dues) > MAX_LISTED:
+        lines.append(f"and {len(dues) - MAX_LISTED} more")
     return "\n".join(lines) or f"Nothing is due within {counted(days, 'day')}."
 
 
 def when(due: Due, today: date) -> str:
-    """The day or span of it, seen from today: `today`, `tomorrow`, `2026-11-27 Fri`, `2027-03`."""
+    """The day or period as seen from today: `today`, `tomorrow`, `2026-11-27 Fri`, `2027-03`."""
     start, end = date.fromisoformat(due.start), date.fromisoformat(due.end)
     if start != end:
         return Period(start, end).iso
@@ -95,7 +94,7 @@ def when(due: Due, today: date) -> str:
 
 
 def first_of_the_day(workspace: Workspace, memory: Keeper, today: date) -> list[str]:
-    """One line on what is due today, for the first turn of a day alone; none if nothing is."""
+    """A line on what is due today, once a day; none if nothing is."""
     if storage.held(workspace.day).decode("utf-8", "replace") == today.isoformat():
         return []
     storage.private_directory(workspace.private)
@@ -103,35 +102,37 @@ def first_of_the_day(workspace: Workspace, memory: Keeper, today: date) -> list[
     try:
         due = coming(memory, workspace, today, 0)
     except AssistantError:
-        return []  # recall says what is wrong with memory
+        return []  # recall reports the fault
     return [f"today: {_in_one_line(due)}"] if due else []
 
 
 def _in_one_line(due: Sequence[Due]) -> str:
     lines = [
-        f"{each.time} {shortened(fact(each), SHOWN)} ({each.passage.citation})".strip()
-        for each in due[:MOST_TOLD]
+        f"{item.time} {shortened(fact(item), SHOWN)} ({item.passage.citation})".strip()
+        for item in due[:MAX_NAMED]
     ]
     more = len(due) - len(lines)
     return " · ".join(lines) + (f" · {more} more: `assistant agenda`" if more else "")
 
 
-def ics(found: Iterable[Due]) -> bytes:
-    """What is due as an iCalendar file (RFC 5545): whole days, or an hour on the clock of whoever
-    reads it. What comes round is a single event with its rule."""
-    from icalendar import Calendar, Event, vRecur  # 70 ms that only this costs
+def ics(dues: Iterable[Due]) -> bytes:
+    """What is due as an iCalendar file (RFC 5545): whole days, or an hour in floating local time.
+
+    A recurring day is one event with a rule.
+    """
+    from icalendar import Calendar, Event, vRecur  # takes 70 ms
 
     calendar = Calendar()
     calendar.add("prodid", "-//assistant//agenda//EN")
     calendar.add("version", "2.0")
-    known: set[str] = set()
-    for due in found:
-        name = f"{due.passage.id}-{due.rule or due.start}-{due.time}@assistant"
-        if name in known:
+    uids: set[str] = set()
+    for due in dues:
+        uid = f"{due.passage.id}-{due.rule or due.start}-{due.time}@assistant"
+        if uid in uids:
             continue
-        known.add(name)
+        uids.add(uid)
         event = Event()
-        event.add("uid", name)
+        event.add("uid", uid)
         event.add("dtstamp", datetime.now(UTC))
         event.add("summary", " ".join(due.passage.plain.split()))
         event.add("description", due.passage.citation)
@@ -146,5 +147,5 @@ def ics(found: Iterable[Due]) -> bytes:
         if due.rule:
             event.add("rrule", vRecur.from_ical(due.rule))
         calendar.add_component(event)
-    written: bytes = calendar.to_ical()
-    return written
+    data: bytes = calendar.to_ical()
+    return data

@@ -1,4 +1,4 @@
-"""What has become of memory since a day: learnt, changed, forgotten. Pure."""
+"""What memory has learnt, changed and forgotten since a day. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ DATES = "Give a day such as 2026-11-01, today, yesterday, 7d or 2w"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a fact on a day (ISO); `now` is what took its place, as far as is known."""
+    """A change of a fact on a day (ISO); `now` is what replaced it, if known."""
 
     day: str
     kind: Kind
@@ -32,7 +32,7 @@ def since(chart: Chart, log: Sequence[JournalEntry], day: date) -> list[Change]:
     changes = [*_of_facts(chart), *_forgotten(log)]
     return sorted(
         (change for change in changes if change.day >= day.isoformat()),
-        key=lambda each: (each.day, ORDER.index(each.kind)),
+        key=lambda change: (change.day, ORDER.index(change.kind)),
     )
 
 
@@ -50,19 +50,19 @@ def _of_facts(chart: Chart) -> Iterator[Change]:
 def _forgotten(log: Iterable[JournalEntry]) -> Iterator[Change]:
     for entry in log:
         if entry.action == "forget" and not entry.undone:
-            said = entry.text or "(forgotten for good)"
-            yield Change(entry.time[:10], "forgotten", said, entry.source)
+            text = entry.text or "(forgotten for good)"
+            yield Change(entry.time[:10], "forgotten", text, entry.source)
 
 
 def day_of(text: str, today: date) -> date:
-    """The day that a text names. Raises UsageError if it names none."""
-    said = text.strip().lower()
+    """Parse a day. Raises UsageError."""
+    word = text.strip().lower()
     named = {"today": 0, "yesterday": 1}
     try:
-        if said in named:
-            return today - timedelta(days=named[said])
-        if ago := AGO.fullmatch(said.removesuffix("ago").strip()):
+        if word in named:
+            return today - timedelta(days=named[word])
+        if ago := AGO.fullmatch(word.removesuffix("ago").strip()):
             return today - timedelta(days=int(ago[1]) * (7 if ago[2][0] == "w" else 1))
-        return date.fromisoformat(said)
+        return date.fromisoformat(word)
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{text!r} is not a date", DATES) from error

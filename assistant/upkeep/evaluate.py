@@ -1,7 +1,7 @@
-"""Whether recall finds the owner's own facts: questions made from them, and what is missed.
+"""Measures recall with questions made from the owner's own facts.
 
-"The door code is 4711" becomes "What is the door code?". The questions share the facts' words,
-which the owner's own might not: what is measured is *self-retrieval*, an upper bound.
+"The door code is 4711" becomes "What is the door code?". Such questions share the facts' words, so
+the result is an upper bound (self-retrieval).
 """
 
 import re
@@ -15,10 +15,10 @@ from assistant.memory.text.identity import fact_key, fold
 from assistant.upkeep.tidy import FACT_FILES, LONG, WORDS
 
 DEPTH = 150
-"""Passages among which the rank of the answer is looked for."""
+"""Number of passages in which the rank of the answer is determined."""
 UNLIMITED = 1_000_000
 KEPT = 2 / 3
-"""Share of a fact's words that a question keeps where the fact says nothing that "is"."""
+"""Share of a fact's words in a question, if the fact has no form of "to be"."""
 _BE = re.compile(r"(?P<subject>.+?) (?P<be>is|are|was|were) (?!not\b)(?P<value>\S.*)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"“(])|\n")
 Ask = Callable[[Query], Recall]
@@ -34,7 +34,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether recall returned the answer, and its rank among all that recall ranks (from 1)."""
+    """Whether recall returned the answer, and its rank (from 1) among all passages."""
 
     question: Question
     found: bool
@@ -42,9 +42,9 @@ class Outcome:
 
 
 def facts(texts: Mapping[str, str]) -> list[Chunk]:
-    """The current facts of memory files, given by their names; nothing as long as a text.
+    """The current facts of memory files, without long texts.
 
-    A fact that is stated twice is left out: recall may return either, and none would be wrong.
+    A fact that is stated twice is left out, as recall may return either.
     """
     current = [
         chunk
@@ -64,31 +64,31 @@ def sample(facts: Sequence[Chunk], count: int) -> list[Chunk]:
 
 
 def questions(facts: Iterable[Chunk]) -> list[Question]:
-    """The questions that can be made from facts; from some none can."""
-    asked = ((fact, question_for(fact.plain)) for fact in facts)
-    return [Question(text, fact) for fact, text in asked if text]
+    """The questions that can be made from the facts."""
+    pairs = ((fact, question_for(fact.plain)) for fact in facts)
+    return [Question(text, fact) for fact, text in pairs if text]
 
 
 def question_for(fact: str) -> str | None:
-    """A question for what a fact says; None where too little would be left to ask with."""
+    """A question that a fact answers; None if it would be too vague."""
     sentence = _SENTENCE.split(fact.strip())[0].strip().rstrip(".!;,")
-    says = _BE.fullmatch(sentence)
-    if says and _tells(subject := says["subject"]):
+    statement = _BE.fullmatch(sentence)
+    if statement and _is_specific(subject := statement["subject"]):
         if subject.split()[0].lower() in WORDS["unasked"]:
             subject = subject[0].lower() + subject[1:]
-        return f"What {says['be']} {subject}?"
+        return f"What {statement['be']} {subject}?"
     words = sentence.split()
     start = " ".join(words[: int(KEPT * len(words))])
-    return f"{start} what?" if _tells(start) else None
+    return f"{start} what?" if _is_specific(start) else None
 
 
-def _tells(text: str) -> bool:
-    """Whether a question with these words asks for anything in particular."""
+def _is_specific(text: str) -> bool:
+    """Whether a question with these words is specific."""
     return any(word not in WORDS["unasked"] for word in fold(text).split())
 
 
 def examine(ask: Ask, question: Question) -> Outcome:
-    """Ask recall, with the settings that it has by itself."""
+    """Ask recall with its default settings."""
     returned = _rank(ask(Query(question.text)), question.fact)
     ranked = _rank(ask(Query(question.text, k=DEPTH, budget=UNLIMITED)), question.fact)
     return Outcome(question, returned is not None, ranked)

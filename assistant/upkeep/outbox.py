@@ -1,7 +1,7 @@
-"""The outbox: what the program has to tell its owner who is not there.
+"""The outbox: what the program has to tell its owner while they are away.
 
-It is written down before it is sent, sent again at each look of the heartbeat until a way has taken
-it, and shown by the next chat or `ask`. Ways are the desktop's notification or the owner's command.
+News is written down before it is sent, retried at each heartbeat until it is delivered, and shown
+by the next chat or `ask`. It is delivered by the owner's command or a notification of the desktop.
 """
 
 import os
@@ -31,62 +31,61 @@ end
 LONGEST = 500
 """Characters of a notification."""
 SHOWN = 160
-"""Characters of an answer that the next chat is told."""
+"""Characters of an answer that the next chat shows."""
 MOST_SHOWN = 5
-TEST = "This is a test: what the assistant has to tell you arrives here."
+TEST = "This is a test: news from the assistant arrives here."
 NO_WAY = (
-    "Set `heartbeat.notify` to a command that reads a text on standard input, such as "
+    "Set `heartbeat.notify` to a command that reads standard input, such as "
     "`apprise ntfy://my-topic`, or install notify-send"
 )
 GONE = f"gone from {HEARTBEAT_FILE}"
 
 
 def send(workspace: Workspace, command: str | None) -> str:
-    """Send what no way has taken yet, by the shell's `command` if there is one; what went wrong.
+    """Send undelivered news, by the shell `command` if there is one; return what went wrong.
 
-    After a fault the rest waits for the next time.
+    After a fault the rest waits for the next attempt.
     """
-    for news in (each for each in beats.load(workspace).untold if not each.sent):
-        way = _way(_text(workspace, news), command)
-        if way is None:
+    for news in (item for item in beats.load(workspace).untold if not item.sent):
+        call = _notification(_text(workspace, news), command)
+        if call is None:
             return ""
-        fault = _run(*way)
-        with beats.changing(workspace) as known:
-            known.fault = fault
+        fault = _run(*call)
+        with beats.changing(workspace) as state:
+            state.fault = fault
             if not fault:
-                known.delivered = datetime.now().isoformat(timespec="minutes")
-                for each in known.untold:
-                    each.sent = each.sent or each == news
+                state.delivered = datetime.now().isoformat(timespec="minutes")
+                for item in state.untold:
+                    item.sent = item.sent or item == news
         if fault:
             return fault
     return ""
 
 
 def try_out(command: str | None) -> str:
-    """Send a test by the way that is set; the program that took it. Raises ConfigError if there is
-    no way, or it failed."""
-    way = _way(TEST, command)
-    if way is None:
-        raise ConfigError("there is no way to send you anything", NO_WAY)
-    if fault := _run(*way):
+    """Send a test; return the program that took it. Raises ConfigError if none does."""
+    call = _notification(TEST, command)
+    if call is None:
+        raise ConfigError("no notification can be sent", NO_WAY)
+    if fault := _run(*call):
         raise ConfigError(fault, "See `heartbeat.notify` in the configuration")
-    return command or Path(way[0][0]).name
+    return command or Path(call[0][0]).name
 
 
 def take(workspace: Workspace) -> list[str]:
-    """What there is to tell, a line each; from now on it is told."""
+    """Take all news out of the outbox, as lines."""
     if not beats.load(workspace).untold:
         return []
-    with beats.changing(workspace) as known:
-        news = known.untold
-        lines = [_line(workspace, each) for each in news[-MOST_SHOWN:]]
-        known.untold = []
+    with beats.changing(workspace) as state:
+        news = state.untold
+        lines = [_line(workspace, item) for item in news[-MOST_SHOWN:]]
+        state.untold = []
     more = len(news) - len(lines)
-    return [*lines, *([f"{more} earlier beats: `assistant sessions list`"] if more else ())]
+    return [*lines, *([f"{more} earlier: `assistant sessions list`"] if more else ())]
 
 
 def keep_findings(workspace: Workspace, faults: Sequence[str]) -> None:
-    """Keep what `doctor` found wrong in place of what was kept. Raises StorageError."""
+    """Keep the faults that `doctor` found, for the next chat. Raises StorageError."""
     if faults:
         storage.private_directory(workspace.private)
         storage.replace(workspace.findings, "\n".join(faults).encode())
@@ -95,21 +94,21 @@ def keep_findings(workspace: Workspace, faults: Sequence[str]) -> None:
 
 
 def take_findings(workspace: Workspace) -> list[str]:
-    """What `doctor` found wrong, for the only time."""
-    kept = storage.held(workspace.findings).decode("utf-8", "replace")
+    """Take the faults that `doctor` found."""
+    faults = storage.held(workspace.findings).decode("utf-8", "replace")
     workspace.findings.unlink(missing_ok=True)
-    return [f"`assistant doctor` found: {fault}" for fault in kept.splitlines()]
+    return [f"`assistant doctor` found: {fault}" for fault in faults.splitlines()]
 
 
 def _line(workspace: Workspace, news: News) -> str:
     text = _text(workspace, news)
     text = text if news.failed else shortened(text, SHOWN)
-    said = f"{news.source or 'heartbeat'}, {news.due.replace('T', ' ')}: {text}"
-    return f"{said} · `assistant sessions show {news.session[-3:]}`" if news.session else said
+    line = f"{news.source or 'heartbeat'}, {news.due.replace('T', ' ')}: {text}"
+    return f"{line} · `assistant sessions show {news.session[-3:]}`" if news.session else line
 
 
 def _text(workspace: Workspace, news: News) -> str:
-    """What the owner is told, on one line and without secrets."""
+    """The text for the owner, on one line and without secrets."""
     if news.failed:
         text = news.failed
     elif news.task:
@@ -136,8 +135,8 @@ def _answer(workspace: Workspace, session: str) -> str:
     return next((text for text in reversed(texts) if text.strip()), "")
 
 
-def _way(text: str, command: str | None) -> tuple[list[str], str] | None:
-    """The command that takes a text, and what it reads; None if there is none."""
+def _notification(text: str, command: str | None) -> tuple[list[str], str] | None:
+    """The command that notifies the owner, and its input; None if there is none."""
     if command is not None:
         return (["sh", "-c", command], text) if command else None
     shown = shortened(text, LONGEST)
@@ -149,21 +148,21 @@ def _way(text: str, command: str | None) -> tuple[list[str], str] | None:
 
 
 def _run(command: list[str], text: str) -> str:
-    """Run it; what went wrong, or nothing."""
+    """Run a command; return what went wrong."""
     bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
     session = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}"} if bus.exists() else {}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             input=text,
             text=True,
             capture_output=True,
             timeout=SECONDS,
             check=False,
-            env=session | os.environ,  # cron does not tell the session's bus
+            env=session | os.environ,  # cron does not set the bus
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the notification failed: {error}"
-    if done.returncode:
-        return f"the notification failed with {done.returncode}: {done.stderr.strip()[:200]}"
+    if process.returncode:
+        return f"the notification failed with {process.returncode}: {process.stderr.strip()[:200]}"
     return ""

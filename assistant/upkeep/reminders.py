@@ -1,4 +1,4 @@
-"""Reminders: one line of HEARTBEAT.md each, told at its time as it stands, without a model."""
+"""Reminders: lines of HEARTBEAT.md that are delivered at their time, without a model."""
 
 import re
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from assistant.upkeep.tasks import Task, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 HEADING = "## Reminders"
-CURE = "Say it like “in 20 minutes”, “tomorrow at 9”, “next Monday at 10” or “every Friday at 9”"
+CURE = "Write it as “in 20 minutes”, “tomorrow at 9”, “next Monday at 10” or “every Friday at 9”"
 RECENT = timedelta(hours=2)
-"""A heartbeat that looked so lately will look again, whoever calls it."""
+"""A heartbeat that ran so recently is expected to run again."""
 NOTHING_WAKES = (
-    "No timer is installed that would deliver it. `assistant heartbeat install` installs one"
+    "No timer is installed that would deliver it: `assistant heartbeat install` installs one"
 )
 OWNER = Origin()
 _JOINT = re.compile(r"\A[\s,:]*(?:(?:to|that|of|daran|an)\b[\s,:]*)?", re.IGNORECASE)
@@ -34,35 +34,34 @@ _JOINT = re.compile(r"\A[\s,:]*(?:(?:to|that|of|daran|an)\b[\s,:]*)?", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """A reminder that was written down: when it is told, what, and where it stands."""
+    """A reminder that was written down: its time, its text, and its line."""
 
     when: str
     text: str
     line: int
     wakes: bool
-    """Whether anything on this machine will tell it."""
+    """Whether anything on this machine will deliver it."""
 
     @property
     def said(self) -> str:
-        """What was understood: "Tue 24 Nov, 09:00: call the bank (HEARTBEAT.md:21)"."""
+        """A confirmation: "Tue 24 Nov, 09:00: call the bank (HEARTBEAT.md:21)"."""
         return f"{self.when}: {self.text} ({HEARTBEAT_FILE}:{self.line})"
 
     @property
     def note(self) -> str:
-        """What its owner has to do, if nothing would tell it; empty if something does."""
+        """What the owner has to do so that it is delivered; empty for nothing."""
         return "" if self.wakes else NOTHING_WAKES
 
 
 def remind(
     workspace: Workspace, when: str, now: datetime, what: str = "", origin: Origin = OWNER
 ) -> Reminder:
-    """Write a reminder down, so that `memory undo` takes it back; without `what`, `when` goes on
-    with it.
+    """Write a reminder into HEARTBEAT.md; without `what`, the text follows the time in `when`.
 
-    Raises UsageError naming the word that is not understood, LedgerError if the file changes
-    meanwhile.
+    `memory undo` undoes it. Raises UsageError with the word that is not understood, LedgerError if
+    the file changes meanwhile.
     """
-    when, what = (" ".join(each.split()) for each in (when, what))
+    when, what = (" ".join(text.split()) for text in (when, what))
     words = f"{when}: {what}" if what else when
     found, rhythm = moment(words, now), instruction(words)
     stuck = ""
@@ -81,35 +80,35 @@ def remind(
         begin, shown = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
         is_timed = schedule.is_timed or schedule.every is not None
     else:
-        why = Reading(word=stuck) if isinstance(found, tuple) else found
-        if isinstance(rhythm, Reading) and rhythm.word and not (stuck or why.cure):
-            why = rhythm
-        word = why.word.rstrip(":")
-        fault = "has passed" if why.passed else "is not understood as a time"
-        raise UsageError(f"“{word}” {fault}", why.cure or CURE)
-    said = what or _JOINT.sub("", rest)
-    said = said.replace("<!--", "<! --").strip()
-    if not said:
+        problem = Reading(word=stuck) if isinstance(found, tuple) else found
+        if isinstance(rhythm, Reading) and rhythm.word and not (stuck or problem.cure):
+            problem = rhythm
+        word = problem.word.rstrip(":")
+        fault = "has passed" if problem.passed else "is not understood as a time"
+        raise UsageError(f"“{word}” {fault}", problem.cure or CURE)
+    text = what or _JOINT.sub("", rest)
+    text = text.replace("<!--", "<! --").strip()
+    if not text:
         raise UsageError("the reminder has no text", "Write it after the time")
-    if not is_timed and (late := time_at_the_end(said)):
+    if not is_timed and (late := time_at_the_end(text)):
         raise UsageError(
-            f"“{late}” may be when you want to be reminded, or what of",
+            f"“{late}” may be the time of the reminder, or part of its text",
             f"Name the time of day first: “{begin.removesuffix(' at 09:00')} {late}: …”",
         )
-    task = _written(workspace, f"- {begin} remind me: {said}", now, origin)
+    task = _write(workspace, f"- {begin} remind me: {text}", now, origin)
     return Reminder(shown, task.text, task.line, wakes(workspace, now))
 
 
 def wakes(workspace: Workspace, now: datetime) -> bool:
-    """Whether a timer is installed for the workspace, or something has looked of late."""
+    """Whether a timer is installed for the workspace, or the heartbeat ran recently."""
     looked = beats.load(workspace).looked
     return timers.is_installed(workspace) or bool(
         looked and abs(now - datetime.fromisoformat(looked)) < RECENT
     )
 
 
-def _written(workspace: Workspace, line: str, now: datetime, origin: Origin) -> Task:
-    """Put the line under the heading of reminders, and have the task count from now on."""
+def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> Task:
+    """Write the line under the heading of reminders, as a task that counts from now."""
     try:
         before = read_text(workspace.root / HEARTBEAT_FILE)
     except FileNotFoundError:
@@ -117,21 +116,21 @@ def _written(workspace: Workspace, line: str, now: datetime, origin: Origin) -> 
     ending = newline(before)
     lines = before.rstrip().split(ending) if before.strip() else ["# Heartbeat"]
     if HEADING in lines:
-        at = lines.index(HEADING) + 1
-        while at < len(lines) and not lines[at].startswith("#"):
-            at += 1
-        while not lines[at - 1].strip():
-            at -= 1
-        lines[at:at] = ["", line] if lines[at - 1] == HEADING else [line]
+        index = lines.index(HEADING) + 1
+        while index < len(lines) and not lines[index].startswith("#"):
+            index += 1
+        while not lines[index - 1].strip():
+            index -= 1
+        lines[index:index] = ["", line] if lines[index - 1] == HEADING else [line]
     else:
         lines += ["", HEADING, "", line]
-        at = len(lines) - 1
-    at += lines[at] != line
+        index = len(lines) - 1
+    index += lines[index] != line
     text = f"{ending.join(lines)}{ending}"
-    task = next((each for each in tasks(text)[0] if each.line == at + 1), None)
+    task = next((task for task in tasks(text)[0] if task.line == index + 1), None)
     if task is None:
         raise UsageError(f"“{line}” cannot be read as a reminder", CURE)
     replace_files(workspace, {HEARTBEAT_FILE: (before, text)}, origin)
-    with beats.changing(workspace) as known:
-        known.seen[task.key] = now.isoformat(timespec="seconds")
+    with beats.changing(workspace) as state:
+        state.seen[task.key] = now.isoformat(timespec="seconds")
     return task

@@ -1,7 +1,7 @@
-"""HEARTBEAT.md: the tasks in it, when each is due, and the lines that are not understood. Pure.
+"""Parses HEARTBEAT.md: its tasks with their schedules, and the lines that are not understood. Pure.
 
-A task is a list item or a line. It says when at its beginning ("every 30 minutes: …"), at its end,
-or by the heading or the line that it stands under. A ticked or struck-out one is done with.
+A task is a list item or a line. Its schedule is at its start ("every 30 minutes: …"), at its end,
+or in the heading or line above it. Ticked and struck-out items are done.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from assistant.quoting import COMMENT
 from assistant.workspace.folder import HEARTBEAT_FILE
 
 GRACE = timedelta(minutes=15)
-"""A beat that comes so long after its time is not late yet."""
+"""Delay up to which a task is not late."""
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
@@ -45,18 +45,18 @@ _REMINDS = re.compile(
     r"(?:\s+(?:to|of|about|that|an|daran))?\b\s*[:,]?\s*(?=\S)",
     re.IGNORECASE,
 )
-"""What a task begins with that is told as it is."""
+"""How the text of a reminder begins."""
 _UNITS = {"minute": 1, "hour": 60, "stunde": 60, "day": 24 * 60, "tag": 24 * 60}
 UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
     "“each Friday:”"
 )
-TASKLESS = "It says when, and not what: write the task behind it, or in a list below"
+TASKLESS = "It has a time, and no task: write the task after it, or in a list below"
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task, its line in the file, and what becomes of a time that was missed."""
+    """A task, its line in the file, and whether it is skipped if it is late."""
 
     line: int
     text: str
@@ -64,13 +64,13 @@ class Task:
     skips: bool = False
     grace: timedelta = GRACE
     reminds: bool = False
-    """Whether the text is told as it is, without a model."""
+    """Whether it is a reminder, delivered without a model."""
 
     @property
     def key(self) -> str:
-        """What names the task, wherever in the file it stands."""
-        said = f"{self.schedule}\n{' '.join(self.text.split()).casefold()}"
-        return hashlib.sha256(said.encode()).hexdigest()[:12]
+        """An id that does not depend on the task's line."""
+        text = f"{self.schedule}\n{' '.join(self.text.split()).casefold()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def citation(self) -> str:
@@ -80,7 +80,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line that is no task, and what would make it one."""
+    """A line that is not a task, and what would make it one."""
 
     line: int
     text: str
@@ -89,7 +89,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A heading, a list item or a line; what is nested in an item belongs to it."""
+    """A heading, a list item with what is nested in it, or a line."""
 
     line: int
     kind: Literal["heading", "item", "line"]
@@ -97,12 +97,12 @@ class _Entry:
 
 
 def tasks(text: str) -> tuple[list[Task], list[Unread]]:
-    """The tasks of the file, and the lines that are none."""
+    """The tasks of the file, and the lines that are not tasks."""
     found: list[Task] = []
     unread: dict[int, Unread] = {}
     above: Schedule | None = None
     listing = 0
-    """The line that says when for the list below it."""
+    """The line that has the schedule of the list below it."""
     for entry in _entries(text):
         only = _only_when(entry.text)
         if entry.kind == "heading" or (only and entry.kind == "line"):
@@ -122,37 +122,37 @@ def tasks(text: str) -> tuple[list[Task], list[Unread]]:
 
 
 def _only_when(text: str) -> Schedule | None:
-    """The schedule of a text that says nothing else."""
-    made = schedule(text)
-    return made[0] if made and not text[made[1] :].strip(" .:") else None
+    """The schedule of a text that is nothing else."""
+    match = schedule(text)
+    return match[0] if match and not text[match[1] :].strip(" .:") else None
 
 
 def _entries(text: str) -> Iterator[_Entry]:
-    """Each heading, item and line with its number."""
+    """The headings, items and lines with their numbers."""
     blank = re.compile(r"[^\n]")
     for pattern in (COMMENT, _FENCE):
-        text = pattern.sub(lambda found: blank.sub(" ", found[0]), text)
-    begun: _Entry | None = None
+        text = pattern.sub(lambda match: blank.sub(" ", match[0]), text)
+    entry: _Entry | None = None
     blanks = ""
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
-        found = _ITEM.fullmatch(line)
-        if begun and line[:1].isspace() and line.strip():
-            begun, blanks = replace(begun, text=f"{begun.text}{blanks}\n{line.strip()}"), ""
+        item = _ITEM.fullmatch(line)
+        if entry and line[:1].isspace() and line.strip():
+            entry, blanks = replace(entry, text=f"{entry.text}{blanks}\n{line.strip()}"), ""
             continue
-        if begun and not line.strip():
+        if entry and not line.strip():
             blanks += "\n"
             continue
-        if begun:
-            yield begun
-            begun, blanks = None, ""
+        if entry:
+            yield entry
+            entry, blanks = None, ""
         if heading := _HEADING.fullmatch(line.strip()):
             yield _Entry(number, "heading", heading["title"])
-        elif found and not _is_done(found):
-            begun = _Entry(number, "item", found["text"].strip())
-        elif not found and line.strip() and not line[:1].isspace():
-            begun = _Entry(number, "line", line.strip())
-    if begun:
-        yield begun
+        elif item and not _is_done(item):
+            entry = _Entry(number, "item", item["text"].strip())
+        elif not item and line.strip() and not line[:1].isspace():
+            entry = _Entry(number, "line", line.strip())
+    if entry:
+        yield entry
 
 
 def _is_done(item: "re.Match[str]") -> bool:
@@ -161,22 +161,22 @@ def _is_done(item: "re.Match[str]") -> bool:
 
 def _task(entry: _Entry, above: Schedule | None) -> Task | str:
     """The task of an entry, or what would make it one."""
-    said = entry.text
-    late = _LATE.search(said) or _LATE_IN_GERMAN.search(said)
-    words = _REMINDS.search(said)
+    text = entry.text
+    late = _LATE.search(text) or _LATE_IN_GERMAN.search(text)
+    words = _REMINDS.search(text)
     if late and words and words.end() <= late.start() and late[0].lstrip()[0] not in ",;(":
-        late = None  # "remind me: drop it if it is late" is told as it stands
-    text = f"{said[: late.start()]} {said[late.end() :]}".strip() if late else said
+        late = None  # part of the reminder: "remind me: drop it if it is late"
+    text = f"{text[: late.start()]} {text[late.end() :]}".strip() if late else text
     text = re.sub(r"\s+:", ":", text)
     skips = bool(late and late["skip"])
     grace = GRACE
     if late and late["n"]:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
     found: tuple[Schedule, str] | Reading | None
-    means_when = ":" in text.partition("\n")[0] and begins_with_time(text)
-    if above and not means_when:
-        begun = instruction(text)
-        found = begun if begun and (isinstance(begun, tuple) or begun.end) else (above, text)
+    has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
+    if above and not has_own_time:
+        own = instruction(text)
+        found = own if own and (isinstance(own, tuple) or own.end) else (above, text)
     else:
         found = instruction(text) or _ending(text)
     if found is None:
@@ -190,11 +190,11 @@ def _task(entry: _Entry, above: Schedule | None) -> Task | str:
 
 
 def _ending(text: str) -> tuple[Schedule, str] | Reading | None:
-    """A schedule behind the task, in parentheses or not; nothing before it may speak of a time."""
+    """A schedule after the task, in parentheses or not; the task itself may name no time."""
     for begin in starts(text):
-        made = schedule(text[begin:])
-        if made and not text[begin + made[1] :].strip(" .!)"):
+        match = schedule(text[begin:])
+        if match and not text[begin + match[1] :].strip(" .!)"):
             what = text[:begin].rstrip(" (,;:—–-")
-            times = [word for match in re.finditer(r"\S+", what) if (word := sure_times(match[0]))]
-            return Reading(word=times[0]) if times else (made[0], what)
+            times = [time for word in what.split() if (time := sure_times(word))]
+            return Reading(word=times[0]) if times else (match[0], what)
     return None

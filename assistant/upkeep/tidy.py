@@ -1,8 +1,7 @@
-"""What `memory tidy` proposes: facts that say the same, facts that a later one has changed.
+"""What `memory tidy` proposes: merging duplicates, and striking out facts that have changed.
 
-By rules, or by what a model says of each pair. Nothing is applied here. Two facts that differ in a
-number, a name, a date or a negation are never proposed as the same, whoever judged them: to merge
-such twins would lose a fact for good.
+Rules or a model judge each pair. Facts that differ in a number, a name, a date or a negation are
+never merged, whatever a model says: merging such twins would lose a fact.
 """
 
 import json
@@ -29,18 +28,18 @@ from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 Relation = Literal["same", "changed", "different"]
-"""The later of two facts says the same as the earlier, has changed it, or is another fact."""
+"""Whether the later of two facts repeats the earlier, changes it, or is another fact."""
 
 LONG = 400
-"""Characters from which on a passage is a text, and no fact to compare word by word."""
+"""Characters from which a passage is too long to be compared word by word."""
 TAIL = 4
-"""A value has at most so many words."""
+"""Maximum number of words of a value."""
 FACT_FILES = re.compile(r"MEMORY\.md|memory/.*")
-"""What is tidied; procedures and standing orders are the owner's to word."""
+"""The files that are tidied; the owner words procedures and tasks."""
 
 
 def _stem(word: str) -> str:
-    """A word without the s of a plural, a genitive or a verb."""
+    """A word without a final s."""
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -54,7 +53,7 @@ _OPENERS = _EMPTY | _VALUED | _VALUES | _NEGATIONS | _HELPING | _STEMS["openers"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change for the owner to accept: `old` is taken away (merge) or struck out (supersede)."""
+    """A change for the owner to accept: `old` is removed (merge) or struck out (supersede)."""
 
     kind: Literal["merge", "supersede"]
     old: Passage
@@ -66,24 +65,21 @@ Judge = Callable[[Sequence[Pair]], Sequence[Relation]]
 
 
 def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal, ...]:
-    """The proposals for pairs of facts, by what `judge` says of each, else by rules.
-
-    Each fact is in at most one, so that one answer does not take away what the next speaks of.
-    """
-    fit = [pair for pair in pairs if _is_fact(pair.earlier) and _is_fact(pair.later)]
-    relations = judge(fit) if judge else [by_rules(pair) for pair in fit]
-    taken: set[str] = set()
-    found = []
-    for pair, relation in zip(fit, relations, strict=True):
+    """Proposals for pairs of facts, judged by `judge` or by rules; each fact is in at most one."""
+    facts = [pair for pair in pairs if _is_fact(pair.earlier) and _is_fact(pair.later)]
+    relations = judge(facts) if judge else [by_rules(pair) for pair in facts]
+    used: set[str] = set()
+    proposals = []
+    for pair, relation in zip(facts, relations, strict=True):
         proposal = _proposal(pair, relation, "the model's view" if judge else "by their words")
-        if proposal and not taken & {pair.earlier.id, pair.later.id}:
-            taken |= {pair.earlier.id, pair.later.id}
-            found.append(proposal)
-    return tuple(found)
+        if proposal and not used & {pair.earlier.id, pair.later.id}:
+            used |= {pair.earlier.id, pair.later.id}
+            proposals.append(proposal)
+    return tuple(proposals)
 
 
 def by_rules(pair: Pair) -> Relation:
-    """What the words alone tell: only what is nearly certain."""
+    """The relation by the words alone, if it is nearly certain."""
     one, other = _Words(pair.earlier), _Words(pair.later)
     turned = (one.content[n:] + one.content[:n] for n in range(len(one.content)))
     if other.content in turned and not one.is_twin_of(other):
@@ -109,7 +105,7 @@ def _proposal(pair: Pair, relation: Relation, why: str) -> Proposal | None:
 
 
 class _Words:
-    """The folded words of a fact, and those that tell it from its twins."""
+    """The folded words of a fact, and those that distinguish it from twins."""
 
     def __init__(self, passage: Passage) -> None:
         self.words: list[str] = []
@@ -135,15 +131,15 @@ class _Words:
         return len(self.content) == len(other.content) and changed == 1
 
     def _misnames(self, other: "_Words") -> bool:
-        """Whether a name here is not there, or the names come in another order."""
+        """Whether the other fact lacks a name, or has the names in another order."""
         shared = [word for word in other.words if word in self.names]
         return list(dict.fromkeys(self.names)) != list(dict.fromkeys(shared))
 
 
 def _revalued(one: list[str], other: list[str]) -> bool:
-    """Whether both state a value of one thing, and differ in nothing but the value."""
-    start = _shared(one, other)
-    end = _shared(one[start:][::-1], other[start:][::-1])
+    """Whether both state a value of one thing, and differ only in the value."""
+    start = _common_prefix(one, other)
+    end = _common_prefix(one[start:][::-1], other[start:][::-1])
     values = one[start : len(one) - end], other[start : len(other) - end]
     if not all(0 < len(value) <= TAIL for value in values) or end >= TAIL:
         return False
@@ -154,19 +150,19 @@ def _negated(one: _Words, other: _Words) -> bool:
     """Whether one is the other's negation."""
     if one.negations == other.negations:
         return False
-    left = [[w for w in fact.words if w not in _NEGATIONS | _HELPING] for fact in (one, other)]
-    return left[0] == left[1]
+    rest = [[w for w in fact.words if w not in _NEGATIONS | _HELPING] for fact in (one, other)]
+    return rest[0] == rest[1]
 
 
-def _shared(one: list[str], other: list[str]) -> int:
-    """How many words two lists begin with in common."""
+def _common_prefix(one: list[str], other: list[str]) -> int:
+    """The number of words with which both lists begin."""
     return len([*takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))])
 
 
 # By a model
 
 BATCH = 20
-"""Pairs that the model is asked of at once."""
+"""Pairs in one request to the model."""
 
 RELATE = """\
 You look over the long-term memory of an owner's assistant. Each numbered pair between [KNOWN] and \
@@ -180,7 +176,7 @@ Answer with JSON only: {"relations": [{"pair": 1, "relation": "different"}]}"""
 
 
 def configured_judge(workspace: Workspace) -> Judge | None:
-    """Who says how facts relate: the configured model; None without one, or without trust."""
+    """The configured model as a judge; None without a model, or without trust."""
     model = select.create(validate(config.load()))
     if not (model.extracts and trust.is_trusted(workspace)):
         return None
@@ -190,18 +186,18 @@ def configured_judge(workspace: Workspace) -> Judge | None:
 def relations(
     model: ChatModel, pairs: Sequence[Pair], redact: Callable[[str], str] = str
 ) -> list[Relation]:
-    """What the model says of each pair; of one that it does not speak of, "different".
+    """The model's judgement of each pair; "different" for one that it leaves out.
 
-    Raises ModelError, also if an answer is not the JSON asked for.
+    Raises ModelError, also for an answer that is not the JSON asked for.
     """
-    found: list[Relation] = []
+    judged: list[Relation] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
         messages = [Message("system", RELATE), Message("user", redact(_numbered(batch)))]
         pieces = model.stream(messages)
         answer = next((piece.text for piece in pieces if isinstance(piece, Reply)), "")
-        found += _relations(answer, len(batch))
-    return found
+        judged += _relations(answer, len(batch))
+    return judged
 
 
 def _numbered(pairs: Sequence[Pair]) -> str:
@@ -214,7 +210,7 @@ def _numbered(pairs: Sequence[Pair]) -> str:
 
 
 def _relations(answer: str, count: int) -> list[Relation]:
-    """The relations in an answer, with whatever stands around its JSON. Raises ModelError."""
+    """Parse the JSON in an answer. Raises ModelError."""
     match = re.search(r"[\[{].*[\]}]", answer, re.DOTALL)
     try:
         decoded = json.loads(match[0] if match else "")

@@ -1,6 +1,6 @@
-"""The heartbeat in the machine's own timers: systemd of the user, launchd, or cron.
+"""Installs a timer for the heartbeat: systemd of the user, launchd, or cron.
 
-What is written names the workspace, so that each has its own, and can be taken away again.
+Each workspace has a timer of its own, which can be removed again.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ SECONDS = 30.0
 HOUR = 60
 OTHER = "Choose another with --with"
 NO_CRONTAB = re.compile(r"no crontab|no such file", re.IGNORECASE)
-"""How `crontab -l` says that there is none."""
+"""What `crontab -l` prints without a crontab."""
 
 
 def choice() -> Kind:
-    """What this machine has. Raises ConfigError if it is nothing."""
+    """The kind of timer that this machine has. Raises ConfigError without any."""
     if sys.platform == "darwin":
         return "launchd"
     if programs.find("systemctl") and _works(["systemctl", "--user", "show-environment"]):
@@ -37,13 +37,12 @@ def choice() -> Kind:
         return "cron"
     raise ConfigError(
         "this machine has neither systemd for its user nor cron",
-        "Have `assistant heartbeat run` called every few minutes by what it has",
+        "Call `assistant heartbeat run` every few minutes by other means",
     )
 
 
 def files(workspace: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
-    """The files, or the line of the crontab, that have `heartbeat run` called every so many
-    minutes."""
+    """The files, or the line of the crontab, that call `heartbeat run` every few minutes."""
     return {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](workspace, minutes)
 
 
@@ -66,7 +65,7 @@ def install(workspace: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
 
 
 def uninstall(workspace: Workspace) -> list[str]:
-    """Remove whatever was installed for a workspace; where it was."""
+    """Remove the timer of a workspace; return the removed files."""
     removed = [path for path in (*_units(workspace), _agent(workspace)) if path.exists()]
     for path in removed:
         if path.suffix == ".timer":
@@ -94,13 +93,13 @@ def is_installed(workspace: Workspace) -> bool:
 
 
 def name(workspace: Workspace) -> str:
-    """What the timer of a workspace is called."""
+    """The name of a workspace's timer."""
     digest = hashlib.sha256(str(workspace.root).encode()).hexdigest()[:8]
     return f"assistant-heartbeat-{digest}"
 
 
 def environment_file() -> Path:
-    """Where variables for it may stand, such as a provider's key: NAME=VALUE, a line each."""
+    """A file of variables for the timer, such as a provider's key: NAME=VALUE, a line each."""
     return config.config_file().parent / "environment"
 
 
@@ -128,7 +127,7 @@ def _agent(workspace: Workspace) -> Path:
 
 def _systemd(workspace: Workspace, minutes: int) -> dict[str, str]:
     timer, service = _units(workspace)
-    words = (each.replace("\\", "\\\\").replace('"', '\\"') for each in _command(workspace))
+    words = (word.replace("\\", "\\\\").replace('"', '\\"') for word in _command(workspace))
     command = " ".join(f'"{word}"' for word in words).replace("%", "%%").replace("$", "$$")
     about = f"The assistant's heartbeat for {workspace.root}".replace("%", "%%")
     times = f"0/{minutes}" if minutes < HOUR else "00"
@@ -162,7 +161,7 @@ def _with_environment(workspace: Workspace) -> str:
 
 
 def _crontab() -> list[str]:
-    """The lines of the user's crontab, which is written whole: none only if there is none."""
+    """The lines of the crontab, which is rewritten whole; empty only if there is none."""
     try:
         return _run(["crontab", "-l"]).splitlines()
     except StorageError as error:
@@ -180,9 +179,9 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _run(command: list[str], text: str = "") -> str:
-    """What a command prints. Raises StorageError with what it said, if it fails or does not end."""
+    """A command's output. Raises StorageError with its message if it fails or times out."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [programs.find(command[0]) or command[0], *command[1:]],
             input=text,
             capture_output=True,
@@ -192,10 +191,10 @@ def _run(command: list[str], text: str = "") -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StorageError(f"{command[0]} failed: {error}", OTHER) from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip()
-        raise StorageError(f"`{shlex.join(command)}` failed: {said}", OTHER)
-    return done.stdout
+    if process.returncode:
+        message = (process.stderr or process.stdout).strip()
+        raise StorageError(f"`{shlex.join(command)}` failed: {message}", OTHER)
+    return process.stdout
 
 
 def _works(command: list[str]) -> bool:

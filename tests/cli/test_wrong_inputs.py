@@ -87,7 +87,7 @@ WRONG = {
     "recall x --as-of 'last week'": "'last week' is not a date. Write it as 2026-05-08",
     "ask ''": "the message is empty. Give some words",
     "remember ''": "the fact is empty. Give some words",
-    "event --source ci": "there is no event on standard input. Give it one object of JSON",
+    "event --source ci": "there is no event on standard input. Pipe a JSON object into it",
     "memory log --since soon": "'soon' is not a date. Give a day such as 2026-11-01, today, "
     "yesterday, 7d or 2w",
     "memory merge one two": "a merge takes BASE, OURS, THEIRS and the file's name. Or no file",

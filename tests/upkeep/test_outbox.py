@@ -9,7 +9,7 @@ import pytest
 from assistant.cli.doctor import Remark, _heartbeat
 from assistant.errors import ConfigError
 from assistant.heartbeat import beat, claims
-from assistant.heartbeat.unattended import says_nothing
+from assistant.heartbeat.unattended import is_silent
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.upkeep import outbox
@@ -41,7 +41,7 @@ def here(tmp_path: Path) -> Workspace:
     ],
 )
 def test_only_a_whole_reply_says_that_there_is_nothing(reply: str, nothing: bool) -> None:
-    assert says_nothing(reply) is nothing
+    assert is_silent(reply) is nothing
 
 
 def test_it_is_sent_until_a_way_takes_it_and_then_shown_once(
@@ -92,10 +92,10 @@ def test_a_beat_that_died_and_a_month_without_tokens_are_told_once(
     (task,), _ = beat.read(here)
     assert claims.take(here, task, NOW.replace(minute=0))
     for minutes in (20, 25):
-        with pytest.raises(Exception, match="there is no model to do it"):
+        with pytest.raises(Exception, match="no model is configured"):
             list(beat.run(here, NOW + timedelta(minutes=minutes)))
     died, refused = beats.load(here).untold
-    assert "broke off" in died.failed and "no model" in refused.failed
+    assert "was interrupted" in died.failed and "no model" in refused.failed
 
 
 def test_only_what_is_not_known_yet_is_written_down(here: Workspace) -> None:
@@ -127,10 +127,10 @@ def test_a_way_can_be_tried_out_and_says_what_is_wrong_with_it(
     assert phone.read_text() == outbox.TEST
     with pytest.raises(ConfigError, match="failed with 3: no such topic"):
         outbox.try_out("echo no such topic >&2; exit 3")
-    with pytest.raises(ConfigError, match="no way to send"):
+    with pytest.raises(ConfigError, match="no notification can be sent"):
         outbox.try_out("")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigError, match="no way to send"):
+    with pytest.raises(ConfigError, match="no notification can be sent"):
         outbox.try_out(None)
     program = tmp_path / "notify-send"
     program.write_text(f'#!/bin/sh\necho "$3" > {phone}\n')

@@ -47,10 +47,10 @@ def event(
     from assistant.heartbeat import queue
     from assistant.heartbeat.incoming import MOST_BYTES, incoming
     from assistant.heartbeat.queue import answer_waiting
-    from assistant.heartbeat.unattended import check
+    from assistant.heartbeat.unattended import check_trust
 
     options: Globals = context.obj
-    check(options.place())
+    check_trust(options.place())
     if at_terminal():
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
     received = incoming(source, input_bytes(MOST_BYTES + 1))
@@ -112,10 +112,10 @@ def listen(
       assistant listen --port 8722
     """
     from assistant.heartbeat import listening, queue
-    from assistant.heartbeat.unattended import check
+    from assistant.heartbeat.unattended import check_trust
 
     place = context.obj.place()
-    check(place)
+    check_trust(place)
     if folder is None and port is None:
         raise UsageError("there is nothing to listen to", "Give --folder, --port, or both")
     if folder and not folder.is_dir():
@@ -128,15 +128,15 @@ def listen(
 
     if port is not None:
         secret, where = listening.token(place)
-        door = listening.Door(port, secret, put)
-        threading.Thread(target=door.serve_forever, daemon=True).start()
-        typer.echo(f"POST http://{listening.HERE}:{port}/SOURCE, with the token in {where}")
+        server = listening.EventServer(port, secret, put)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        typer.echo(f"POST http://{listening.HOST}:{port}/SOURCE, with the token in {where}")
     if folder:
         typer.echo(f"Files in {folder.absolute()}/SOURCE/")
     sys.stdout.flush()
     fault = ""
     while True:
-        for refused in listening.taken(folder, put) if folder else ():
+        for refused in listening.take_files(folder, put) if folder else ():
             note(refused)
         before, fault = fault, _answer(context.obj)
         if fault and fault != before:

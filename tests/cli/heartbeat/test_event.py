@@ -118,7 +118,7 @@ def test_one_that_no_model_answers_waits_and_is_tried_again_by_the_heartbeat(
 ) -> None:
     with Provider(fails(401), "It is mended.") as provider:
         code, _, beside = put(place, provider.url, {"text": "one"})
-        assert code == 1 and "(it is tried again)" in beside
+        assert code == 1 and "(it is retried)" in beside
         assert put(place, provider.url, {"text": "two"})[1] == "It is mended.\n"
         (left,) = waiting(place)
         held = json.loads(left.read_text()) | {"after": 0}
@@ -144,7 +144,7 @@ def test_one_that_broke_off_is_told_and_not_answered_twice(place: Path, run: Run
         killed.communicate()
         assert put(place, provider.url, {"text": "two"})[1] == "Two.\n"
         assert asked_for(provider) == ["one", "two"]
-    assert "one: broke off, and is not answered again" in run("ask", "hello").stderr
+    assert "one: was interrupted, and is not answered again" in run("ask", "hello").stderr
 
 
 @pytest.mark.slow
@@ -227,7 +227,7 @@ def test_what_is_no_event_is_refused(place: Path) -> None:
     faults = {
         "": "there is no event on standard input",
         "{": "the event is not JSON: ",
-        "[1]": "the event is JSON, but not an object",
+        "[1]": "the event is not a JSON object",
         '{"x": ' + "9" * 90_000 + "}": "the event is not JSON: Exceeds the limit",
         '{"x": "' + "y" * 2_000_000 + '"}': "the event has more than 1,000,000 bytes",
     }

@@ -121,12 +121,12 @@ def test_while_no_model_answers_a_task_waits_and_is_done_once_one_does(
     for each in down:
         assert each.returncode == 1
         assert [one["state"] for one in json.loads(each.stdout)] == ["waiting"]
-    assert "(it is tried again)" in run("chat", stdin="hello\n").stderr
+    assert "(it is retried)" in run("chat", stdin="hello\n").stderr
     with Provider(respond=lambda _: "The boat leaks.") as provider:
         done = beats(place, provider.url)
         again = beats(place, provider.url)
     assert done.stdout == "The boat leaks.\n" and "The boat" not in again.stdout
-    assert "it is tried again" not in run("chat", stdin="hello\n").stderr
+    assert "it is retried" not in run("chat", stdin="hello\n").stderr
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_due_time_is_taken_once_whatever_the_clock_says(here: Workspace) -> No
 def test_without_a_model_what_is_due_waits_and_is_said(run: Run, place: Path) -> None:
     (place / "HEARTBEAT.md").write_text("- every minute: look\n")
     told = run("heartbeat", "run")
-    assert told.returncode == 1 and "there is no model to do it" in told.stderr
+    assert told.returncode == 1 and "no model is configured" in told.stderr
     (place / "HEARTBEAT.md").write_text("- on 2099-01-01: look\n")
     assert run("heartbeat", "run").returncode == 0
 
