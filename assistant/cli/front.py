@@ -27,15 +27,7 @@ def run() -> None:
             from assistant.cli.commands import facts
             from assistant.cli.help import DAILY
 
-            tree = root.tree(
-                {
-                    DAILY: {
-                        "remember": facts.remember,
-                        "recall": facts.recall,
-                        "forget": facts.forget,
-                    }
-                }
-            )
+            tree = root.tree({DAILY: facts.COMMANDS})
             gc.freeze()
             gc.enable()
             root.run(tree)

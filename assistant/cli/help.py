@@ -2,7 +2,7 @@
 
 import inspect
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -23,20 +23,21 @@ MIN_WIDTH, MAX_WIDTH = 50, 80
 Function = Callable[..., None]
 
 
-def group(help: str, commands: dict[str, Function] | None = None, **settings: Any) -> typer.Typer:
-    """A group of commands by their names."""
+def group(name: str, help: str, commands: Sequence[Function] = (), **settings: Any) -> typer.Typer:
+    """A group of commands."""
     columns = min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH) - 2
     context = {"help_option_names": ["-h", "--help"], "terminal_width": columns}
     app = typer.Typer(
-        help=help, cls=Group, rich_markup_mode=None, context_settings=context, **settings
+        name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=context, **settings
     )
-    for name, function in (commands or {}).items():
-        add(app, name, function)
+    for command in commands:
+        add(app, command)
     return app
 
 
-def add(app: typer.Typer, name: str, function: Function, **settings: Any) -> None:
-    """Add a command; the function's docstring is its help, and may end with examples."""
+def add(app: typer.Typer, function: Function, **settings: Any) -> None:
+    """Add a command of the function's name; its docstring is the help, and may have examples."""
+    name = function.__name__.removesuffix("_")
     text, _, lines = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
     examples = f"\b\nExamples:\n{lines}" if lines else None
     app.command(name, help=text, epilog=examples, **settings)(function)

@@ -23,105 +23,77 @@ from assistant.cli.commands import (
 )
 from assistant.cli.help import group
 
+_memory = group(
+    "memory",
+    "Look after memory: its state, history, reviews and index.",
+    [
+        memory.status,
+        memory.log,
+        memory.undo,
+        memory.check,
+        memory.capture,
+        memory.merge,
+        memory.map_,
+        review.review,
+        review.restore,
+        review.tidy,
+        core.core,
+    ],
+)
+_sessions = group(
+    "sessions",
+    "Look at past conversations.",
+    [sessions.list_, sessions.show, sessions.rename, sessions.delete],
+)
+_skills = group(
+    "skills", "Look at the assistant's skills, or write one.", [skills.list_, skills.new]
+)
+_heartbeat = group(
+    "heartbeat",
+    "Run the tasks of HEARTBEAT.md, now or by a timer.",
+    [heartbeat.run, heartbeat.explain, heartbeat.install],
+)
+_servers = group(
+    "mcp-servers",
+    "Look at the MCP servers whose tools the assistant uses, and approve them.",
+    [mcp_servers.list_, mcp_servers.approve],
+)
+_secrets = group(
+    "secrets",
+    "Register values that must never be sent or stored.",
+    [setup.add, setup.show, setup.remove],
+)
+_daemon = group("daemon", "Control the process that holds the index in memory.", [setup.stop])
+_config = group(
+    "config", "Show and change settings.", [config.show, config.set_, config.unset, config.edit]
+)
 cli = root.tree(
     {
-        help.DAILY: {
-            "chat": talk.chat,
-            "ask": talk.ask,
-            "remember": facts.remember,
-            "recall": facts.recall,
-            "forget": facts.forget,
-            "agenda": agenda.agenda,
-            "remind": agenda.remind,
-        },
-        help.MEMORY: {
-            "context": context.context,
-            "memory": group(
-                "Look after memory: its state, history, reviews and index.",
-                {
-                    "status": memory.status,
-                    "log": memory.log,
-                    "undo": memory.undo,
-                    "check": memory.check,
-                    "capture": memory.capture,
-                    "merge": memory.merge,
-                    "map": memory.draw_map,
-                    "review": review.review,
-                    "restore": review.restore,
-                    "tidy": review.tidy,
-                    "core": core.core,
-                },
-            ),
-            "eval": evaluation.evaluate,
-            "sessions": group(
-                "Look at past conversations.",
-                {
-                    "list": sessions.list_sessions,
-                    "show": sessions.show,
-                    "rename": sessions.rename,
-                    "delete": sessions.delete,
-                },
-            ),
-            "undo": sessions.undo,
-            "import": moving.import_,
-            "export": moving.export,
-        },
-        help.TOOLS: {
-            "skills": group(
-                "Look at the assistant's skills, or write one.",
-                {"list": skills.list_skills, "new": skills.new},
-            ),
-            "heartbeat": group(
-                "Run the tasks of HEARTBEAT.md, now or by a timer.",
-                {
-                    "run": heartbeat.run,
-                    "explain": heartbeat.explain,
-                    "install": heartbeat.install,
-                },
-            ),
-            "event": event.event,
-            "listen": event.listen,
-        },
-        help.PROGRAMS: {
-            "connect": connect.connect,
-            "mcp": connect.mcp,
-            "mcp-servers": group(
-                "Look at the MCP servers whose tools the assistant uses, and approve them.",
-                {"list": mcp_servers.list_servers, "approve": mcp_servers.approve},
-            ),
-        },
-        help.SETUP: {
-            "init": setup.init,
-            "doctor": setup.doctor,
-            "trust": setup.trust_workspace,
-            "secrets": group(
-                "Register values that must never be sent or stored.",
-                {
-                    "add": setup.add_secret,
-                    "show": setup.show_secrets,
-                    "remove": setup.remove_secret,
-                },
-            ),
-            "daemon": group(
-                "Control the process that holds the index in memory.",
-                {"stop": setup.stop_daemon},
-            ),
-            "completion": setup.completion,
-            "config": group(
-                "Show and change settings.",
-                {
-                    "show": config.show,
-                    "set": config.set_value,
-                    "unset": config.unset,
-                    "edit": config.edit,
-                },
-            ),
-        },
+        help.DAILY: [talk.chat, talk.ask, *facts.COMMANDS, agenda.agenda, agenda.remind],
+        help.MEMORY: [
+            context.context,
+            _memory,
+            evaluation.eval_,
+            _sessions,
+            sessions.undo,
+            moving.import_,
+            moving.export,
+        ],
+        help.TOOLS: [_skills, _heartbeat, event.event, event.listen],
+        help.PROGRAMS: [connect.connect, connect.mcp, _servers],
+        help.SETUP: [
+            setup.init,
+            setup.doctor,
+            setup.trust_,
+            _secrets,
+            _daemon,
+            setup.completion,
+            _config,
+        ],
     }
 )
 help.add(
     cli,
-    "hook",
     connect.hook,
     rich_help_panel=help.PROGRAMS,
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},

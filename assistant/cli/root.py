@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,22 +17,22 @@ from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 
 
-def tree(panels: Mapping[str, Mapping[str, Function | typer.Typer]]) -> typer.Typer:
+def tree(panels: Mapping[str, Iterable[Function | typer.Typer]]) -> typer.Typer:
     """`assistant`, with commands and groups of commands by the panels of its first page."""
     cli = group(
+        "assistant",
         "A personal assistant whose long-term memory is plain markdown.",
-        name="assistant",
         add_completion=False,
         invoke_without_command=True,
         pretty_exceptions_enable=False,
     )
     cli.callback()(options)
     for panel, commands in panels.items():
-        for name, command in commands.items():
+        for command in commands:
             if isinstance(command, typer.Typer):
-                cli.add_typer(command, name=name, rich_help_panel=panel)
+                cli.add_typer(command, rich_help_panel=panel)
             else:
-                add(cli, name, command, rich_help_panel=panel)
+                add(cli, command, rich_help_panel=panel)
     return cli
 
 

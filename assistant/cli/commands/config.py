@@ -78,7 +78,7 @@ def _show_value(value: Any, *, as_json: bool) -> None:
             typer.echo(spelled(_shown(item)))
 
 
-def set_value(
+def set_(
     context: typer.Context,
     key: Key,
     values: Annotated[

@@ -12,7 +12,7 @@ from assistant.memory.annotations import without
 from assistant.workspace.folder import read_text
 
 
-def evaluate(
+def eval_(
     context: typer.Context,
     count: Annotated[
         int, typer.Option("-n", metavar="N", min=1, help="Maximum number of facts to ask about.")

@@ -432,3 +432,6 @@ def _located(memory: Keeper, target: str) -> Located:
     if not found.passages:
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
     return found
+
+
+COMMANDS = (remember, recall, forget)

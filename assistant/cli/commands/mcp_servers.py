@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NONE = "There are no MCP servers: add one with `assistant config edit`, or in a .mcp.json."
 
 
-def list_servers(
+def list_(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.")] = None,
     as_json: AsJson = False,

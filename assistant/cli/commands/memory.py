@@ -298,7 +298,7 @@ def _show_merge(planned: "CopyMerge") -> None:
         typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
 
 
-def draw_map(
+def map_(
     context: typer.Context,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write the page to this file.")

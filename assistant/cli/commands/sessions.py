@@ -16,7 +16,7 @@ Session = Annotated[
 ]
 
 
-def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
+def list_(context: typer.Context, as_json: AsJson = False) -> None:
     """List past conversations, newest first, with their cost."""
     from assistant.cli.session_text import show_sessions  # transcripts: behind `--help`
     from assistant.session import listing

@@ -106,7 +106,7 @@ def _in_git(root: Path) -> list[str]:
     return template.set_up_git(workspace.find(root), program)
 
 
-def trust_workspace(context: typer.Context) -> None:
+def trust_(context: typer.Context) -> None:
     """Allow a workspace's files into prompts."""
     place = context.obj.place()
     new = trust.grant(place)
@@ -116,7 +116,7 @@ def trust_workspace(context: typer.Context) -> None:
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as `home_key`.")]
 
 
-def add_secret(name: Name) -> None:
+def add(name: Name) -> None:
     """Register a secret; its value is asked for, or read from a pipe.
 
     Examples:
@@ -133,7 +133,7 @@ def add_secret(name: Name) -> None:
     typer.echo(f"{name} is registered; its value is in {where}")
 
 
-def show_secrets(
+def show(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print its value.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -153,7 +153,7 @@ def show_secrets(
         typer.echo(registered_name)
 
 
-def remove_secret(name: Name) -> None:
+def remove(name: Name) -> None:
     """Remove a registered secret."""
     from assistant.secrets import registered  # as above
 
@@ -161,7 +161,7 @@ def remove_secret(name: Name) -> None:
     typer.echo(f"{name} is no longer registered")
 
 
-def stop_daemon(context: typer.Context) -> None:
+def stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts it again."""
     from assistant.cli import resident
     from assistant.memory.daemon import lifecycle

@@ -23,7 +23,7 @@ LONGEST_NAME = 64
 UNDESCRIBED = "Say here what this skill does, and when to use it."
 
 
-def list_skills(
+def list_(
     context: typer.Context,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Show this one, as the model reads it.")
