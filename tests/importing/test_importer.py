@@ -233,10 +233,10 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
     outside_links = {archive.MANIFEST: {"version": 1, "files": {"../../out/x": ""}}}
     for path, why in (
         (changed, "MEMORY.md in .* is damaged"),
-        (torn, "a damaged one"),
-        (cut, "a damaged one"),
+        (torn, "or is damaged"),
+        (cut, "or is damaged"),
         (letter, "not an archive of a workspace"),
-        (zipped(tmp_path / "out.zip", outside_links), "a damaged one"),
+        (zipped(tmp_path / "out.zip", outside_links), "or is damaged"),
         (zipped(tmp_path / "x.zip", {"conversations.json": []}), "not an archive of a workspace"),
         (tmp_path / "nowhere.zip", "nothing at"),
     ):

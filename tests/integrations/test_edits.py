@@ -78,7 +78,7 @@ def test_a_file_of_ours_is_known_by_its_first_line() -> None:
     whole = OwnFile("// ours\nnew\n")
     assert whole.present("// ours\nold\n") and unmade(whole, "// ours\nold\n") == ""
     assert whole.present("theirs\n") is None and unmade(whole, "theirs\n") == "theirs\n"
-    with pytest.raises(ConfigError, match="another's file"):
+    with pytest.raises(ConfigError, match="another file has"):
         made(whole, "theirs\n")
 
 

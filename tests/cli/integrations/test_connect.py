@@ -233,7 +233,7 @@ def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home
     cases = [
         ("zed", ".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
         ("codex", ".codex/config.toml", "[mcp_servers", "line 1"),
-        ("codex", ".codex/config.toml", "mcp_servers = 3", "mcp_servers is no table"),
+        ("codex", ".codex/config.toml", "mcp_servers = 3", "mcp_servers is not a table"),
         ("cursor", ".cursor/hooks.json", '{"hooks": {"sessionStart": 3}}', "is not a list"),
         ("cursor", ".cursor/mcp.json", '{"mcpServers": []}', "mcpServers"),
         ("opencode", ".config/opencode/opencode.json", '{"mcp": 3}', "mcp is not an object"),
