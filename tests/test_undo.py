@@ -144,7 +144,7 @@ def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
     assert "Undone: remember" in capsys.readouterr().out
     COMMANDS["/undo"].run(host, "")
     said = capsys.readouterr().out
-    assert "“fill it in”" in said and "notes.txt is as it was before" in said
+    assert "“fill it in”" in said and "notes.txt is restored" in said
     assert "notes.txt" in str(host.attachments)
     with pytest.raises(UsageError, match="changed nothing"):
         COMMANDS["/undo"].run(host, "")

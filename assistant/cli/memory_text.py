@@ -1,4 +1,4 @@
-"""What memory answers, as a person reads it and as a program does."""
+"""Results of memory as text and as JSON."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def show_written(written: Remembered) -> None:
-    """Where a fact now stands, and what it may replace."""
+    """Print where a fact was written, and similar facts."""
     text = {
         "stored": "Remembered",
         "exists": "Already known",
         "superseded": "Remembered, the old fact struck out",
-        "waiting": "Waits for your review (`assistant memory review`)",
-        "secret": "Nothing was written: it holds a secret",
+        "waiting": "Waiting for your review (`assistant memory review`)",
+        "secret": "Nothing was written: the fact contains a secret",
     }[written.status]
     position = spelled(f": {written.source}:{written.line}") if written.source else ""
     typer.echo(text + position)
@@ -35,7 +35,7 @@ def show_written(written: Remembered) -> None:
 
 
 def show_recorded(recalled: "RecalledEntry", query: str) -> None:
-    """What was put into the prompt of a turn, and why."""
+    """Print the passages that were recalled for a turn, and why."""
     for passage in recalled.passages:
         _show(passage.citation, passage.date, passage.heading.split(" › "), passage.text)
         why = reasons(query, passage.text, passage.signals or {}, passage.date)
@@ -45,17 +45,14 @@ def show_recorded(recalled: "RecalledEntry", query: str) -> None:
 
 
 TAIL = 0.15
-"""A passage that scores less than this share of the best is not shown unless asked for. On the
-suites of tests/recall at most one answer in fifty lies there."""
+"""Share of the best score below which a passage is only counted. On the suites of tests/recall at
+most one answer in fifty is there."""
 
 
 def show_recall(
     recall: Recall, *, why: bool = False, within: str = "", whole: bool = False
 ) -> None:
-    """The passages for a person, best first; and what was not looked at.
-
-    What hardly matches beside the best is counted only, unless the `whole` list is wanted.
-    """
+    """Print the passages, best first, and notices; weak ones are only counted unless `whole`."""
     for notice in recall.notices:
         typer.echo(f"note: {spelled(notice)}", err=True)
     best = recall.passages[0].score if recall.passages else 0.0
@@ -78,7 +75,7 @@ def show_recall(
 
 
 def _show_passage(passage: Passage, query: str | None) -> None:
-    """A passage; for a query also why it matches."""
+    """Print a passage; with a query, also why it matches."""
     superseded = ["superseded"] if passage.status == "superseded" else []
     _show(passage.citation, passage.date, [*passage.heading, *superseded], passage.shown)
     if query is not None:
@@ -89,7 +86,7 @@ def _show_passage(passage: Passage, query: str | None) -> None:
 
 
 def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> None:
-    """A passage: where it is, when it was recorded, under which headings, and its text."""
+    """Print a passage with its citation, date and headings."""
     titles = [title.removesuffix(f" -- {day}") for title in heading[len(heading) > 1 :]]
     facts = " · ".join(filter(None, [day, " › ".join(titles)]))
     typer.echo(typer.style(exactly(citation), bold=True) + _dim(f"  {facts}" if facts else ""))
@@ -98,16 +95,16 @@ def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> 
 
 
 ALIKE, NEAR = 0.42, 0.21
-"""Shares of a score: from these on the meaning is the same, or similar."""
+"""Shares of a score from which the meaning is called the same, or similar."""
 HEADED = 0.15
-"""From this share on a heading is named."""
+"""Share of a score from which a matching heading is mentioned."""
 _COMMON = """
 a about am an and are as at be by can did do does for from had has have how i in is it me my of on
 or our that the their there these they this to was we were what when where which who whose why will
 with you your
 """
 COMMON = frozenset(_COMMON.split())
-"""Words that are not worth naming."""
+"""Stop words, which are not mentioned."""
 
 
 def reasons(
@@ -117,15 +114,15 @@ def reasons(
     day: str | None,
     mentioned: str | None = None,
 ) -> str:
-    """Why a passage matches a query, in words; `shares` are those of its score."""
+    """Why a passage matches a query; `shares` are the signals' shares of its score."""
     meaning = shares.get("dense", 0.0)
     why = ["same meaning"] if meaning >= ALIKE else ["similar meaning"] if meaning >= NEAR else []
     words = set(_WORD.findall(text.casefold())) - COMMON
-    asked = dict.fromkeys(_WORD.findall(query.casefold()))
-    if common := [word for word in asked if word in words]:
+    query_words = dict.fromkeys(_WORD.findall(query.casefold()))
+    if common := [word for word in query_words if word in words]:
         why.append(f"shares: {', '.join(common)}")
     if shares.get("date", 0.0) > 0 and (when := mentioned or day):
-        why.append(f"{'speaks of' if mentioned else 'said on'} {_in_words(when, text)}")
+        why.append(f"{'mentions' if mentioned else 'recorded on'} {_in_words(when, text)}")
     if shares.get("speaker", 0.0) > 0:
         why.append("said by the person you name")
     if shares.get("heading", 0.0) >= HEADED:
@@ -134,8 +131,8 @@ def reasons(
 
 
 def _in_words(day: str, text: str) -> str:
-    """An ISO date as `3 May`, with the year if the text has it; a part of a date as it is."""
-    from datetime import date  # where reasons are asked for alone
+    """An ISO date as `3 May`, with the year if the text has it; a partial date as it is."""
+    from datetime import date  # only needed with --why
 
     try:
         when = date.fromisoformat(day)
@@ -149,23 +146,23 @@ def _dim(line: str) -> str:
 
 
 def one_line(text: str, width: int = 100) -> str:
-    """The text on one line, cut to a width; nothing in it steers the terminal."""
+    """The text on one line, cut to a width, without control characters."""
     return shortened(spelled(" ".join(text.split())), width)
 
 
 def passage_line(passage: Passage) -> str:
-    """A passage and its place on one line."""
+    """A passage on one line, after its citation."""
     return one_line(f"{passage.citation}  {passage.shown}")
 
 
 def show_diff(lines: Iterable[str]) -> None:
-    """A diff in colour."""
+    """Print a diff in colour."""
     for line in lines:
         typer.echo(typer.style(spelled(line), fg=DIFF_COLOURS.get(line[:1])))
 
 
 def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:
-    """A recall as programs read it."""
+    """A recall as JSON."""
     as_json = session_json if within == SESSIONS else passage_json
     passages = [as_json(passage) for passage in recall.passages]
     value: dict[str, Any] = {"query": recall.query, "tokens": recall.tokens, "passages": passages}
@@ -179,7 +176,7 @@ def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:
 
 
 def passage_json(passage: Passage) -> dict[str, Any]:
-    """A passage as programs read it."""
+    """A passage as JSON."""
     return {
         name: value
         for name, value in {**asdict(passage), "text": passage.shown}.items()
@@ -188,7 +185,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
 
 
 def session_json(passage: Passage) -> dict[str, Any]:
-    """A passage of a past conversation as programs read it."""
+    """A passage of a past conversation as JSON."""
     return {
         "session": passage.source,
         "turn": passage.start_line,
@@ -200,7 +197,7 @@ def session_json(passage: Passage) -> dict[str, Any]:
 
 
 def written_json(written: Remembered) -> dict[str, Any]:
-    """A written fact as programs read it."""
+    """A written fact as JSON."""
     value: dict[str, Any] = {
         name: getattr(written, name) for name in ("status", "id", "source", "line")
     }

@@ -1,4 +1,4 @@
-"""What every command shares."""
+"""What the commands share: options, input, and the workspace they act on."""
 
 import contextlib
 import os
@@ -42,29 +42,29 @@ Most = Annotated[
     int | None, typer.Option("-k", metavar="N", min=1, help="Maximum number of passages.")
 ]
 ALL = 1 << 31
-"""More tokens than any passage takes."""
+"""A budget that any passage fits into."""
 INPUT = "Standard input"
-"""The title of what is piped beside a message."""
+"""The title of what is piped with a message."""
 PATIENCE = 2.0
-"""Seconds without a word on standard input before we say that we read it."""
+"""Seconds without input before a note says that standard input is read."""
 
 
 @dataclass(slots=True)
 class Globals:
-    """The options that may stand before or after the subcommand."""
+    """The global options."""
 
     directory: Path | None = None
     no_daemon: bool = False
     debug: bool = False
     progress: Progress = no_progress
-    """Shows a person how far it is, while memory is open."""
+    """Shows progress on standard error while memory is open."""
 
     def place(self) -> workspace.Workspace:
-        """The workspace chosen. Raises WorkspaceError if there is none."""
+        """The workspace. Raises WorkspaceError if there is none."""
         return workspace.find(self.directory)
 
     def recipe(self) -> Path | None:
-        """The recipe of the chosen workspace, if there is a workspace that is trusted."""
+        """The workspace's own settings file, if the workspace is trusted."""
         from assistant.workspace import trust
 
         with contextlib.suppress(WorkspaceError):
@@ -73,15 +73,15 @@ class Globals:
         return None
 
     def settings(self) -> "Settings":
-        """The settings, with the recipe. Raises ConfigError."""
-        from assistant.settings import tree  # pydantic: not on a client's path
+        """The settings, with those of the workspace. Raises ConfigError."""
+        from assistant.settings import tree  # pydantic is slow to import
 
         recipe = self.recipe()
         return tree.validate(config.load(recipe=recipe), recipe)
 
     @contextlib.contextmanager
     def memory(self) -> Iterator[Keeper]:
-        """The chosen workspace's memory, with progress on standard error for a person."""
+        """Open the workspace's memory, with progress on standard error."""
         with ProgressLine() as progress:
             self.progress = progress
             memory = open_memory(
@@ -116,28 +116,28 @@ class Globals:
 
 
 def note(text: str) -> None:
-    """Tell the owner something beside the output."""
+    """Print a note on standard error."""
     typer.echo(f"note: {spelled(text)}", err=True)
 
 
 def at_terminal() -> bool:
-    """Whether a person types into standard input, or it is closed."""
+    """Whether standard input is a terminal, or closed."""
     return sys.stdin is None or sys.stdin.isatty()
 
 
 def given(words: Sequence[str] | None, what: str) -> str:
-    """The words of an argument; or standard input, for `-` or without any and not a terminal."""
+    """The words of an argument; standard input for `-`, or without words in a pipe."""
     if not words and at_terminal():
         raise UsageError(f"no {what} given", "Give it as an argument, or on standard input")
-    text = _said(" ".join(words or "-"), what)
+    text = _decoded(" ".join(words or "-"), what)
     text = whole_input() if text == "-" else text
     if not text.strip():
         raise UsageError(f"the {what} is empty", "Give some words")
     return text.strip()
 
 
-def _said(text: str, what: str) -> str:
-    """The text of arguments; bytes that the locale does not know are UTF-8, or no text."""
+def _decoded(text: str, what: str) -> str:
+    """The text of arguments as UTF-8, whatever the locale. Raises UsageError."""
     with contextlib.suppress(UnicodeEncodeError):
         return text.encode("utf-8").decode("utf-8")
     try:
@@ -147,16 +147,15 @@ def _said(text: str, what: str) -> str:
 
 
 def reads_lines(words: Sequence[str] | None) -> bool:
-    """Whether `-`, or nothing but a pipe, was given to a command that reads a text a line."""
+    """Whether the command reads one text per line from standard input."""
     return list(words) == ["-"] if words else not at_terminal()
 
 
 def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str | Picture]]":
-    """A message, and by its name what standard input holds beside it, text or a picture: not the
-    owner's word."""
+    """A message, and by title what is piped with it: a text or a picture, which are attachments."""
     if not words or list(words) == ["-"] or at_terminal():
         return given(words, "message"), {}
-    from assistant.model.pictures import picture_of  # for a conversation, and no other command
+    from assistant.model.pictures import picture_of  # Pillow is slow to import
 
     text, data = given(words, "message"), input_bytes()
     piped = picture_of(data) or _text(data)
@@ -164,13 +163,13 @@ def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str 
 
 
 def whole_input() -> str:
-    """Standard input to its end. Raises UsageError if it is no text."""
+    """All of standard input. Raises UsageError if it is not text."""
     return _text(input_bytes())
 
 
 def input_bytes(most: int = -1) -> bytes:
-    """Standard input to its end, or so many bytes of it."""
-    import select  # an inherited pipe may never end: say what is waited for
+    """All of standard input, or so many bytes of it."""
+    import select  # an inherited pipe may never end, so say that it is read
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:
         note("reading standard input; press Ctrl-D to end it")
@@ -178,7 +177,7 @@ def input_bytes(most: int = -1) -> bytes:
 
 
 def lines() -> Iterator[str]:
-    """The lines of standard input, as they come. Raises UsageError if one is no text."""
+    """The lines of standard input, as they come. Raises UsageError for one that is not text."""
     return (_text(line).strip() for line in sys.stdin.buffer)
 
 
@@ -192,14 +191,14 @@ def _text(data: bytes) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, as programs read it."""
+    """Print a JSON document."""
     typer.echo(as_json(value))
 
 
 def own_command() -> str:
-    """The absolute path of this program, since others know no path of the shell's."""
+    """The absolute path of this program, for other programs to call."""
     own = Path(sys.executable).with_name("assistant")
-    found = str(own) if own.exists() else shutil.which("assistant")
-    if not found:
-        raise UsageError("there is no command `assistant` to name", "Install the package")
-    return found
+    path = str(own) if own.exists() else shutil.which("assistant")
+    if not path:
+        raise UsageError("the command `assistant` is not installed", "Install the package")
+    return path

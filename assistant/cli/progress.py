@@ -1,4 +1,4 @@
-"""Progress on standard error: a line that changes for a person, a line now and then for a log."""
+"""Progress on standard error: a line that is redrawn on a terminal, occasional lines in a log."""
 
 import os
 import sys
@@ -7,16 +7,16 @@ import time
 import typer
 
 PATIENCE = 0.4
-"""Seconds of work before it is worth a line on a terminal."""
+"""Seconds of work before the line is shown on a terminal."""
 SILENCE, BETWEEN = 5.0, 30.0
-"""Seconds before a line is written where there is no terminal, and before each further one."""
+"""Seconds before the first line without a terminal, and between further ones."""
 REDRAWN = 0.1
-"""Seconds between two states of the line on a terminal."""
+"""Seconds between two redraws."""
 ERASE = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Called as `progress(what, done, total)` inside its `with`; shows itself if it takes long."""
+    """Called as `progress(what, done, total)` inside its `with`; shown if the work takes long."""
 
     def __init__(self) -> None:
         self._shown = False
@@ -27,31 +27,31 @@ class ProgressLine:
         now = time.monotonic()
         if self._due is None:
             return
-        seen = _is_seen()
-        if seen and 0 < total <= done:
-            self._rest()
+        redraws = _is_terminal()
+        if redraws and 0 < total <= done:
+            self._reset()
         elif now >= self._due:
-            self._due = now + (REDRAWN if seen else BETWEEN)
+            self._due = now + (REDRAWN if redraws else BETWEEN)
             text = f"{what}: {done:,} of {total:,}" if total else f"{what} …"
-            typer.echo(f"{ERASE}{text}" if seen else text, err=True, nl=not seen)
-            self._shown = seen
+            typer.echo(f"{ERASE}{text}" if redraws else text, err=True, nl=not redraws)
+            self._shown = redraws
 
-    def _rest(self) -> None:
-        """Leave the screen until there is as much to wait for again: a question may follow."""
+    def _reset(self) -> None:
+        """Erase the line, and wait again before showing it: a question may follow."""
         if self._shown:
             typer.echo(ERASE, err=True, nl=False)
         self._shown = False
-        self._due = time.monotonic() + (PATIENCE if _is_seen() else SILENCE)
+        self._due = time.monotonic() + (PATIENCE if _is_terminal() else SILENCE)
 
     def __enter__(self) -> "ProgressLine":
-        self._rest()
+        self._reset()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._rest()
+        self._reset()
         self._due = None
 
 
-def _is_seen() -> bool:
+def _is_terminal() -> bool:
     """Whether standard error is a terminal that can erase a line."""
     return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,9 +1,9 @@
-"""Handing `ask` over to a process that has everything imported already.
+"""Hands `ask` over to a resident process that has imported everything already.
 
 Importing a provider's library takes 3 s of CPU. So the first `ask` starts a process that imports it
-and stays for a while (`worker.py`). For each `ask` that process forks, and the copy takes over this
-one's arguments, environment, directory and terminal; this one waits, passes signals on, and exits
-as the copy did. Wherever that is impossible, the command runs here.
+and stays for a while (`worker.py`). It forks for each `ask`; the copy takes over the arguments,
+environment, directory and terminal, while this process forwards signals and exits with the copy's
+code. If that is not possible, the command runs here.
 """
 
 import contextlib
@@ -26,20 +26,20 @@ from assistant.disk import locking
 from assistant.errors import AssistantError
 from assistant.memory.daemon import sockets
 
-PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPORTED_BY = ("PYTHON", "LITELLM_", "SSL_", "REQUESTS_", "CURL_", "AWS_CA_", "LD_")
-"""Prefixes of the variables that matter when modules are imported, beside those of proxies."""
+"""Prefixes of environment variables that are read at import, besides those of proxies."""
 SWITCHED_OFF = ("false", "0", "no", "off")
 STOP_SECONDS = 10.0
 START_SECONDS = 60.0
-"""How long the process may take to import all; others that want it wait for that."""
+"""Timeout of the process's start, for which other commands wait."""
 
 arguments: Sequence[str] | None = None
-"""The command line, in a process that a person started; None elsewhere."""
+"""The command line of a process that may hand its command over; None elsewhere."""
 
 
 def place() -> Path:
-    """What names the socket: this very code, run by this Python in such an environment."""
+    """The name of the socket, from this code, this Python and the environment."""
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -49,31 +49,31 @@ def place() -> Path:
     return Path("/resident", sha256(json.dumps(key).encode()).hexdigest()[:24])
 
 
-def wanted(raw: Mapping[str, Any], model: str | None) -> bool:
-    """Whether it is worth it: a model is asked, and the owner has not switched it off."""
+def is_worthwhile(raw: Mapping[str, Any], model: str | None) -> bool:
+    """Whether a model is asked, and the owner has not disabled the resident process."""
     chosen = raw.get("model", {})
-    on = str(chosen.get("resident", True)).lower() not in SWITCHED_OFF
-    return on and bool(model or chosen.get("name") or raw.get("profiles"))
+    enabled = str(chosen.get("resident", True)).lower() not in SWITCHED_OFF
+    return enabled and bool(model or chosen.get("name") or raw.get("profiles"))
 
 
-def carried_out(model: str | None = None) -> int | None:
-    """The exit code of this command, run by the process; None if it has to be run here."""
+def hand_over(model: str | None = None) -> int | None:
+    """Have the resident process run this command; its exit code, or None if it has to run here."""
     with contextlib.suppress(OSError, AssistantError, ValueError):
         raw = config.load()
-        if arguments is None or not wanted(raw, model):
+        if arguments is None or not is_worthwhile(raw, model):
             return None
         connection = sockets.connect(place())
         if connection is None:
             with locking.lock(sockets.usable_path(place()).with_suffix(".lock"), START_SECONDS):
-                connection = sockets.connect(place()) or _started(raw)
+                connection = sockets.connect(place()) or _start(raw)
         if connection is not None:
             with connection:
-                return _handed_over(connection, arguments)
+                return _run_remotely(connection, arguments)
     return None
 
 
 def stop() -> bool:
-    """End the process, if there is one, and wait until it has ended."""
+    """Stop the process and wait for its end; False if there is none."""
     with contextlib.suppress(OSError, AssistantError):
         connection = sockets.connect(place())
         if connection is not None:
@@ -87,8 +87,8 @@ def stop() -> bool:
     return False
 
 
-def _started(raw: Mapping[str, Any]) -> socket.socket | None:
-    """A connection to the process once it has imported all; None if it does not come up."""
+def _start(raw: Mapping[str, Any]) -> socket.socket | None:
+    """Start the process and connect to it; None if it does not start."""
     reading, writing = os.pipe()
     seconds = str(raw.get("daemon", {}).get("idle_seconds", ""))
     with os.fdopen(reading, "rb") as ready:
@@ -105,8 +105,8 @@ def _started(raw: Mapping[str, Any]) -> socket.socket | None:
         return sockets.connect(place()) if ready.read(1) else None
 
 
-def _handed_over(connection: socket.socket, words: Sequence[str]) -> int | None:
-    """Have the command run and wait for its end; None if it was not begun."""
+def _run_remotely(connection: socket.socket, words: Sequence[str]) -> int | None:
+    """Run the command in the process and return its exit code; None if it was not started."""
     umask = os.umask(0)
     os.umask(umask)
     order = {"arguments": list(words), "environment": dict(os.environ), "umask": umask}
@@ -121,20 +121,23 @@ def _handed_over(connection: socket.socket, words: Sequence[str]) -> int | None:
         if not (process := answers.readline()):
             return None
         code = b""
-        with _passing_on(int(process)), contextlib.suppress(OSError):  # it is not run a second time
+        with (
+            _forwarding(int(process)),
+            contextlib.suppress(OSError),
+        ):  # it has started: do not run it again
             code = answers.readline()
     return int(code) if code else 1
 
 
 @contextlib.contextmanager
-def _passing_on(process: int) -> Iterator[None]:
-    """Send the signals that this process gets to the one that does its work."""
+def _forwarding(process: int) -> Iterator[None]:
+    """Forward this process's signals to another."""
 
     def send(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
 
-    before = {number: signal.getsignal(number) for number in PASSED_ON}
+    before = {number: signal.getsignal(number) for number in FORWARDED}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, send)

@@ -1,4 +1,4 @@
-"""Sessions as a person reads them: the list, what was said in one, a tool's call as one line."""
+"""Sessions as text: the list, the entries of one, and tool calls on one line."""
 
 import json
 import re
@@ -25,7 +25,7 @@ REMEMBERED = {
     "waiting": "waits for your review:",
 }
 SUBTASK = re.compile(r"^## \d+\. (.* — (?:done|failed|stopped) \(session .*\))$", re.MULTILINE)
-"""What stands over each reply in the result of `delegate`."""
+"""The heading of each reply in the result of `delegate`."""
 
 FORMATS: Mapping[type, str] = {
     entries.AttachmentEntry: "({0.title})\n{0.text}",
@@ -36,11 +36,11 @@ FORMATS: Mapping[type, str] = {
     entries.InterruptedEntry: "({0.text})",
     entries.TitleEntry: "(named: {0.text})",
 }
-"""How an entry that is only a text is shown."""
+"""How simple entries are shown."""
 
 
 def show_sessions(directory: Path) -> None:
-    """The sessions, newest first, a line each."""
+    """Print the sessions, newest first, a line each."""
     sessions = listing.sessions(directory)
     if not sessions:
         typer.echo("No sessions yet.", err=True)
@@ -50,7 +50,7 @@ def show_sessions(directory: Path) -> None:
 
 
 def session_facts(session: SessionSummary) -> str:
-    """When a session was last used, how long it is, what it cost, how it was left."""
+    """When a session was last used, its length, its cost, and whether it was interrupted."""
     if session.fault:
         return spelled(session.fault)
     tokens = session.usage.input_tokens + session.usage.output_tokens
@@ -69,15 +69,15 @@ def session_facts(session: SessionSummary) -> str:
 
 
 def undo_lines(back: TakenBack) -> Iterator[str]:
-    """What an undo has put back, and what it has left, a line each."""
-    yield from (f"  {path} is as it was before" for path in back.files)
-    yield from (f"  {path} is gone again" for path in back.removed)
-    yield from (f"  forgotten again: {fact}" for fact in back.facts)
-    yield from (f"  left as it is: {what}" for what in back.left)
+    """What an undo has restored, and what it has not, a line each."""
+    yield from (f"  {path} is restored" for path in back.files)
+    yield from (f"  {path} is removed" for path in back.removed)
+    yield from (f"  forgotten: {fact}" for fact in back.facts)
+    yield from (f"  unchanged: {what}" for what in back.left)
 
 
 def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterator[str]:
-    """What was said and done in a session, with the model's reasoning if `thoughts`."""
+    """The entries of a session as text, with the model's reasoning if `thoughts`."""
     calls: dict[str, ToolCall] = {}
     for entry in session:
         if isinstance(entry, entries.AssistantEntry):
@@ -89,7 +89,7 @@ def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterat
 
 
 def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
-    """An entry as a person reads it; empty for what only the program needs."""
+    """An entry as text; empty for one that is not shown."""
     match entry:
         case entries.UserEntry(text=text):
             return spelled(f"› {text}")
@@ -98,12 +98,12 @@ def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
         case entries.QuestionEntry(question=question, options=options):
             return spelled(" · ".join([f"? {question}", *options]))
         case _:
-            text = _beside(entry, calls)
+            text = _other_text(entry, calls)
             return typer.style(spelled(text), dim=True) if text else ""
 
 
-def _beside(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
-    """What neither the owner nor the assistant said."""
+def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
+    """The text of an entry that is not a message."""
     match entry:
         case entries.ApprovalEntry(call_id=id, decision=decision, reason=reason) if decision:
             call = calls.get(id)
@@ -123,7 +123,7 @@ def _beside(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
 def result_text(
     tool: str, arguments: Mapping[str, Any], compact: str, content: str, error: bool
 ) -> str:
-    """What a call did, in one line; a plan and subtasks with a line for each below."""
+    """The result of a call on one line; a plan and subtasks have more lines."""
     if tool == "plan" and not error:
         return f"plan: {compact}\n{content}"
     if tool == "remember" and not error:
@@ -139,7 +139,7 @@ def result_text(
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call: the tool, its first argument bare, the others named."""
+    """A call on one line: the tool, its first argument, and the others by name."""
     first, *rest = [*arguments.items()] or [("", "")]
     named = " ".join(f"{name}={_short(value)}" for name, value in rest)
     return " ".join(part for part in (f"{tool}:", _short(first[1]), named) if part).rstrip(":")

@@ -81,9 +81,9 @@ def ask(
       assistant ask --json when does Mia land | jq -r 'select(.reply).reply'
     """
     if not (context.obj.no_daemon or context.obj.debug):
-        done = resident.carried_out(model)
-        if done is not None:
-            raise typer.Exit(done)
+        code = resident.hand_over(model)
+        if code is not None:
+            raise typer.Exit(code)
     from assistant.cli.chat import headless
     from assistant.cli.chat.approval import approver  # the agent: behind `--help`
 

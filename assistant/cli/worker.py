@@ -1,8 +1,8 @@
-"""The process that has everything imported: `python -m assistant.cli.worker FD SECONDS`.
+"""The resident process with everything imported: `python -m assistant.cli.worker FD SECONDS`.
 
-For each command it forks, and the copy becomes that command's process, in a session of its own and
-with the arguments, environment, directory and terminal of its client, whom it does not outlive. It
-ends when nobody has asked for a while, or its own code has changed.
+It forks for each command. The copy runs it with the client's arguments, environment, directory and
+terminal, in a session of its own, and ends with the client. The process itself ends when it has
+been idle for a while, or its code has changed.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from assistant.memory.daemon import sockets
 
 IDLE_SECONDS = 900.0
 TICK = 20.0
-"""Seconds between looks whether it is still wanted."""
+"""Seconds between checks whether it should end."""
 PATIENCE = 10.0
-"""Seconds that a client may take to say what it wants."""
+"""Timeout of a client's request."""
 
 
 def main() -> None:
-    """Import, listen, say so on the given descriptor, and serve."""
+    """Import, listen, report that on the file descriptor, and serve."""
     from assistant.model.provider.litellm_model import warm_up
 
     ready, seconds = int(sys.argv[1]), float(sys.argv[2] or IDLE_SECONDS)
@@ -47,26 +47,26 @@ def main() -> None:
 
 
 def serve(listener: sockets.Listener, seconds: float, began: float) -> None:
-    """Fork for each connection until nobody has asked for so long, or this code has changed."""
+    """Fork for each connection until it has been idle for so long, or this code has changed."""
     running, last = 0, time.monotonic()
     while listener.stands() and (running or time.monotonic() - last < seconds):
-        asked = select.select([listener.socket], [], [], min(TICK, seconds))[0]
+        ready = select.select([listener.socket], [], [], min(TICK, seconds))[0]
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 running, last = running - 1, time.monotonic()
-        if not asked:
+        if not ready:
             continue
         with listener.socket.accept()[0] as connection:
             if _changed(began):
                 return
             if os.fork() == 0:
                 listener.socket.close()
-                os._exit(_become(connection))
+                os._exit(_run_for(connection))
         running, last = running + 1, time.monotonic()
 
 
 def _changed(began: float) -> bool:
-    """Whether any imported module of ours has changed on disk."""
+    """Whether any imported module of the program has changed on disk."""
     names = [name for name in sys.modules if name.partition(".")[0] == "assistant"]
     files = [sys.modules[name].__file__ for name in names]
     try:
@@ -75,8 +75,8 @@ def _changed(began: float) -> bool:
         return True
 
 
-def _become(connection: socket.socket) -> int:
-    """Run the command of a client, in the copy."""
+def _run_for(connection: socket.socket) -> int:
+    """Run a client's command, in the forked copy."""
     try:
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -84,11 +84,11 @@ def _become(connection: socket.socket) -> int:
         _, fds, _, _ = socket.recv_fds(connection, 1, 4)
         order = connection.makefile("rb").readline()
         if sockets.peer(connection).user != os.geteuid() or not order:
-            return 1  # somebody else's, or it only looked whether anybody is here
-        _dress(json.loads(order), fds)
+            return 1  # another user, or only a check for a listener
+        _take_over(json.loads(order), fds)
         connection.settimeout(None)
         connection.sendall(f"{os.getpid()}\n".encode())
-        threading.Thread(target=_outlive_nobody, args=(connection,), daemon=True).start()
+        threading.Thread(target=_end_with_client, args=(connection,), daemon=True).start()
         code = _run()
         connection.sendall(f"{code}\n".encode())
         return code
@@ -96,7 +96,7 @@ def _become(connection: socket.socket) -> int:
         return 1
 
 
-def _dress(order: dict[str, Any], fds: list[int]) -> None:
+def _take_over(order: dict[str, Any], fds: list[int]) -> None:
     """Take over the client's directory, streams, arguments, environment, umask and signals."""
     os.fchdir(fds[0])
     for number, fd in enumerate(fds[1:]):
@@ -109,7 +109,7 @@ def _dress(order: dict[str, Any], fds: list[int]) -> None:
     time.tzset()
     sys.argv = ["assistant", *order["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # ours until the end
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # open until the end
     sys.stdout = _writer(1, "strict")
     sys.stderr = _writer(2, "backslashreplace")
 
@@ -119,8 +119,8 @@ def _writer(fd: int, errors: str) -> Any:
     return open(fd, "w", lines, encoding="utf-8", errors=errors, closefd=False)
 
 
-def _outlive_nobody(connection: socket.socket) -> None:
-    """End this process when its client has gone."""
+def _end_with_client(connection: socket.socket) -> None:
+    """End this process when its client exits."""
     with contextlib.suppress(OSError):
         connection.recv(1)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -47,7 +47,7 @@ def ensure_workspace(options: Globals) -> None:
     if typer.confirm(f"There is no workspace yet. Create one at {root}?", default=True, err=True):
         from assistant.cli.commands import setup
 
-        setup.tell(setup.make(root))
+        setup.show_created(setup.make(root))
 
 
 class _Message(Exception):

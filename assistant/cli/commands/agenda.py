@@ -35,32 +35,32 @@ def agenda(
     """
     if ics and as_json:
         raise UsageError("--ics and --json exclude each other", "Give one of them")
-    from assistant.upkeep.agenda import coming  # it reads markdown: behind `--help`
+    from assistant.upkeep.agenda import coming  # a markdown parser: behind `--help`
 
     today = date.today()
     with context.obj.memory() as memory:
-        found = coming(memory, context.obj.place(), today, days)
+        dues = coming(memory, context.obj.place(), today, days)
     if ics:
-        from assistant.upkeep.agenda import ics as written
+        from assistant.upkeep.agenda import ics as calendar
 
-        typer.echo(written(found).decode("utf-8"), nl=False)
+        typer.echo(calendar(dues).decode("utf-8"), nl=False)
     elif as_json:
-        print_json({"from": today.isoformat(), "days": days, "items": list(map(_item, found))})
+        print_json({"from": today.isoformat(), "days": days, "items": list(map(_item, dues))})
     else:
-        show(found, today, days)
+        show(dues, today, days)
 
 
-def show(found: "Sequence[Due]", today: date, days: int) -> None:
-    """What is due, a line each."""
+def show(dues: "Sequence[Due]", today: date, days: int) -> None:
+    """Print what is due, a line each."""
     from assistant.upkeep.agenda import fact, when
 
-    if not found:
+    if not dues:
         typer.echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
-    shown = [f"{when(due, today)} {due.time}".rstrip() for due in found]
-    width = max(map(len, shown), default=0)
-    for day, due in zip(shown, found, strict=True):
-        place = typer.style(f"({spelled(due.passage.citation)})", dim=True)
-        typer.echo(f"{day.ljust(width)}  {spelled(fact(due))} {place}")
+    times = [f"{when(due, today)} {due.time}".rstrip() for due in dues]
+    width = max(map(len, times), default=0)
+    for time, due in zip(times, dues, strict=True):
+        citation = typer.style(f"({spelled(due.passage.citation)})", dim=True)
+        typer.echo(f"{time.ljust(width)}  {spelled(fact(due))} {citation}")
 
 
 def _item(due: "Due") -> dict[str, Any]:
@@ -99,11 +99,11 @@ def remind(
     from assistant.secrets.current import redactor
     from assistant.upkeep import reminders
 
-    said = redactor().redact(" ".join(words))
-    done = reminders.remind(context.obj.place(), said, datetime.now())
+    text = redactor().redact(" ".join(words))
+    reminder = reminders.remind(context.obj.place(), text, datetime.now())
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(reminder))
         return
-    typer.echo(spelled(done.said))
-    if done.note:
-        note(done.note)
+    typer.echo(spelled(reminder.said))
+    if reminder.note:
+        note(reminder.note)

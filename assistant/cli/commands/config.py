@@ -20,7 +20,7 @@ from assistant.errors import ConfigError, UsageError, WorkspaceError
 
 
 def _names(incomplete: str) -> list[str]:
-    from assistant.settings import tree as settings  # pydantic: only while completing
+    from assistant.settings import tree as settings  # pydantic is slow to import
 
     return [name for name in settings.names() if name.startswith(incomplete)]
 
@@ -32,7 +32,7 @@ KEY = typer.Argument(
 )
 Key = Annotated[str, KEY]
 EDITORS = ("nano", "vim", "vi")
-"""Tried in this order where neither VISUAL nor EDITOR is set."""
+"""Tried in this order if neither VISUAL nor EDITOR is set."""
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
 
 
@@ -58,24 +58,24 @@ def show(
     else:
         layers = config.layers(recipe=context.obj.recipe())
         for path, value in _leaves(values):
-            line = f"{settings.shown_key(path)} = {'unset' if value is None else _shown(value)}"
+            line = f"{settings.shown_key(path)} = {'unset' if value is None else _text(value)}"
             origin = config.whence(path, layers)
-            given = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
-            typer.echo(given if origin else typer.style(f"{line}  (default)", dim=True))
+            with_origin = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
+            typer.echo(with_origin if origin else typer.style(f"{line}  (default)", dim=True))
         typer.echo(f"The configuration file is {config.config_file()}.", err=True)
         for line in settings.unknown_variables():
             note(line)
 
 
 def _show_value(value: Any, *, as_json: bool) -> None:
-    """One value, a list's a line each; the exit code is 1 if it is unset."""
+    """Print a value, a list's items a line each; exit with 1 if it is unset."""
     if as_json:
         print_json(value)
     elif value is None:
         raise typer.Exit(1)
     else:
         for item in value if isinstance(value, list) else [value]:
-            typer.echo(spelled(_shown(item)))
+            typer.echo(spelled(_text(item)))
 
 
 def set_(
@@ -98,16 +98,16 @@ def set_(
 
 
 def put(key: str, values: list[str]) -> None:
-    """Change a setting, and say so."""
+    """Change a setting, and print it."""
     from assistant.cli.config_file import changed, path_of
 
     change, file = changed(key, values), config.config_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     storage.replace(file, change.text.encode())
-    typer.echo(f"{change.key} = {_shown(change.value)}  ({file})")
+    typer.echo(f"{change.key} = {_text(change.value)}  ({file})")
     origin = config.whence(path_of(key), config.layers())
     if origin and not Path(origin).is_absolute():
-        note(f"{origin} is set in this shell, and wins over the file")
+        note(f"{origin} is set in this shell, and overrides the file")
     for doubt in change.doubts:
         note(doubt)
 
@@ -138,7 +138,7 @@ def edit() -> None:
 
 
 def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
-    """Each setting with its path; of a list of tables, the settings of each."""
+    """The settings with their paths, those in lists of tables included."""
     tables = isinstance(values, list) and values and isinstance(values[0], dict)
     if not isinstance(values, dict) and not tables:
         yield path, values
@@ -147,14 +147,14 @@ def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any
         yield from _leaves(value, (*path, key))
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else to_json(value)
 
 
 def _run_editor(path: Path) -> None:
     """Let the owner edit a file. Raises UsageError if the editor fails."""
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    editor = named or next(filter(programs.find, EDITORS), "vi")
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    editor = chosen or next(filter(programs.find, EDITORS), "vi")
     try:
         code = subprocess.run([*shlex.split(editor), str(path)]).returncode
     except (OSError, ValueError) as error:
@@ -167,9 +167,9 @@ def _run_editor(path: Path) -> None:
 
 
 def _embedded_ahead(options: Globals, name: str) -> str:
-    """The model, with the workspace's texts embedded by it, so that no question waits for that.
+    """The model's name, once the workspace's texts are embedded, so that no recall waits for that.
 
-    Raises EmbedderError where it cannot be used; what is done stays done if it is broken off.
+    Raises EmbedderError if the model cannot be used. An interrupted run is continued next time.
     """
     from assistant.memory.open import open_ahead
     from assistant.settings.sections import EmbeddingSettings

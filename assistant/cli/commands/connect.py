@@ -24,10 +24,10 @@ NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
 def connect(
     context: typer.Context,
     program: Annotated[
-        str, typer.Argument(metavar="[PROGRAM]", help=f"{NAMES}; without one, all are listed.")
+        str, typer.Argument(metavar="[PROGRAM]", help=f"{NAMES}; without one, list all.")
     ] = "",
     print_only: Annotated[
-        bool, typer.Option("--print", help="Show the change, and make none.")
+        bool, typer.Option("--print", help="Show the change without making it.")
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Disconnect it.")] = False,
     yes: Yes = False,
@@ -65,26 +65,26 @@ def connect(
             raise typer.Exit(1)
         copies = connecting.carry_out(chosen, changes, undo=undo)
     if as_json:
-        said = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
-        kept = list(map(str, copies))
-        print_json({"program": chosen.name, "changes": said, "made": made, "copies": kept})
+        diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
+        paths = list(map(str, copies))
+        print_json({"program": chosen.name, "changes": diffs, "made": made, "copies": paths})
     elif made or not changes:
         _tell(chosen, copies, made=made, undo=undo)
 
 
 def _list(workspace: Path, *, as_json: bool) -> None:
-    """Tell how each program stands to a workspace, which need not be there yet; none is started."""
+    """Print each program's connection to a workspace, which may be missing; starts none of them."""
     from assistant.integrations.connecting import connections
     from assistant.integrations.programs import PROGRAMS, Launch
 
     launch = Launch(own_command(), workspace.resolve())
-    found = {connection.program.name: connection for connection in connections(launch)}
-    told = {name: _state(found.get(name), str(launch.workspace)) for name in PROGRAMS}
+    connected = {connection.program.name: connection for connection in connections(launch)}
+    states = {name: _state(connected.get(name), str(launch.workspace)) for name in PROGRAMS}
     if as_json:
-        print_json([{"program": name, "state": state} for name, state in told.items()])
+        print_json([{"program": name, "state": state} for name, state in states.items()])
         return
-    width = max(map(len, told))
-    for name, state in told.items():
+    width = max(map(len, states))
+    for name, state in states.items():
         typer.echo(f"{name:{width}}  {spelled(state)}")
 
 
@@ -130,7 +130,7 @@ def hook(
 ) -> None:
     """Answer an event of a coding agent: JSON on standard input. `connect` sets it up.
 
-    It always succeeds, so as not to stop the agent; --debug shows what is wrong.
+    It always succeeds, so that it never stops the agent; --debug prints errors.
 
     Examples:
       assistant hook --quiet-for session

@@ -1,4 +1,4 @@
-"""`context`: what a message would be sent with, and what past turns were sent."""
+"""`context`: the prompt of a message, or of a past turn."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -55,8 +55,8 @@ def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
     if as_json:
         print_json(
             [
-                {"title": e.title, "source": e.source, "tokens": e.tokens, "text": e.text}
-                for e in sections
+                {"title": s.title, "source": s.source, "tokens": s.tokens, "text": s.text}
+                for s in sections
             ]
         )
         return
@@ -74,20 +74,20 @@ def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
 
 
 def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
-    """The section of a title, or of a name in the recipe."""
+    """The section with a title, or with a name in the recipe."""
     from assistant.agent.recipe import KNOWN
 
     titles = {part.name: part.title for part in KNOWN}
-    wanted = titles.get(title.casefold(), title).casefold()
-    found = [part for part in sections if part.title.casefold() == wanted]
-    if not found:
-        there = ", ".join(part.title for part in sections)
-        raise UsageError(f"there is no section {title!r}", f"There are: {there}")
-    return found
+    full_title = titles.get(title.casefold(), title).casefold()
+    chosen = [part for part in sections if part.title.casefold() == full_title]
+    if not chosen:
+        present = ", ".join(part.title for part in sections)
+        raise UsageError(f"there is no section {title!r}", f"There are: {present}")
+    return chosen
 
 
 def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
-    """What a turn was sent; without a number the latest."""
+    """The prompt of a past turn; without a number, of the latest."""
     from assistant.agent.context_budget import rendered
     from assistant.agent.prompt import Section
     from assistant.session import keeping, transcript
@@ -101,7 +101,7 @@ def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
         raise UsageError(f"session {name} has {counted(len(sent), 'turn')}", "Name one of them")
     past = sent[number - 1]
     entries = transcript.read(place.sessions, name)
-    asked = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
+    request = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
     earlier = "\n\n".join(
         f"{message.role}: {message.content}" for message in rendered(history(ahead))
@@ -109,5 +109,5 @@ def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
     parts = [Section(part.title, part.text, source=part.source) for part in past.parts]
     parts.append(Section("History", earlier, source=f"session {name}"))
     source = f"turn {number}, {local_time(past.time)}, {past.model}"
-    parts.append(Section("Message", asked, source=source))
+    parts.append(Section("Message", request, source=source))
     return [part for part in parts if part.text]

@@ -1,4 +1,4 @@
-"""`eval`: does recall find what the owner's own memory holds?"""
+"""`eval`: measures recall with questions about the owner's own facts."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ def eval_(
 ) -> None:
     """Measure recall: ask memory about its own facts, and show what it misses.
 
-    The questions are made from your facts by rules, on this machine, always the same.
+    Rules make the questions from your facts, on this machine and always the same way.
 
     Examples:
       assistant eval -n 50
@@ -58,8 +58,10 @@ def eval_(
         )
         return
     head = f"{counted(len(outcomes), 'question')} made from {counted(len(facts), 'fact')}"
-    typer.echo(f"{typer.style(head, bold=True)}, in their own words: yours would differ")
-    typer.echo(f"A recall returns the answer: {len(outcomes) - len(missed)} of {len(outcomes)}")
+    typer.echo(
+        f"{typer.style(head, bold=True)}, in the facts' own words; your questions would be harder"
+    )
+    typer.echo(f"Answers recalled: {len(outcomes) - len(missed)} of {len(outcomes)}")
     typer.echo("Missed:" if missed else "Nothing was missed.")
     for outcome in missed:
         fact = outcome.question.fact

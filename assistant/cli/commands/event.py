@@ -1,4 +1,4 @@
-"""`event` and `listen`: what happened outside, answered as a turn."""
+"""`event` and `listen`: events from outside, each answered as a turn."""
 
 import sys
 import threading
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from assistant.heartbeat.queue import Answered
 
 PAUSE = 1.0
-"""Seconds between two looks at the folder."""
+"""Seconds between two checks of the folder."""
 REST = 30.0
-"""Seconds between two looks at the queue for what has to be tried again."""
+"""Seconds between two checks of the queue for retries."""
 
 
 def event(
@@ -32,7 +32,7 @@ def event(
         typer.Option("--reply-to", metavar="COMMAND", help="Pipe the answer into this command."),
     ] = None,
     id: Annotated[
-        str, typer.Option("--id", metavar="ID", help="Take an event of this id once.")
+        str, typer.Option("--id", metavar="ID", help="Answer an event of this id only once.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -64,13 +64,15 @@ def event(
     elif as_json:
         print_json({"source": source, "state": "queued" if own else "known"})
     elif own:
-        typer.echo("Queued: another process is answering events, and goes on with this.", err=True)
+        typer.echo(
+            "Queued: another process is answering events, and will answer this one.", err=True
+        )
     else:
-        typer.echo(f"An event {id} from {source} was taken before.", err=True)
+        typer.echo(f"Event {id} from {source} was queued before.", err=True)
 
 
 def _show(answer: "Answered", as_json: bool) -> None:
-    """Print an answer; exit with 1 if there is none, or it was not passed on."""
+    """Print an answer; exit with 1 if it failed, or was not passed on."""
     outcome, source = answer.outcome, answer.queued.source
     fault = outcome.text if outcome.state in ("failed", "waiting") else answer.fault
     if as_json:
@@ -98,11 +100,11 @@ def listen(
     context: typer.Context,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", metavar="DIR", help="Take the files of DIR/SOURCE/ as events."),
+        typer.Option("--folder", metavar="DIR", help="Read files in DIR/SOURCE/ as events."),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=1, max=65535, help="Take HTTP requests of this machine."),
+        typer.Option("--port", min=1, max=65535, help="Accept HTTP requests from this machine."),
     ] = None,
 ) -> None:
     """Answer events as they come, until Ctrl-C.
@@ -127,10 +129,10 @@ def listen(
         arrived.set()
 
     if port is not None:
-        secret, where = listening.token(place)
+        secret, token_file = listening.token(place)
         server = listening.EventServer(port, secret, put)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        typer.echo(f"POST http://{listening.HOST}:{port}/SOURCE, with the token in {where}")
+        typer.echo(f"POST http://{listening.HOST}:{port}/SOURCE, with the token in {token_file}")
     if folder:
         typer.echo(f"Files in {folder.absolute()}/SOURCE/")
     sys.stdout.flush()
@@ -140,13 +142,13 @@ def listen(
             note(refused)
         before, fault = fault, _answer(context.obj)
         if fault and fault != before:
-            note(f"{fault}; what comes in waits")
+            note(f"{fault}; events wait in the queue")
         arrived.wait(PAUSE if folder else REST)
         arrived.clear()
 
 
 def _answer(options: Globals) -> str:
-    """Answer what waits; why it cannot be answered."""
+    """Answer the queue; return why that is not possible."""
     from assistant.heartbeat.queue import answer_waiting
 
     fault = ""

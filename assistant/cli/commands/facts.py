@@ -93,7 +93,7 @@ def remember(
     if as_is and secret:
         raise UsageError("--as-is and --secret exclude each other", "Give one of them")
     if of_project:
-        from assistant.workspace import project  # only this needs it
+        from assistant.workspace import project  # only needed with --project
 
         section = project.section()
     facts = [
@@ -123,8 +123,8 @@ def remember(
 
 
 def _facts() -> list[str]:
-    """The facts on standard input, one a line; lines that say no current fact are left out."""
-    from assistant.memory.text.fact_line import fact_of_line  # not for a warm recall
+    """The facts on standard input, one a line, without lines that are not current facts."""
+    from assistant.memory.text.fact_line import fact_of_line  # not needed for recall
 
     facts = [fact_of_line(line) for line in filter(None, lines())]
     if not any(facts):
@@ -136,27 +136,24 @@ def _facts() -> list[str]:
 
 
 def _show(written: Remembered) -> None:
-    """Say where a fact now is, and what in it looks like a secret; or why it was not written."""
+    """Print where a fact was written, and its secrets; or why it was not written."""
     described = ", ".join(_described(written.text, secret) for secret in written.secrets)
     if written.status == "secret":
         typer.echo(
-            f"assistant: nothing was written: the fact holds {described}. --secret NAME keeps the "
-            "value out of the file, --as-is writes it",
+            f"assistant: nothing was written: the fact contains {described}. "
+            "--secret NAME keeps the value out of the file, --as-is writes it",
             err=True,
         )
         return
     show_written(written)
     if written.secrets:
-        note(
-            f"it holds {described}, written as you gave it. --secret NAME would keep the value out "
-            "of the file"
-        )
+        note(f"it contains {described}, which is in the file now. --secret NAME keeps it out")
 
 
 # Secrets in a fact
 
 Learn = Callable[[str, str], None]
-"""Gets the name and the value of a secret that was registered."""
+"""Called with the name and the value of a secret that was registered."""
 SECRET_KEYS = {
     "y": "yes, write it as it is",
     "n": "no, write nothing",
@@ -165,12 +162,12 @@ SECRET_KEYS = {
 
 
 def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) -> Remembered | None:
-    """Write a fact from a terminal; None if its owner leaves it because of a secret in it."""
+    """Write a fact, and ask what to do with secrets in it; None if the owner writes nothing."""
     (written,) = memory.remember([replace(fact, secrets="ask")])
     if written.status != "secret":
         return written
     for secret in written.secrets:
-        say(f"It holds {_described(fact.text, secret)}.")
+        say(f"It contains {_described(fact.text, secret)}.")
     match choose("Write it?", SECRET_KEYS, "n"):
         case "y":
             (written,) = memory.remember([replace(fact, secrets="keep")])
@@ -187,12 +184,14 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
 
 
 def _give_named(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
-    """Write a fact with its secrets registered under these names. Raises UsageError if it holds
-    more or fewer."""
-    from assistant.secrets.current import redactor  # 30 ms, for this option alone
+    """Write a fact with its secrets registered under these names.
 
-    found = redactor().findings(fact.text)
-    values = list(dict.fromkeys(fact.text[secret.start : secret.end] for secret in found))
+    Raises UsageError if it contains more or fewer.
+    """
+    from assistant.secrets.current import redactor  # takes 30 ms
+
+    secrets = redactor().findings(fact.text)
+    values = list(dict.fromkeys(fact.text[secret.start : secret.end] for secret in secrets))
     if len(values) != len(names):
         raise UsageError(
             f"{counted(len(values), 'secret')} found in the fact, {counted(len(names), 'name')} "
@@ -208,17 +207,17 @@ def _keep_out(
     names: Mapping[str, str],
     learn: Learn = lambda name, value: None,
 ) -> Remembered:
-    """Register the values under their names, and write the fact with stand-ins for them.
+    """Register values under names, and write the fact with placeholders for them.
 
-    Raises UsageError if a name has another value already.
+    Raises UsageError if a name has another value.
     """
     from assistant.secrets import registered  # as above
 
     text = fact.text
     for value, name in names.items():
         if name not in registered.names():
-            where = registered.add(name, value)
-            say(f"{name} is registered; its value is in {where}")
+            store = registered.add(name, value)
+            say(f"{name} is registered; its value is in {store}")
         elif registered.value(name) != value:
             raise UsageError(f"{name} is the name of another secret", "Choose another name")
         learn(name, value)
@@ -228,7 +227,7 @@ def _keep_out(
 
 
 def _described(text: str, secret: Secret) -> str:
-    """A secret by its kind and its ends, for the owner to know it by."""
+    """A secret by its kind and its first and last characters."""
     value = text[secret.start : secret.end]
     hint = f"{value[:2]}…{value[-2:]}" if len(value) >= 8 else f"{value[:1]}…"
     kind = (
@@ -278,35 +277,35 @@ def recall(
     _check_date(as_of)
     if sessions and within:
         raise UsageError("--sessions and --in exclude each other", "Give one of them")
-    shown = sys.stdout.isatty() and not as_json
+    verbatim = sys.stdout.isatty() and not as_json
     within = SESSIONS if sessions else within
     within = within.lower() if within.lower() in (FACTS, SESSIONS) else within
-    wanted = Query("", k, budget, as_of, everything, why, verbatim=shown, within=within)
+    template = Query("", k, budget, as_of, everything, why, verbatim=verbatim, within=within)
     if reads_lines(query):
-        asked = lines()
-        if (first := next(asked, None)) is None:
+        queries = lines()
+        if (first := next(queries, None)) is None:
             raise UsageError("there is no query on standard input", "Write one a line")
         with context.obj.memory() as memory:
-            for line in chain([first], asked):
-                print_json(recall_json(memory.recall(replace(wanted, text=line)), within))
+            for line in chain([first], queries):
+                print_json(recall_json(memory.recall(replace(template, text=line)), within))
         return
-    wanted = replace(wanted, text=given(query, "query"))
+    text = given(query, "query")
     with context.obj.memory() as memory:
-        show_answer(memory, wanted, as_json=as_json)
+        show_answer(memory, replace(template, text=text), as_json=as_json)
 
 
-def show_answer(memory: Keeper, wanted: Query, *, as_json: bool) -> None:
-    """Show what is found; where the budget is too small for anything, say what it would take."""
-    found = memory.recall(wanted)
-    settled = found.passages or found.behind or wanted.within
-    best = () if settled else memory.recall(replace(wanted, k=1, budget=ALL)).passages
+def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
+    """Print the passages; if the budget is too small for any, print what the best one needs."""
+    recall = memory.recall(query)
+    is_final = recall.passages or recall.behind or query.within
+    best = () if is_final else memory.recall(replace(query, k=1, budget=ALL)).passages
     if as_json:
-        print_json(recall_json(found, wanted.within))
+        print_json(recall_json(recall, query.within))
     elif not best:
-        whole = wanted.k is not None or wanted.budget is not None
-        show_recall(found, why=wanted.why, within=wanted.within, whole=whole)
-    for each in best:
-        cost = counted(each.tokens, "token")
+        whole = query.k is not None or query.budget is not None
+        show_recall(recall, why=query.why, within=query.within, whole=whole)
+    for passage in best:
+        cost = counted(passage.tokens, "token")
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
 
 
@@ -350,77 +349,79 @@ def forget(
     if sessions and not purge:
         raise UsageError("--sessions only works with --purge", "Add --purge, or drop --sessions")
     with context.obj.memory() as memory:
-        wanted = given(target, "fact")
+        words = given(target, "fact")
         if as_json and not yes and not at_terminal():
-            candidates = map(passage_json, memory.locate(wanted).passages)
+            candidates = map(passage_json, memory.locate(words).passages)
             print_json({"candidates": list(candidates)})
         if purge:
-            gone = _purged(memory, wanted, yes=yes, sessions=sessions)
+            forgotten = _purge(memory, words, yes=yes, sessions=sessions)
         else:
-            chosen = _the_very(memory, wanted) if yes else choice(memory, wanted)
-            gone = memory.forget([chosen]) if chosen else None
-    if gone is None:
+            fact = _exact_fact(memory, words) if yes else choice(memory, words)
+            forgotten = memory.forget([fact]) if fact else None
+    if forgotten is None:
         raise typer.Exit(1)
     if as_json:
-        removed = [passage_json(passage) for passage in gone.removed]
-        print_json({"entry": gone.entry, "purged": gone.purged, "removed": removed})
+        removed = [passage_json(passage) for passage in forgotten.removed]
+        print_json({"entry": forgotten.entry, "purged": forgotten.purged, "removed": removed})
         return
     typer.echo(
         "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
     )
-    if gone.left:
+    if forgotten.left:
         typer.echo("It is still in these places; each line says how to remove it:", err=True)
-    for line in gone.left:
+    for line in forgotten.left:
         typer.echo(f"  {line}", err=True)
 
 
-def _purged(memory: Keeper, wanted: str, *, yes: bool, sessions: bool) -> Forgotten | None:
-    """What a purge did: of the one fact that is named or chosen, or of one that no file says."""
-    found = memory.locate(wanted)
-    if found.exact or (found.passages and not yes):
-        chosen = _the_very(memory, wanted) if yes else choice(memory, wanted)
-        return memory.purge([chosen], sessions=sessions) if chosen else None
-    if not confirmed("No file says this. Remove it from the journal and all copies?", yes=yes):
+def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotten | None:
+    """Purge the fact that is named or chosen, or one that is in no file any more."""
+    located = memory.locate(words)
+    if located.exact or (located.passages and not yes):
+        fact = _exact_fact(memory, words) if yes else choice(memory, words)
+        return memory.purge([fact], sessions=sessions) if fact else None
+    if not confirmed("No file contains this. Remove it from the journal and all copies?", yes=yes):
         return None
-    gone = memory.purge((), past=[wanted], sessions=sessions)
-    if not gone.cleared:
-        _the_very(memory, wanted)  # says what there is instead
-        raise LedgerError(f"nothing holds {wanted!r}", "Give the fact in its own words")
-    return gone
+    forgotten = memory.purge((), past=[words], sessions=sessions)
+    if not forgotten.cleared:
+        _exact_fact(memory, words)  # raises with the closest matches
+        raise LedgerError(f"nothing contains {words!r}", "Give the fact in its own words")
+    return forgotten
 
 
-def _the_very(memory: Keeper, target: str) -> Passage:
-    """The one fact that has this id, stands at this `FILE:LINE`, or says just this.
+def _exact_fact(memory: Keeper, target: str) -> Passage:
+    """The one fact with this id, `FILE:LINE` or text.
 
-    Raises LedgerError if there is none, or more than one; what is like it is named.
+    Raises LedgerError with the candidates if there is none, or more than one.
     """
-    found = _located(memory, target)
-    if found.exact and len(found.passages) == 1:
-        return found.passages[0]
-    like = "; ".join(map(passage_line, found.passages))
-    many = f"{len(found.passages)} facts say {target!r}"
+    located = _located(memory, target)
+    if located.exact and len(located.passages) == 1:
+        return located.passages[0]
+    candidates = "; ".join(map(passage_line, located.passages))
+    many = f"{len(located.passages)} facts say {target!r}"
     none = f"no fact says exactly {target!r}; closest matches"
     raise LedgerError(
-        f"{many if found.exact else none}: {like}",
+        f"{many if located.exact else none}: {candidates}",
         "Name one by FILE:LINE, or choose it without --yes",
     )
 
 
 def choice(memory: Keeper, target: str) -> Passage | None:
-    """The fact that the owner picks at the terminal from those the target may mean, or none.
+    """The fact that the owner picks from the candidates at a terminal, or None.
 
-    Raises LedgerError if there are none, and UsageError without a terminal.
+    Raises LedgerError without candidates, UsageError without a terminal.
     """
-    found = _located(memory, target)
-    passages = found.passages
-    if not found.exact:
+    located = _located(memory, target)
+    passages = located.passages
+    if not located.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
     for number, passage in enumerate(passages, start=1):
         say(f"{f'{number}. ' if passages[1:] else ''}{passage_line(passage)}")
     if not at_terminal():
-        if len(passages) == 1 and found.exact:
+        if len(passages) == 1 and located.exact:
             raise UsageError("this needs your confirmation", "Run it again with --yes")
-        raise UsageError("say which fact is meant", "Run it again with its FILE:LINE and --yes")
+        raise UsageError(
+            "it is not clear which fact is meant", "Run it again with its FILE:LINE and --yes"
+        )
     if len(passages) == 1:
         return passages[0] if confirm("Forget it?") else None
     answer = ask("Forget which one? (Enter for none)", "")
@@ -428,10 +429,10 @@ def choice(memory: Keeper, target: str) -> Passage | None:
 
 
 def _located(memory: Keeper, target: str) -> Located:
-    found = memory.locate(target)
-    if not found.passages:
+    located = memory.locate(target)
+    if not located.passages:
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
-    return found
+    return located
 
 
 COMMANDS = (remember, recall, forget)

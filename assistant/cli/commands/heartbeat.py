@@ -21,25 +21,25 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Do what is due now, and answer events that wait; calls no model if nothing is."""
+    """Run the tasks that are due, and answer events that wait; calls no model if there are none."""
     from assistant.heartbeat import beat
     from assistant.heartbeat.queue import answer_waiting
     from assistant.upkeep import outbox
 
     options: Globals = context.obj
     if test:
-        way = outbox.try_out(options.settings().heartbeat.notify)
+        program = outbox.try_out(options.settings().heartbeat.notify)
         if as_json:
-            print_json({"sent": way})
+            print_json({"sent": program})
         else:
-            typer.echo(f"Sent: {spelled(way)}")
+            typer.echo(f"Sent: {spelled(program)}")
         return
     beats = []
-    send_news(options)  # what no way had taken
-    for done in beat.run(options.place(), datetime.now(), no_daemon=options.no_daemon):
-        beats.append(done)
+    send_news(options)  # undelivered before
+    for finished in beat.run(options.place(), datetime.now(), no_daemon=options.no_daemon):
+        beats.append(finished)
         if not as_json:
-            _show(done)
+            _show(finished)
         send_news(options)
     for event in answer_waiting(options.place(), no_daemon=options.no_daemon):
         typer.echo(f"{spelled(event.queued.event.title)}: {event.outcome.state}", err=True)
@@ -64,7 +64,7 @@ def run(
 
 
 def _show(done: "Beat") -> None:
-    """The reply on standard output; the rest beside it."""
+    """Print the reply on standard output, and the rest on standard error."""
     outcome = done.outcome
     head = f"{done.task.citation} (due {done.due:%Y-%m-%d %H:%M})"
     cost = f" · {counted(outcome.tokens, 'token')}" if outcome.tokens else ""
@@ -76,13 +76,13 @@ def _show(done: "Beat") -> None:
         case "failed" | "waiting":
             typer.echo(f"{head}: {spelled(outcome.text)}{cost}", err=True)
         case "skipped":
-            typer.echo(f"{head}: skipped, it was late", err=True)
+            typer.echo(f"{head}: skipped because it was late", err=True)
         case _:
-            typer.echo(f"{head}: nothing to say{cost}", err=True)
+            typer.echo(f"{head}: nothing to report{cost}", err=True)
 
 
 def send_news(options: Globals) -> None:
-    """Send what waits in the outbox; say what went wrong."""
+    """Send undelivered news, and note what went wrong."""
     from assistant.session import beats
     from assistant.upkeep import outbox
 
@@ -112,16 +112,16 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
             }
         )
         return
-    for task, told in zip(tasks, explained, strict=True):
-        typer.echo(f"{task.citation}  {told['when']}, {told['late']} · {_next(told)}")
+    for task, facts in zip(tasks, explained, strict=True):
+        typer.echo(f"{task.citation}  {facts['when']}, {facts['late']} · {_next(facts)}")
         typer.echo(typer.style(f"    {spelled(' '.join(task.text.split()))}", dim=True))
     for line in unread:
         text = spelled(" ".join(line.text.split()))
         typer.echo(f"HEARTBEAT.md:{line.line} is not understood: “{text}”. {line.cure}", err=True)
     if not tasks and not unread:
-        typer.echo("HEARTBEAT.md has no task.", err=True)
-    shown = f"{spent:,} of {limits.monthly_tokens:,} tokens used this month"
-    typer.echo(f"{shown}, at most {limits.tokens:,} a beat", err=True)
+        typer.echo("HEARTBEAT.md has no tasks.", err=True)
+    used = f"{spent:,} of {limits.monthly_tokens:,} tokens used this month"
+    typer.echo(f"{used}, at most {limits.tokens:,} per run", err=True)
 
 
 def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str, Any]:
@@ -140,25 +140,25 @@ def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str,
     }
 
 
-def _next(told: dict[str, Any]) -> str:
-    if told["due"]:
-        since = told["due"].replace("T", " ")
-        return f"to be skipped, due at {since}" if told["skips"] else f"due now, since {since}"
-    return f"next {told['next'].replace('T', ' ')}" if told["next"] else "never again"
+def _next(facts: dict[str, Any]) -> str:
+    if facts["due"]:
+        since = facts["due"].replace("T", " ")
+        return f"will be skipped, was due {since}" if facts["skips"] else f"due since {since}"
+    return f"next {facts['next'].replace('T', ' ')}" if facts["next"] else "never again"
 
 
 def install(
     context: typer.Context,
     kind: Annotated[
         Literal["systemd", "launchd", "cron"] | None,
-        typer.Option("--with", help="Use this timer; otherwise what the machine has."),
+        typer.Option("--with", help="Use this kind of timer, not the machine's usual one."),
     ] = None,
     only_print: Annotated[
         bool, typer.Option("--print", help="Show what would be written, and write nothing.")
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the timer.")] = False,
 ) -> None:
-    """Have a timer of this machine call `heartbeat run` every few minutes.
+    """Install a timer that calls `heartbeat run` every few minutes.
 
     Examples:
       assistant heartbeat install
@@ -186,4 +186,4 @@ def install(
         typer.echo(f"Written: {spelled(path)}")
     typer.echo(f"It runs every {counted(minutes, 'minute')}.")
     file = timers.environment_file()
-    note(f"it does not see the keys of this shell; put them into {file}, as NAME=VALUE")
+    note(f"the timer does not see API keys set in this shell: put them into {file}, as NAME=VALUE")

@@ -1,4 +1,4 @@
-"""`mcp-servers`: servers of other people's tools, and what was approved of them."""
+"""`mcp-servers`: the MCP servers whose tools the assistant uses, and their approval."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +25,14 @@ def list_(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reach each server, and compare its tools with what was approved."""
+    """Connect to each server, and compare its tools with the approved ones."""
     from assistant.tools.mcp_client.tools import Checked, checked
 
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
-    wanted = [server for server in chosen if not server.settings.disabled]
-    with ThreadPoolExecutor(max(len(wanted), 1)) as asking:
-        found = {result.name: result for result in asking.map(checked, wanted)}
-    rows = [(server, found.get(server.name, Checked(server.name))) for server in chosen]
+    enabled = [server for server in chosen if not server.settings.disabled]
+    with ThreadPoolExecutor(max(len(enabled), 1)) as pool:
+        results = {result.name: result for result in pool.map(checked, enabled)}
+    rows = [(server, results.get(server.name, Checked(server.name))) for server in chosen]
     if as_json:
         print_json([{**_origin(server), **asdict(result)} for server, result in rows])
     elif not rows:
@@ -40,7 +40,7 @@ def list_(
     else:
         for server, result in rows:
             _show(server, result)
-    if any(result.fault or result.changed for result in found.values()):
+    if any(result.fault or result.changed for result in results.values()):
         raise typer.Exit(1)
 
 
@@ -54,17 +54,17 @@ def approve(
 
     server, pins = _named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
-    held = pin.held
-    if starts and not held:
+    changed = pin.held
+    if starts and not changed:
         typer.echo(f"{spelled(name)} needs no approval.", err=True)
         return
     if not starts:
         typer.echo(f"{spelled(server.origin or 'You')} would start or reach:")
-        typer.echo(_shown(server.entry))
+        typer.echo(_quoted(server.entry))
         for path in pins.changed(server):
             typer.echo(f"It runs {spelled(path)}, which has changed since you approved it.")
-    for tool, difference in held.items():
-        typer.echo(f"{spelled(tool)}:\n{_shown(difference)}")
+    for tool, difference in changed.items():
+        typer.echo(f"{spelled(tool)}:\n{_quoted(difference)}")
     if not confirmed("Approve this?", yes=yes):
         raise typer.Exit(1)
     pins.agree(server, pin)
@@ -85,12 +85,12 @@ def _named(options: Globals, name: str) -> "Server":
     for server in servers:
         if server.name == name:
             return server
-    known = ", ".join(server.name for server in servers) or "none"
-    raise UsageError(f"there is no MCP server {name!r}", f"There are: {known}")
+    names = ", ".join(server.name for server in servers) or "none"
+    raise UsageError(f"there is no MCP server {name!r}", f"There are: {names}")
 
 
 def _origin(server: "Server") -> dict[str, Any]:
-    """What a server's entry says: how it is reached, the file it is in, whether it is disabled."""
+    """How a server is reached, the file of its entry, and whether it is disabled."""
     file = f"{server.origin}/.mcp.json" if server.origin else ""
     return {"how": server.how, "origin": file, "disabled": server.settings.disabled}
 
@@ -109,10 +109,10 @@ def _show(server: "Server", checked: "Checked") -> None:
     typer.echo(f"{mark} {name}: {tools}  {typer.style(entry, dim=True)}")
     for tool, difference in checked.changed.items():
         typer.echo(f"  {spelled(tool)} has changed since it was approved:")
-        typer.echo(_shown(difference))
+        typer.echo(_quoted(difference))
     if checked.changed:
         typer.echo(f"  `assistant mcp-servers approve {name}` approves it.")
 
 
-def _shown(difference: str) -> str:
+def _quoted(difference: str) -> str:
     return "\n".join(f"  │ {revealed(line)}" for line in difference.split("\n"))

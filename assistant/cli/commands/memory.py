@@ -1,4 +1,4 @@
-"""`memory`: how memory stands, what became of it, and its index."""
+"""`memory`: its state, its history, and its upkeep."""
 
 import itertools
 import sys
@@ -34,12 +34,12 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}"
     )
     for source in state.sources:
-        held = f"{counted(source.chunks, 'chunk')}, indexed {local_time(source.indexed_at)}"
-        typer.echo(f"  {spelled(source.source)}  {held}")
+        size = f"{counted(source.chunks, 'chunk')}, indexed {local_time(source.indexed_at)}"
+        typer.echo(f"  {spelled(source.source)}  {size}")
     for notes in state.notes:
         left = f", {notes.left:,} left to index" if notes.left else ""
-        held = f"{counted(notes.notes, 'note')}, {counted(notes.chunks, 'chunk')}{left}"
-        typer.echo(f"  {notes.name}: {spelled(notes.path)}  {held}")
+        size = f"{counted(notes.notes, 'note')}, {counted(notes.chunks, 'chunk')}{left}"
+        typer.echo(f"  {notes.name}: {spelled(notes.path)}  {size}")
     typer.echo(f"{counted(state.embedded_total, 'text')} embedded since the index was made")
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")
@@ -56,8 +56,8 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _lacking(server: ServerStatus) -> str:
-    lacks = f"lacks {counted(server.lacks, 'vector')}" if server.lacks else "lacks nothing"
-    return f"not in use at present, {lacks} as far as is known" if server.trouble else lacks
+    missing = f"lacks {counted(server.lacks, 'vector')}" if server.lacks else "has every vector"
+    return f"not in use now, {missing} when last seen" if server.trouble else missing
 
 
 EVERY_WRITE = 100_000
@@ -97,29 +97,29 @@ def log(
         typer.echo("Nothing has been written to memory yet.", err=True)
     for entry in entries:
         undone = " (undone)" if entry.undone else ""
-        kept = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
-        typer.echo(spelled(f"{kept}  [{entry.origin.kind}]{undone}"))
-        for said in sentences(place, entry.origin) if entry.text else ():
-            typer.echo(typer.style(f"    {spelled(said)}", dim=True))
+        line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
+        typer.echo(spelled(f"{line}  [{entry.origin.kind}]{undone}"))
+        for source in sentences(place, entry.origin) if entry.text else ():
+            typer.echo(typer.style(f"    {spelled(source)}", dim=True))
 
 
 def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
-    """What memory has learnt, changed and forgotten, by day."""
+    """Print what memory has learnt, changed and forgotten, by day."""
     from datetime import date
 
     from assistant.upkeep import changes
 
     day = changes.day_of(since, date.today())
     with options.memory() as memory:
-        found = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
+        changed = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
     if as_json:
-        print_json([asdict(change) for change in found])
+        print_json([asdict(change) for change in changed])
         return
-    for day_, of_day in itertools.groupby(found, key=lambda change: change.day):
-        typer.echo(typer.style(day_, bold=True))
+    for heading, of_day in itertools.groupby(changed, key=lambda change: change.day):
+        typer.echo(typer.style(heading, bold=True))
         for change in of_day:
             _show_change(change)
-    kinds: list[str] = [change.kind for change in found]
+    kinds: list[str] = [change.kind for change in changed]
     total = ", ".join(f"{kinds.count(kind)} {kind}" for kind in MARKS)
     typer.echo(f"Since {day.isoformat()}: {total}.", err=True)
 
@@ -140,8 +140,8 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(entry))
     else:
-        for said in entry.text.split("\n"):
-            typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(said)}")
+        for line in entry.text.split("\n"):
+            typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(line)}")
 
 
 def check(
@@ -153,18 +153,18 @@ def check(
 ) -> None:
     """Check journal, index and files, and repair what can be repaired."""
     with context.obj.memory() as memory:
-        found = memory.check()
+        faults = memory.check()
         state = memory.rebuild() if rebuild else None
     if as_json:
-        print_json([asdict(fault) for fault in found])
+        print_json([asdict(fault) for fault in faults])
     else:
-        for fault in found:
+        for fault in faults:
             typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
-        if not found:
+        if not faults:
             typer.echo("Nothing is wrong.")
         if state:
             typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
-    if not all(fault.mended for fault in found):
+    if not all(fault.mended for fault in faults):
         raise typer.Exit(1)
 
 
@@ -184,9 +184,9 @@ def capture(
         for fact in session.stored:
             typer.echo(f"  {spelled(fact)}")
         if session.failed:
-            typer.echo(f"  only part of it was read: {spelled(session.failed)}")
+            typer.echo(f"  only read in part: {spelled(session.failed)}")
     if not read and not wait:
-        typer.echo("Every chat that has ended was read.")
+        typer.echo("All chats that have ended were read already.")
 
 
 def _left(waiting: int) -> str:
@@ -244,7 +244,7 @@ def _merge_versions(versions: Sequence[Path]) -> None:
     from assistant.memory.text.merge import united
 
     if len(versions) not in (3, 4):
-        raise UsageError("a merge takes BASE, OURS, THEIRS and the file's name", "Or no file")
+        raise UsageError("a merge takes BASE, OURS, THEIRS and the file's name", "Or no arguments")
     base, ours, theirs, name = *versions[:3], versions[-1] if versions[3:] else versions[1]
     texts = []
     for path in (base, ours, theirs):
@@ -253,23 +253,25 @@ def _merge_versions(versions: Sequence[Path]) -> None:
         except UnicodeDecodeError:
             raise typer.Exit(_by_git(ours, base, theirs)) from None
         except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}", "git names it") from error
+            raise UsageError(
+                f"{path} cannot be read: {error.strerror}", "Check the path"
+            ) from error
     for text in texts:
         if line := conflict_in(text):
             raise UsageError(
                 f"{name} has unresolved conflict markers, in line {line}",
                 "Keep the right lines, remove the markers, and commit; then merge again",
             )
-    done = united(*texts)
-    ours.write_bytes(done.text.encode())
-    if done.conflicts:
+    merged = united(*texts)
+    ours.write_bytes(merged.text.encode())
+    if merged.conflicts:
         typer.echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)
         raise typer.Exit(1)
 
 
 def _by_git(ours: Path, base: Path, theirs: Path) -> int:
-    """Leave a file that is no text to git's own merge."""
-    import subprocess  # for such files alone
+    """Merge a file that is not text as git does."""
+    import subprocess  # only needed here
 
     from assistant.disk import programs
 
@@ -278,7 +280,7 @@ def _by_git(ours: Path, base: Path, theirs: Path) -> int:
 
 
 def _show_merge(planned: "CopyMerge") -> None:
-    import difflib  # where copies were found alone
+    import difflib  # only needed here
 
     if planned.fault:
         typer.echo(f"not merged: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
@@ -291,7 +293,7 @@ def _show_merge(planned: "CopyMerge") -> None:
         typer.echo(f"  comes back: {spelled(text)}")
     if planned.doubtful:
         typer.echo(
-            "  (written on this machine and gone from the file: perhaps you deleted it. `assistant"
+            "  (written on this machine and then removed from the file, perhaps by you. `assistant"
             " forget` keeps a fact out)"
         )
     for text in planned.left:
@@ -306,7 +308,7 @@ def map_(
     show: Annotated[bool, typer.Option("--open", help="Open it in your browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw memory as a page: topics, timeline, what is recalled."""
+    """Draw memory as a page of topics, timeline and recalled facts."""
     import webbrowser
     from datetime import datetime
 
@@ -317,29 +319,29 @@ def map_(
 
     place, now = context.obj.place(), datetime.now().astimezone()
     with context.obj.memory() as memory:
-        drawn = gather(memory, recalls(place.sessions), str(place.root), now, redactor().redact)
+        data = gather(memory, recalls(place.sessions), str(place.root), now, redactor().redact)
     if as_json:
-        print_json(drawn)
+        print_json(data)
         return
     target = (to or place.private / "map.html").expanduser().resolve()
     if not target.parent.is_dir():
-        raise UsageError(f"there is no folder {target.parent}", "Make it, or name another")
-    storage.replace(target, page(drawn).encode("utf-8", "replace"))
-    facts, topics = counted(len(drawn["facts"]), "fact"), counted(len(drawn["topics"]), "topic")
+        raise UsageError(f"there is no folder {target.parent}", "Create it, or name another")
+    storage.replace(target, page(data).encode("utf-8", "replace"))
+    facts, topics = counted(len(data["facts"]), "fact"), counted(len(data["topics"]), "topic")
     typer.echo(f"{facts} in {topics}: {spelled(str(target))}")
     if show and not webbrowser.open(target.as_uri()):
         raise UsageError("no browser could be opened", f"Open {target} in one")
 
 
-# What a session was read for
+# Where facts come from
 
 SHOWN = 200
 """Characters of an entry that a fact comes from."""
 
 
 def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
-    """The entries that a fact cites, each as one line; none if the session is gone."""
-    from assistant.session import entries, transcript  # not on the client's path
+    """The entries of the session that a fact comes from, a line each."""
+    from assistant.session import entries, transcript  # slow to import
 
     if not origin.session:
         return
@@ -362,7 +364,7 @@ def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
 
 
 def reading_cost(workspace: Workspace) -> str:
-    """What extracting facts from chats has cost this month; "" if nothing."""
+    """The tokens used this month to extract facts from chats; empty for none."""
     from assistant.agent.capture import book
 
     tokens = book.load(workspace).spent

@@ -30,7 +30,7 @@ def import_(
     ] = False,
     yes: Yes = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Also import what you deleted or refused here since.")
+        bool, typer.Option("--again", help="Also import what you have deleted or refused here.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +48,7 @@ def import_(
     report = None
     if not yes:
         report = _run(context, path, None, again=again)
-        _tell(report, as_json=as_json)
+        _show(report, as_json=as_json)
         if dry_run or not at_terminal() or as_json:
             _end(report, path, as_json=as_json)
             return
@@ -56,7 +56,7 @@ def import_(
             raise typer.Exit(1)
     with context.obj.memory() as memory:
         done = _run(context, path, memory, again=again)
-    _tell(done, as_json=as_json)
+    _show(done, as_json=as_json)
     _end(done, path, as_json=as_json)
 
 
@@ -72,14 +72,14 @@ def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: 
         return importer.run(export.items(), lambda number: progress("Reading", number, 0))
 
 
-def _tell(report: "Report", *, as_json: bool) -> None:
+def _show(report: "Report", *, as_json: bool) -> None:
     if as_json:
         print_json({**asdict(report), "cut": report.cut})
         return
     typer.echo(f"{report.kind}:")
     when = f", {report.first[:10]} to {report.last[:10]}" if report.first else ""
-    said = f" ({counted(report.messages, 'message')}{when})" if report.messages else ""
-    _line(report.conversations, "conversation", said)
+    size = f" ({counted(report.messages, 'message')}{when})" if report.messages else ""
+    _line(report.conversations, "conversation", size)
     _line(report.facts, "fact", ", for your review" if report.facts.new else "")
     _line(report.documents, "note", "")
     for why, number in sorted(report.left_out.items()):
@@ -92,9 +92,9 @@ def _tell(report: "Report", *, as_json: bool) -> None:
 
 def _line(tally: "Tally", what: str, more: str) -> None:
     if tally.found:
-        parts = {"new": tally.new, "with more in it": tally.grown, "already here": tally.known}
-        told = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
-        typer.echo(f"  {counted(tally.found, what)}{more}: {told}")
+        parts = {"new": tally.new, "updated": tally.grown, "already here": tally.known}
+        counts = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
+        typer.echo(f"  {counted(tally.found, what)}{more}: {counts}")
 
 
 def _end(report: "Report", path: Path, *, as_json: bool) -> None:
@@ -102,7 +102,7 @@ def _end(report: "Report", path: Path, *, as_json: bool) -> None:
         if not report.written:
             typer.echo(f"Nothing was written. `assistant import {path} --yes` imports it.")
         elif report.facts.new:
-            typer.echo("`assistant memory review` shows the facts that wait.")
+            typer.echo("`assistant memory review` shows the facts that wait for you.")
     if report.cut:
         raise typer.Exit(1)
 

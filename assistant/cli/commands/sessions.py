@@ -11,14 +11,12 @@ from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Query
 
-Session = Annotated[
-    str, typer.Argument(metavar="ID", help="Its ID, or the beginning or end of it.")
-]
+Session = Annotated[str, typer.Argument(metavar="ID", help="Its ID, or the start or end of it.")]
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
     """List past conversations, newest first, with their cost."""
-    from assistant.cli.session_text import show_sessions  # transcripts: behind `--help`
+    from assistant.cli.session_text import show_sessions  # slow to import
     from assistant.session import listing
 
     place = context.obj.place()
@@ -46,14 +44,14 @@ def show(
     from assistant.cli.session_text import session_lines
     from assistant.session import entries, listing, transcript
 
-    said = transcript.read(context.obj.place().sessions, session)
+    conversation = transcript.read(context.obj.place().sessions, session)
     if as_json:
-        for entry in said:
+        for entry in conversation:
             typer.echo(entries.encode(entry).decode(), nl=False)
     elif as_markdown:
-        typer.echo(spelled(listing.markdown(said)), nl=False)
+        typer.echo(spelled(listing.markdown(conversation)), nl=False)
     else:
-        for line in session_lines(said, thoughts=thoughts):
+        for line in session_lines(conversation, thoughts=thoughts):
             typer.echo(line)
 
 
@@ -65,8 +63,8 @@ def rename(
     """Rename a conversation."""
     from assistant.session import keeping
 
-    named = keeping.rename(context.obj.place().sessions, session, " ".join(title))
-    typer.echo(f"{named} is now {spelled(' '.join(title))!r}.")
+    session_id = keeping.rename(context.obj.place().sessions, session, " ".join(title))
+    typer.echo(f"{session_id} is now {spelled(' '.join(title))!r}.")
 
 
 def delete(
@@ -79,14 +77,14 @@ def delete(
 
     place = context.obj.place()
     directory = place.sessions
-    found = transcript.find(directory, session)
-    if not confirmed(f"Delete {found} for good?", yes=yes):
+    session_id = transcript.find(directory, session)
+    if not confirmed(f"Delete {session_id} for good?", yes=yes):
         raise typer.Exit(1)
-    keeping.delete(directory, found)
+    keeping.delete(directory, session_id)
     if place.sessions_index.exists():
-        with context.obj.memory() as memory:  # which drops it from the search index
-            memory.recall(Query(found, 1, within=SESSIONS))
-    typer.echo(f"Deleted {found}.")
+        with context.obj.memory() as memory:  # this removes it from the search index
+            memory.recall(Query(session_id, 1, within=SESSIONS))
+    typer.echo(f"Deleted {session_id}.")
 
 
 def undo(
@@ -94,7 +92,7 @@ def undo(
     yes: Yes = False,
 ) -> None:
     """Undo what the last turn of the latest chat changed: files and facts."""
-    from assistant.app.undo import changed_by, take_back  # transcripts: behind `--help`
+    from assistant.app.undo import changed_by, take_back  # slow to import
     from assistant.cli.session_text import undo_lines
     from assistant.session import listing, transcript
 

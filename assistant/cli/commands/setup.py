@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def init(
     context: typer.Context,
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Its folder; otherwise the default one.")
+        Path | None, typer.Argument(metavar="[DIR]", help="Its folder, if not the default one.")
     ] = None,
     archive: Annotated[
         Path | None,
@@ -35,7 +35,7 @@ def init(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create a workspace, or add what one lacks; existing files stay.
+    """Create a workspace, or add missing files to one.
 
     Examples:
       assistant init
@@ -47,19 +47,19 @@ def init(
     root = directory or context.obj.directory or workspace.default_root()
     restored: list[str] = []
     if archive is None:
-        made = make(root)
+        created = make(root)
     else:
-        restored, made = _restored(archive, root)
-    done = _in_git(root) if git else []
+        restored, created = _restored(archive, root)
+    git_lines = _in_git(root) if git else []
     if as_json:
-        told = {"workspace": str(root), "added": made.added, "kept": made.kept}
-        print_json({**told, "restored": restored, "git": done})
+        result = {"workspace": str(root), "added": created.added, "kept": created.kept}
+        print_json({**result, "restored": restored, "git": git_lines})
         return
     if archive is None:
-        tell(made)
+        show_created(created)
     else:
         typer.echo(f"Restored {counted(len(restored), 'file')} from {archive}.")
-    for line in done:
+    for line in git_lines:
         typer.echo(line)
     other = "" if root == workspace.default_root() else f" -w {shlex.quote(str(root))}"
     typer.echo(f"The workspace is {root}; edit its files in any editor.")
@@ -68,11 +68,13 @@ def init(
     )
     for maker, folder in at_home().items():
         own = shlex.quote(str(folder))
-        typer.echo(f"{maker} has a memory here: `assistant{other} import {own}` imports it.")
+        typer.echo(
+            f"{maker} keeps a memory on this machine: `assistant{other} import {own}` imports it."
+        )
 
 
 def make(root: Path) -> template.Created:
-    """Make a workspace that is trusted, and new unless it was one already."""
+    """Create a trusted workspace, which is new unless it had files."""
     created = template.create(root)
     trust.grant(created.workspace)
     if not created.kept:
@@ -80,8 +82,8 @@ def make(root: Path) -> template.Created:
     return created
 
 
-def tell(created: template.Created) -> None:
-    """Say which files a workspace got."""
+def show_created(created: template.Created) -> None:
+    """Print the files of a new workspace."""
     for name in created.added:
         typer.echo(f"added {name}")
     for name in created.kept:
@@ -89,7 +91,7 @@ def tell(created: template.Created) -> None:
 
 
 def _restored(archive: Path, root: Path) -> tuple[list[str], template.Created]:
-    """Make the workspace that an archive holds, which whoever has it at hand trusts."""
+    """Restore a workspace from an archive, and trust it."""
     from assistant.importing.archive import restore  # behind `--help`
 
     names = restore(archive, root)
@@ -99,7 +101,7 @@ def _restored(archive: Path, root: Path) -> tuple[list[str], template.Created]:
 
 
 def _in_git(root: Path) -> list[str]:
-    """Have git keep the workspace, and this program unite what two machines wrote."""
+    """Put the workspace into git, with this program as its merge driver."""
     program = Path(sys.argv[0]).resolve()
     if program.name != "assistant":
         program = Path(sys.executable).with_name("assistant")
@@ -123,14 +125,14 @@ def add(name: Name) -> None:
       assistant secrets add home_key
       pass wifi | assistant secrets add wifi
     """
-    from assistant.secrets import registered  # the configuration: only this needs it
+    from assistant.secrets import registered  # the configuration is slow to import
 
     if sys.stdin.isatty():
         value = typer.prompt("Value", hide_input=True, err=True)
     else:
         value = sys.stdin.read().strip()
-    where = registered.add(name, value)
-    typer.echo(f"{name} is registered; its value is in {where}")
+    store = registered.add(name, value)
+    typer.echo(f"{name} is registered; its value is in {store}")
 
 
 def show(
@@ -174,7 +176,7 @@ def stop(context: typer.Context) -> None:
 
 Shell = Literal["bash", "zsh", "fish"]
 PROGRAM, VARIABLE = "assistant", "_ASSISTANT_COMPLETE"
-"""Set by the shell's own script when it asks what could follow."""
+"""The variable that the shell's script sets to ask for completions."""
 
 
 def completion(
@@ -193,9 +195,9 @@ def completion(
 
 
 def prepare_completion() -> None:
-    """Let typer answer if a shell asks what could follow."""
+    """Let typer answer if a shell asks for completions."""
     if VARIABLE in os.environ:
-        from typer.completion import completion_init  # the shells' ways: 5 ms
+        from typer.completion import completion_init  # takes 5 ms
 
         completion_init()
 
@@ -211,7 +213,7 @@ def doctor(
         bool | None,
         typer.Option(
             "--with-model/--without-model",
-            help="Send the model one word, or do not ask about it.",
+            help="Send the model one word, or do not offer to.",
             show_default=False,
         ),
     ] = None,
@@ -228,14 +230,14 @@ def doctor(
     from assistant.upkeep import outbox
 
     options: Globals = context.obj
-    found = []
+    findings = []
     for finding in _findings(options, with_model, remove=remove_unowned, as_json=as_json):
-        found.append(finding)
+        findings.append(finding)
         if not as_json:
             typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
     if as_json:
-        print_json([asdict(finding) for finding in found])
-    faults = [finding.line for finding in found if finding.state == "fault"]
+        print_json([asdict(finding) for finding in findings])
+    faults = [finding.line for finding in findings if finding.state == "fault"]
     with contextlib.suppress(WorkspaceError):
         outbox.keep_findings(options.place(), faults)  # the next chat mentions them
     if faults:

@@ -1,4 +1,4 @@
-"""`skills`: procedures that the owner keeps in folders of their own."""
+"""`skills`: the owner's procedures, each in a folder of its own."""
 
 import json
 import re
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 64
 """As in the Agent Skills format."""
-UNDESCRIBED = "Say here what this skill does, and when to use it."
+UNDESCRIBED = "Describe what this skill does, and when to use it."
 
 
 def list_(
@@ -30,10 +30,10 @@ def list_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the skills, and what is wrong with any."""
-    found = _loaded(context.obj)
+    """List the skills, and what is wrong with them."""
+    skills = _loaded(context.obj)
     if name is not None:
-        return _show(found, name, as_json=as_json)
+        return _show(skills, name, as_json=as_json)
     if as_json:
         listed = [
             {
@@ -42,34 +42,34 @@ def list_(
                 "path": skill.path,
                 "triggers": [trigger.text for trigger in skill.triggers],
             }
-            for skill in found.skills
+            for skill in skills.skills
         ]
-        faults = [asdict(fault) for fault in found.faults]
-        print_json({"skills": listed, "disabled": list(found.disabled), "faults": faults})
+        faults = [asdict(fault) for fault in skills.faults]
+        print_json({"skills": listed, "disabled": list(skills.disabled), "faults": faults})
     else:
-        for skill in found.skills:
-            said = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
-            place = f"({skill.path}{f'; triggered by {said}' if said else ''})"
+        for skill in skills.skills:
+            triggers = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
+            facts = f"({skill.path}{f'; triggered by {triggers}' if triggers else ''})"
             typer.echo(f"{spelled(skill.name)}: {spelled(skill.description)}")
-            typer.echo(typer.style(f"  {spelled(place)}", dim=True))
-        for name in found.disabled:
+            typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
+        for name in skills.disabled:
             typer.echo(typer.style(f"{spelled(name)} is disabled (skills.disabled)", dim=True))
-        for fault in found.notices:
+        for fault in skills.notices:
             typer.echo(spelled(fault))
-        if not found.skills and not found.faults:
+        if not skills.skills and not skills.faults:
             typer.echo("No skills yet. `assistant skills new NAME` creates one.", err=True)
-    if found.faults:
+    if skills.faults:
         raise typer.Exit(1)
 
 
-def _show(found: "Skills", name: str, *, as_json: bool) -> None:
-    """A skill as the model reads it, with the files that come with it."""
+def _show(skills: "Skills", name: str, *, as_json: bool) -> None:
+    """Print a skill as the model reads it, and its files."""
     from assistant.skills import loading
 
-    skill = found.named(name)
+    skill = skills.named(name)
     if skill is None:
-        known = ", ".join(skill.name for skill in found.skills) or "none"
-        near = get_close_matches(name, [skill.name for skill in found.skills], n=1)
+        known = ", ".join(skill.name for skill in skills.skills) or "none"
+        near = get_close_matches(name, [skill.name for skill in skills.skills], n=1)
         raise UsageError(f"there is no skill {name!r}", did_you_mean(near) or f"There are: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
     if as_json:
@@ -110,9 +110,9 @@ def new(
         raise UsageError(f"{file} exists", "Choose another name, or edit it")
     words = name.replace("-", " ")
     file.parent.mkdir(parents=True, exist_ok=True)
-    said = json.dumps(" ".join((description or UNDESCRIBED).split()), ensure_ascii=False)
+    quoted = json.dumps(" ".join((description or UNDESCRIBED).split()), ensure_ascii=False)
     template = resources.files("assistant.skills").joinpath("template.md").read_text("utf-8")
-    text = template.format(name=name, description=said, words=words, title=words.capitalize())
+    text = template.format(name=name, description=quoted, words=words, title=words.capitalize())
     storage.replace(file, text.encode())
     typer.echo(f"Written: {spelled(str(file))}")
 

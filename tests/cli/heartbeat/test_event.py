@@ -34,7 +34,7 @@ AGENTS = """\
 
 PATIENT = 250.0
 """Seconds: machines are slow at times."""
-QUEUED = "Queued: another process is answering events, and goes on with this.\n"
+QUEUED = "Queued: another process is answering events, and will answer this one.\n"
 
 
 def waiting(place: Path) -> list[Path]:
@@ -152,7 +152,7 @@ def test_an_id_is_taken_once(place: Path) -> None:
     with Provider("One.", "Two.") as provider:
         assert put(place, provider.url, {"text": "one"}, "--id", "7")[1] == "One.\n"
         again = put(place, provider.url, {"text": "one"}, "--id", "7")
-        assert again == (0, "", "An event 7 from ci was taken before.\n")
+        assert again == (0, "", "Event 7 from ci was queued before.\n")
         assert put(place, provider.url, {"text": "two"}, "--id", "8")[1] == "Two.\n"
 
 

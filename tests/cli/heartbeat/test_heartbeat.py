@@ -71,7 +71,7 @@ def test_what_is_due_is_done_once_and_told(
         asked = len(provider.requests)
     assert (done.returncode, done.stdout) == (0, "Ada has the key.\n")
     assert all(each["line"] == 3 for each in json.loads(again.stdout)) and asked >= 3
-    assert "HEARTBEAT.md:4 (due" in done.stderr and "nothing to say" in done.stderr
+    assert "HEARTBEAT.md:4 (due" in done.stderr and "nothing to report" in done.stderr
     first = next(each for each in bodies if "who has the spare key" in each)
     assert "spare key is with" in first and "# This Turn" in first
     for other in ("dance", "quiet task", "User Profile"):

@@ -27,7 +27,10 @@ def test_init_names_the_memories_that_other_programs_have(place: Path, run: Run)
     note.parent.mkdir(parents=True)
     note.write_text("- We deploy on Fridays\n")
     shown = run("init", str(place)).stdout
-    assert f"Claude Code has a memory here: `assistant -w {place} import {home}/.claude`" in shown
+    assert (
+        f"Claude Code keeps a memory on this machine: `assistant -w {place} import {home}/.claude`"
+        in shown
+    )
     assert "Codex" not in shown
     assert "1 fact, for your review: 1 new" in run("import", str(home / ".claude")).stdout
 
