@@ -90,7 +90,7 @@ WRONG = {
     "event --source ci": "there is no event on standard input. Pipe a JSON object into it",
     "memory log --since soon": "'soon' is not a date. Give a day such as 2026-11-01, today, "
     "yesterday, 7d or 2w",
-    "memory merge one two": "a merge takes BASE, OURS, THEIRS and the file's name. Or no file",
+    "memory merge one two": "a merge takes BASE, OURS, THEIRS and the file's name. Or no arguments",
     "skills new 'Bad Name'": "'Bad Name' cannot be the name of a skill. Use lower-case letters, "
     "digits and hyphens, at most 64",
     # settings
