@@ -45,12 +45,12 @@ def turn(chat: Chat, message: str, *calls: tuple[str, dict[str, object]]) -> Non
 
 def undone(chat: Chat) -> TakenBack:
     record = chat.conversation.transcript
-    last = next(changed_by(chat.place, chat.memory, record.session, record.entries))
-    return take_back(chat.place, chat.memory, last)
+    last = next(changed_by(chat.workspace, chat.memory, record.session, record.entries))
+    return take_back(chat.workspace, chat.memory, last)
 
 
 def test_files_commands_and_facts_of_a_turn_go_back_together(chat: Chat) -> None:
-    root = chat.place.root
+    root = chat.workspace.root
     memory = (root / "MEMORY.md").read_bytes()
     turn(
         chat,
@@ -66,7 +66,7 @@ def test_files_commands_and_facts_of_a_turn_go_back_together(chat: Chat) -> None
     assert (root / "diary/may.txt").read_text() == "May was warm.\n"
     assert not (root / "new.txt").exists()
     assert (root / "MEMORY.md").read_bytes() == memory
-    (kept,) = chat.place.checkpoints.iterdir()  # it might have been the only copy
+    (kept,) = chat.workspace.checkpoints.iterdir()  # it might have been the only copy
     assert [each.read_text() for each in (kept / "files").iterdir()] == ["x\n"]
 
 
@@ -74,12 +74,12 @@ def test_a_fact_of_another_hand_stays(chat: Chat) -> None:
     turn(chat, "The boat is blue", ("remember", {"fact": "The boat is blue"}))
     chat.memory.remember([Fact("The key is with Ada")])
     assert undone(chat).facts == ("The boat is blue",)
-    text = (chat.place.root / "MEMORY.md").read_text()
+    text = (chat.workspace.root / "MEMORY.md").read_text()
     assert "Ada" in text and "blue" not in text
 
 
 def test_undo_walks_back_turn_by_turn(chat: Chat) -> None:
-    root = chat.place.root
+    root = chat.workspace.root
     for number in (1, 2):
         turn(chat, f"step {number}", ("shell", {"command": f"echo {number} > notes.txt"}))
     turn(chat, "and nothing")
@@ -103,14 +103,14 @@ def test_a_command_whose_changes_cannot_be_kept_asks(
 def test_what_a_tool_makes_again_is_no_reason_to_ask(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packages = chat.place.root / "site/node_modules/left-pad"
+    packages = chat.workspace.root / "site/node_modules/left-pad"
     packages.mkdir(parents=True)
     for number in range(200):
         (packages / f"{number}.js").touch()
     monkeypatch.setattr("assistant.workspace.checkpoints.MOST_FILES", 100)
     call = ToolCall("1", "shell", {"command": "rm notes.txt"})
     assert "/undo" not in chat.conversation.toolbox.review(call).detail
-    (chat.place.root / "site/node_modules").rename(chat.place.root / "site/pages")
+    (chat.workspace.root / "site/node_modules").rename(chat.workspace.root / "site/pages")
     assert "/undo cannot take back" in chat.conversation.toolbox.review(call).detail
 
 
@@ -152,7 +152,7 @@ def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
 
 @pytest.mark.parametrize("what", ["everything", "messages stay", "talk"])
 def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
-    root, record = chat.place.root, chat.conversation.transcript
+    root, record = chat.workspace.root, chat.conversation.transcript
     turn(chat, "the first", ("note", {"text": "began"}))
     turn(chat, "the second", ("shell", {"command": "rm -rf diary"}))
     turn(chat, "the third", ("write_file", {"path": "notes.txt", "text": "3\n"}))
@@ -162,7 +162,7 @@ def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
     assert (root / "diary/may.txt").exists() is files
     assert (root / "notes.txt").read_text() == ("written by hand\n" if files else "3\n")
     said = str(record.entries)
-    kept = transcript.read(chat.place.sessions, record.session)
+    kept = transcript.read(chat.workspace.sessions, record.session)
     assert ("the second" in said) is ("the third" in str(kept)) is (what == "messages stay")
     assert "the first" in said and chat.conversation.scratch.notes == "began"
     assert host.screen.kept == ("" if what == "messages stay" else "the second")
@@ -172,11 +172,11 @@ def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
 
 def test_a_purge_reaches_what_is_kept_of_a_turn(chat: Chat) -> None:
     chat.memory.remember([Fact("The safe opens with 4711")])
-    (chat.place.root / "notes.txt").write_text("top\nThe safe opens with 4711\n")
+    (chat.workspace.root / "notes.txt").write_text("top\nThe safe opens with 4711\n")
     turn(chat, "empty it", ("write_file", {"path": "notes.txt", "text": "\n"}))
     (fact,) = chat.memory.recall(Query("The safe opens with 4711", 1)).passages
     chat.memory.purge([fact])
-    kept = [path.read_bytes() for path in chat.place.checkpoints.rglob("files/*")]
+    kept = [path.read_bytes() for path in chat.workspace.checkpoints.rglob("files/*")]
     assert kept == [b"top\n"] or (kept and not any(b"4711" in each for each in kept))
 
 

@@ -54,7 +54,7 @@ from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 class Chat:
     """An open conversation with its workspace, settings and memory."""
 
-    place: Workspace
+    workspace: Workspace
     options: ChatOptions
     settings: Settings
     memory: Keeper
@@ -78,7 +78,7 @@ class Chat:
     @property
     def mentions(self) -> Mentions:
         """Finds the files that a message names."""
-        return Mentions(self.place, self.settings.policy, Path.cwd())
+        return Mentions(self.workspace, self.settings.policy, Path.cwd())
 
     def use_model(self, name: str) -> list[str]:
         """Use another model from the next turn on; return warnings about its name.
@@ -98,9 +98,9 @@ class Chat:
         """
         old = self.conversation
         options = replace(self.options, resume=resume, latest=False)
-        session = _open_session(self.place, options, trusted=old.trusted)
+        session = _open_session(self.workspace, options, trusted=old.trusted)
         new = _conversation(
-            self.place,
+            self.workspace,
             options,
             self.settings,
             self.memory,

@@ -14,7 +14,7 @@ from assistant.workspace.checkpoints import Checkpoint
 from assistant.workspace.folder import Workspace
 
 LATEST = 500
-"""The latest writes to memory that are searched for those of a turn."""
+"""Latest writes to memory that are searched for those of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Changed:
 
     @property
     def files(self) -> list[str]:
-        """The paths of files that are otherwise than before it."""
+        """The paths of files that differ from before the turn."""
         return [change.path for change in self.checkpoint.changed() if change.is_file]
 
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What was undone: files restored and removed, facts; `left` says what was not, and why."""
+    """What was undone; `left` says what was not, and why."""
 
     files: tuple[str, ...]
     removed: tuple[str, ...]
@@ -62,9 +62,7 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
         change.path: change.before.kind for change in changed.checkpoint.changed() if change.is_file
     }
     restored, conflicts = changed.checkpoint.restore()
-    unchanged = [
-        f"{_relative(workspace, path)}: somebody has changed it since" for path in conflicts
-    ]
+    unchanged = [f"{_relative(workspace, path)}: changed since" for path in conflicts]
     undone = []
     for write in changed.facts:
         try:

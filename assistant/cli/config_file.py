@@ -1,4 +1,4 @@
-"""A change to the configuration file, made on its text so that comments stay."""
+"""Changes the configuration file in place, keeping its comments."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ from assistant.settings import tree as settings
 from assistant.tools.policy import MAGIC
 
 Path = tuple[str | int, ...]
-"""The keys of a setting; the tables of a list count from 0 here."""
+"""The keys of a setting; indices of lists start at 0."""
 _TOOLS = """
 agenda apply_patch ask browse delegate edit_file execute_code fetch_url find_files grep list_files
 list_jobs load_skills load_tools note plan read_file read_job read_on recall remember remind
 search_sessions shell stop_job web_search write_file
 """
 TOOLS = tuple(_TOOLS.split())
-"""The tools that rules of the policy may name, besides those of MCP servers and patterns."""
+"""The tools that rules of the policy may name, besides patterns and those of MCP servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What the file is to say, and the setting in it; `doubts` are about a model or a tool."""
+    """The new text of the file, and the changed setting; `doubts` warn of a model or a tool."""
 
     text: str
     key: str
@@ -38,9 +38,9 @@ class Changed:
 
 
 def path_of(key: str) -> Path:
-    """The path of a setting by its name: `profiles.1.name` is the first profile's.
+    """The path of a setting: `profiles.1.name` is that of the first profile.
 
-    Raises UsageError if there is none of that name.
+    Raises UsageError for an unknown setting.
     """
     key = "model.name" if key == "model" else key
     section, _, rest = key.partition(".")
@@ -70,17 +70,17 @@ def value_at(values: Any, path: Path) -> Any:
 
 
 def changed(key: str, values: Sequence[str]) -> Changed:
-    """The file with a setting at another value; an empty one takes it out.
+    """The file with a setting changed, or removed by an empty value.
 
-    Raises UsageError for an unknown setting or a value that cannot be; ConfigError for a file that
-    is broken, or a model that litellm does not know.
+    Raises UsageError for an unknown setting or an invalid value, ConfigError for a broken file or a
+    model that litellm does not know.
     """
     path, file = path_of(key), config.config_file()
-    config.read_file(file)  # names the line if it is broken
+    config.read_file(file)  # raises with the line of a syntax error
     document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
     unset = list(values) == [""]
     if unset:
-        _take_out(document, path)
+        _remove(document, path)
     else:
         _put(document, path, values[0] if len(values) == 1 else list(values))
     try:
@@ -97,14 +97,14 @@ def changed(key: str, values: Sequence[str]) -> Changed:
 
 
 def _doubts(values: Any, path: Path) -> list[str]:
-    """Lines about a rule for a tool that does not exist, or an unlikely model."""
+    """Warnings of a rule for a tool that does not exist, or of an unlikely model."""
     if path[0] == "policy":
         return unknown_tools({path[1]: value_at(values, path)})
     if path == ("profiles",):
         tables = value_at(values, path)
     else:
-        named = path[0] in ("model", "profiles") and path[-1] == "name"
-        tables = [value_at(values, path[:-1])] if named else []
+        is_model = path[0] in ("model", "profiles") and path[-1] == "name"
+        tables = [value_at(values, path[:-1])] if is_model else []
     return [
         doubt
         for table in tables
@@ -113,21 +113,20 @@ def _doubts(values: Any, path: Path) -> list[str]:
 
 
 def unknown_tools(policy: Mapping[Any, Sequence[str]]) -> list[str]:
-    """A line for each rule that names no tool there is."""
+    """A warning of each rule that names no existing tool."""
     lines = []
     for key, rules in policy.items():
         for rule in rules:
             tool = rule.partition(":")[0].strip()
             if tool not in TOOLS and not tool.startswith("mcp_") and not MAGIC.intersection(tool):
                 near = get_close_matches(tool, TOOLS, n=1)
-                meant = f"; did you mean {near[0]}?" if near else ""
-                lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{meant}")
+                question = f"; did you mean {near[0]}?" if near else ""
+                lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{question}")
     return lines
 
 
 def _put(document: Any, path: Path, value: Any) -> None:
-    """Set a value; the tables on the way to it are made. A source is called like its folder until
-    it is named."""
+    """Set a value, creating tables on the way. A new source is named after its folder."""
     section = str(path[0])
     if section not in settings.LISTED:
         document.setdefault(section, tomlkit.table())[path[1]] = value
@@ -157,21 +156,20 @@ def _put(document: Any, path: Path, value: Any) -> None:
 
 
 def _tables(profiles: Any) -> AoT:
-    """Profiles, given as tables or by their names alone, as `[[profiles]]`."""
+    """Profiles, given as tables or only by name, as `[[profiles]]`."""
     tables = tomlkit.aot()
-    given = profiles.split(",") if isinstance(profiles, str) else profiles
-    for each in given:
+    for profile in profiles.split(",") if isinstance(profiles, str) else profiles:
         table = tomlkit.table()
-        table.update({"name": each.strip()} if isinstance(each, str) else each)
+        table.update({"name": profile.strip()} if isinstance(profile, str) else profile)
         tables.append(table)
     return tables
 
 
-def _take_out(document: Any, path: Path) -> None:
-    """Remove a value, if it is there."""
-    holder, last = value_at(document, path[:-1]), path[-1]
-    if isinstance(last, int):
-        if last < len(holder or ()):
-            del holder[last]
-    elif holder is not None:
-        holder.pop(last, None)
+def _remove(document: Any, path: Path) -> None:
+    """Remove a value if it is set."""
+    parent, key = value_at(document, path[:-1]), path[-1]
+    if isinstance(key, int):
+        if key < len(parent or ()):
+            del parent[key]
+    elif parent is not None:
+        parent.pop(key, None)

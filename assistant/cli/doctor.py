@@ -1,7 +1,6 @@
-"""What `assistant doctor` looks at: a list of checks, each of which says what is well or raises a
-fault with its cure.
+"""The checks of `assistant doctor`: each returns what is well, or raises a fault with its cure.
 
-This module imports every heavy part of the program: only `doctor` and the first chat load it.
+This module imports every heavy part of the program; only `doctor` and the first chat import it.
 """
 
 import os
@@ -44,20 +43,19 @@ from assistant.tools.mcp_client.tools import checked
 from assistant.tools.sandbox import process
 from assistant.tools.web import browser, search
 from assistant.upkeep import reminders
-from assistant.workspace import folder as workspace
-from assistant.workspace import stores, trust
+from assistant.workspace import folder, stores, trust
 
 Check = Callable[[Globals], str]
-"""Says what is well, or raises what is not: a Remark if nothing is broken by it."""
+"""Returns what is well. Raises AssistantError for a fault, Remark for anything less."""
 
 
 class Remark(AssistantError):
-    """Something worth knowing that is no fault."""
+    """Something worth knowing that is not a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found, and the cure if something is to be cured."""
+    """The result of a check, with a cure for a remark or fault."""
 
     name: str
     state: Literal["well", "remark", "fault"]
@@ -66,12 +64,12 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """It, in one line."""
+        """The result on one line."""
         return f"{self.name}: {self.said}{f'. {self.cure}' if self.cure else ''}"
 
 
 def examined(name: str, check: Check, options: Globals) -> Finding:
-    """Carry out a check."""
+    """Run a check."""
     try:
         return Finding(name, "well", check(options))
     except Remark as remark:
@@ -80,39 +78,39 @@ def examined(name: str, check: Check, options: Globals) -> Finding:
         return Finding(name, "fault", error.message, error.cure)
 
 
-LITTLE, TOO_LITTLE = 500 << 20, 50 << 20
-"""Bytes free on a disk: below the first it is said, below the second it is a fault."""
+LOW_DISK, FULL_DISK = 500 << 20, 50 << 20
+"""Free bytes below which a disk is worth a remark, and a fault."""
 LISTEN_SECONDS = 3.0
-"""How long the model's server may take to accept a connection."""
+"""Timeout of a connection to the model's server."""
 OFF = "`assistant config unset {}` turns it off"
 
 
 def _path(_: Globals) -> str:
-    found = shutil.which("assistant")
+    path = shutil.which("assistant")
     own = Path(sys.executable).with_name("assistant")
-    if not found:
+    if not path:
         raise Remark(
-            "the shell finds no `assistant`", f"Link it: `ln -s {own} ~/.local/bin/assistant`"
+            "`assistant` is not on your PATH", f"Link it: `ln -s {own} ~/.local/bin/assistant`"
         )
-    if own.exists() and not own.samefile(found):
-        raise Remark(f"the shell finds another one first: {found}", f"This one is {own}")
-    return found
+    if own.exists() and not own.samefile(path):
+        raise Remark(f"another `assistant` is first on your PATH: {path}", f"This one is {own}")
+    return path
 
 
 def _disk(options: Globals) -> str:
-    folders = [options.place().root, config.cache_dir(), config.state_dir()]
+    folders = [options.workspace().root, config.cache_dir(), config.state_dir()]
     free, folder = min((shutil.disk_usage(path).free, path) for path in folders if path.exists())
-    said = f"{free / 1e6:,.0f} MB are free at {folder}"
-    if free < TOO_LITTLE:
-        raise StorageError(said, "Make room: what memory writes would be refused")
-    if free < LITTLE:
-        raise Remark(said, "Make room soon")
-    return said
+    text = f"{free / 1e6:,.0f} MB are free at {folder}"
+    if free < FULL_DISK:
+        raise StorageError(text, "Free some space: memory cannot be written")
+    if free < LOW_DISK:
+        raise Remark(text, "Free some space soon")
+    return text
 
 
 def _sandbox(_: Globals) -> str:
     if not process.available():
-        raise Remark("does not work here: each shell command asks", "Allow user namespaces")
+        raise Remark("not available, so each shell command asks first", "Allow user namespaces")
     return "works: user namespaces and a seccomp filter"
 
 
@@ -125,72 +123,76 @@ def _config_file(options: Globals) -> str:
 
 
 def _workspace(options: Globals) -> str:
-    place = options.place()
-    if not trust.is_trusted(place):
+    workspace = options.workspace()
+    if not trust.is_trusted(workspace):
         raise Remark(
-            f"{place.root} is not trusted, and stays out of prompts",
+            f"{workspace.root} is not trusted, so it stays out of prompts",
             "Run `assistant trust` if it is yours",
         )
-    return str(place.root)
+    return str(workspace.root)
 
 
 def _files(options: Globals) -> str:
-    """Whether the files of the prompt are there, and all files of the workspace can be read."""
+    """Whether no file of the prompt is missing, and all files of the workspace can be read."""
     from assistant.agent.prompt import FILE_LIMIT
 
-    place, faults, long = options.place(), [], []
-    names = [*workspace.ALWAYS_FILES, *place.sources()]
+    workspace, faults, too_long = options.workspace(), [], []
+    names = [*folder.ALWAYS_FILES, *workspace.sources()]
     for name in names:
         try:
-            size = len(workspace.read_text(place.root / name))
+            size = len(folder.read_text(workspace.root / name))
         except FileNotFoundError:
-            faults.append(f"{name} is missing (`assistant init {place.root}` adds it)")
+            faults.append(f"{name} is missing (`assistant init {workspace.root}` adds it)")
         except StorageError as error:
             faults.append(error.message)
         else:
-            if name in workspace.ALWAYS_FILES and size > FILE_LIMIT:
-                long.append(f"{name} has {size:,} characters")
+            if name in folder.ALWAYS_FILES and size > FILE_LIMIT:
+                too_long.append(f"{name} has {size:,} characters")
     if faults:
         raise StorageError("; ".join(faults), "Save each as UTF-8 text, or move it elsewhere")
-    if long:
-        cure = f"The first {FILE_LIMIT:,} of each are in the prompt: shorten it"
-        raise Remark("; ".join(long), cure)
+    if too_long:
+        cure = f"Only the first {FILE_LIMIT:,} of each are in the prompt: shorten them"
+        raise Remark("; ".join(too_long), cure)
     return f"{counted(len(names), 'file')} read"
 
 
 def _journal(options: Globals) -> str:
-    writes = storage.held(options.place().journal).count(b"\n")
+    writes = storage.held(options.workspace().journal).count(b"\n")
     return counted(writes, "write")
 
 
 def _sessions(options: Globals) -> str:
-    found = listing.sessions(options.place().sessions)
-    if faults := [session.fault for session in found if session.fault]:
-        raise SessionError("; ".join(faults), "Correct the line that is named, or move the file")
-    return f"{counted(len(found), 'session')} read"
+    sessions = listing.sessions(options.workspace().sessions)
+    if faults := [session.fault for session in sessions if session.fault]:
+        raise SessionError("; ".join(faults), "Correct that line, or move the file away")
+    return f"{counted(len(sessions), 'session')} read"
 
 
 def _skills(options: Globals) -> str:
     chosen = options.settings().skills
-    found = skills.load(options.place(), chosen.disabled, chosen.folders)
-    if found.notices:
-        raise StorageError("; ".join(found.notices), "`assistant skills list` names them again")
-    return counted(len(found.skills), "skill") if found.skills else "none"
+    loaded = skills.load(options.workspace(), chosen.disabled, chosen.folders)
+    if loaded.notices:
+        raise StorageError("; ".join(loaded.notices), "`assistant skills list` lists them again")
+    return counted(len(loaded.skills), "skill") if loaded.skills else "none"
 
 
 def _stores(options: Globals) -> str:
-    place = options.place()
-    if place.private.is_dir() and place.private.stat().st_mode & 0o077:
-        raise Remark(f"others may look into {place.private}", f"Run `chmod 700 {place.private}`")
-    if strangers := stores.unlisted(place):
-        more = f" and {len(strangers) - 1} more" if strangers[1:] else ""
+    workspace = options.workspace()
+    if workspace.private.is_dir() and workspace.private.stat().st_mode & 0o077:
         raise Remark(
-            f"no purge reaches {strangers[0]}{more}, which no store has",
-            "Delete what is not yours to keep",
+            f"other users can read {workspace.private}", f"Run `chmod 700 {workspace.private}`"
         )
-    kept = [path for store in stores.STORES if store.words != "none" for path in store.files(place)]
-    size = sum(path.stat().st_size for path in kept)
-    return f"your words are in {counted(len(kept), 'file')}, {size / 1e6:.1f} MB"
+    if unknown := stores.unlisted(workspace):
+        more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
+        raise Remark(
+            f"{unknown[0]}{more} is in no store, so no purge reaches it",
+            "Delete it unless you need it",
+        )
+    paths = [
+        path for store in stores.STORES if store.words != "none" for path in store.files(workspace)
+    ]
+    size = sum(path.stat().st_size for path in paths)
+    return f"your words are in {counted(len(paths), 'file')}, {size / 1e6:.1f} MB"
 
 
 def _status(options: Globals) -> MemoryStatus:
@@ -219,7 +221,7 @@ def _chroma(options: Globals) -> str:
         raise MemoryFailure(server.trouble, "Start it, or remove index.url")
     if server.lacks:
         lacks = f"{server.url} lacks {counted(server.lacks, 'vector')}"
-        raise Remark(lacks, "It is being filled: memory answers from its own catalog meanwhile")
+        raise Remark(lacks, "It is being filled, while memory answers from its own catalog")
     with options.memory() as memory:
         unowned = memory.unowned()
     if unowned:
@@ -241,7 +243,7 @@ def remove_unowned(options: Globals) -> str:
 
 
 def _model(options: Globals) -> str:
-    """The model's name, once its key is set and its server listens; nothing is sent to it."""
+    """The model's name, if its key is set and its server listens; sends it nothing."""
     chosen = options.settings().model
     name, provider = chosen.name, (chosen.name or "").partition("/")[0]
     if name is None:
@@ -252,22 +254,22 @@ def _model(options: Globals) -> str:
         raise ConfigError("; ".join(doubts), f"Set the key: `export {key}=…`")
     if chosen.api_base and not _listens(chosen.api_base):
         raise ConfigError(
-            f"nothing listens at {chosen.api_base}, where {name} should be",
+            f"nothing listens at {chosen.api_base}, the address of {name}",
             "Start that server, or correct the address: `assistant config set model.api_base URL`",
         )
     if doubts and provider.startswith("ollama"):
-        raise ConfigError(doubts[0], "Memory can be asked meanwhile, the model cannot")
+        raise ConfigError(doubts[0], "Memory works without it")
     if doubts:
         raise Remark("; ".join(doubts), "Try it: `assistant doctor --with-model`")
     return name
 
 
 def _profiles(options: Globals) -> str:
-    """The models to fall back on, once the keys they name are set."""
+    """The fallback models, if their keys are set."""
     profiles = options.settings().profiles
-    wanted = [profile.api_key_env for profile in profiles if profile.api_key_env]
-    if absent := [key for key in wanted if not os.environ.get(key)]:
-        raise ConfigError(f"{', '.join(absent)} is named by a profile, and not set", "Export it")
+    keys = [profile.api_key_env for profile in profiles if profile.api_key_env]
+    if missing := [key for key in keys if not os.environ.get(key)]:
+        raise ConfigError(f"{', '.join(missing)} is needed by a profile, and not set", "Export it")
     return ", ".join(profile.name for profile in profiles) or "none"
 
 
@@ -282,7 +284,7 @@ def _listens(url: str) -> bool:
 
 
 def model_name() -> str | None:
-    """The configured model, if the settings are well."""
+    """The configured model; None without one, or with broken settings."""
     try:
         return settings.validate(config.load()).model.name
     except ConfigError:
@@ -290,84 +292,86 @@ def model_name() -> str | None:
 
 
 def answer(_: Globals) -> str:
-    """What the configured model says to a word. Raises ModelError; a remark if there is none."""
+    """The configured model's answer to a word. Raises ModelError, Remark without a model."""
     if (name := model_name()) is None:
         raise Remark("no model is configured", "`assistant config set model NAME` connects one")
     return f"{name} says: {try_model(name)}"
 
 
 def _heartbeat(options: Globals) -> str:
-    """Whether the tasks are understood, anything looks for them, and their owner is reached."""
-    place = options.place()
-    tasks, unread = beat.read(place)
+    """Whether tasks are understood and run, and notifications are delivered."""
+    workspace = options.workspace()
+    tasks, unread = beat.read(workspace)
     if unread:
         lines = ", ".join(str(line.line) for line in unread)
-        said = f"HEARTBEAT.md has lines that are not understood: {lines}"
-        raise Remark(said, "`assistant heartbeat explain` says why")
+        text = f"HEARTBEAT.md has lines that are not understood: {lines}"
+        raise Remark(text, "`assistant heartbeat explain` says why")
     if not tasks:
         return "no tasks"
-    known, said = beats.load(place), counted(len(tasks), "task")
-    times = {"last beat": known.beat, "last notification": known.delivered}
+    state, text = beats.load(workspace), counted(len(tasks), "task")
+    times = {"last run": state.beat, "last notification": state.delivered}
     if last := [f"{what} {time.replace('T', ' ')}" for what, time in times.items() if time]:
-        said += f"; {', '.join(last)}"
-    if not reminders.wakes(place, datetime.now()):
+        text += f"; {', '.join(last)}"
+    if not reminders.wakes(workspace, datetime.now()):
         raise Remark(
-            f"{said}; nothing on this machine looks for them",
-            "`assistant heartbeat install` has it done every few minutes",
+            f"{text}; no timer on this machine runs them",
+            "`assistant heartbeat install` installs one",
         )
-    if known.fault:
-        raise Remark(f"{said}; {known.fault}", "The next chat shows it; see `heartbeat.notify`")
-    return said
+    if state.fault:
+        raise Remark(
+            f"{text}; {state.fault}", "The next chat shows the news; see `heartbeat.notify`"
+        )
+    return text
 
 
 def _web(options: Globals) -> str:
-    """What is turned on, and whether it has what it needs; nothing is asked of anybody."""
+    """Which web tools are on, if they have what they need; sends nothing."""
     chosen = options.settings().web
-    if lacks := search.lacking(chosen):
-        raise ConfigError(f"`web_search` cannot be used: {lacks}", OFF.format("web.search"))
-    if chosen.browse and (why := browser.missing(chosen.browser)):
-        raise ConfigError(f"`browse` is not offered: {why}", OFF.format("web.browse"))
+    if problem := search.lacking(chosen):
+        raise ConfigError(f"`web_search` cannot be used: {problem}", OFF.format("web.search"))
+    if chosen.browse and (problem := browser.missing(chosen.browser)):
+        raise ConfigError(f"`browse` cannot be used: {problem}", OFF.format("web.browse"))
     on = [f"search by {chosen.search}"] if chosen.search else []
     on += [name for name in ("fetch", "browse") if getattr(chosen, name)]
     return ", ".join(on) or "off"
 
 
 def _servers(options: Globals) -> str:
-    """Start or reach each server that its owner wants, all at once."""
-    named = servers.of(options.place())
-    wanted = [server for server in named.servers if not server.settings.disabled]
-    started = [server for server in wanted if Pins().may_start(server)]
-    with ThreadPoolExecutor(max(len(started), 1)) as asking:
-        found = list(asking.map(checked, started))
-    if faults := [result.fault for result in found if result.fault]:
-        raise ToolError("; ".join(faults), "`assistant mcp-servers list` asks again")
-    held = [f"{result.name} has changed tools" for result in found if result.changed]
-    waiting = [f"{server.name} is not approved" for server in wanted if server not in started]
-    if doubts := [*named.notices, *held, *waiting]:
+    """Connect to all enabled servers at once."""
+    named = servers.of(options.workspace())
+    enabled = [server for server in named.servers if not server.settings.disabled]
+    approved = [server for server in enabled if Pins().may_start(server)]
+    with ThreadPoolExecutor(max(len(approved), 1)) as pool:
+        results = list(pool.map(checked, approved))
+    if faults := [result.fault for result in results if result.fault]:
+        raise ToolError("; ".join(faults), "`assistant mcp-servers list` tries again")
+    changed = [f"{result.name} has changed tools" for result in results if result.changed]
+    waiting = [f"{server.name} is not approved" for server in enabled if server not in approved]
+    if doubts := [*named.notices, *changed, *waiting]:
         raise Remark("; ".join(doubts), "`assistant mcp-servers approve NAME` shows them")
-    tools = sum(len(result.tools) for result in found)
-    return f"{counted(len(found), 'server')}, {counted(tools, 'tool')}" if found else "none"
+    tools = sum(len(result.tools) for result in results)
+    return f"{counted(len(results), 'server')}, {counted(tools, 'tool')}" if results else "none"
 
 
 def _programs(options: Globals) -> str:
-    root = options.place().root
-    found = {link: fault(link) for link in connections(Launch(own_command(), root))}
+    root = options.workspace().root
+    faults = {link: fault(link) for link in connections(Launch(own_command(), root))}
     titles = [
         f"{link.program.title}{'' if str(root) in link.command else ' (to another workspace)'}"
-        for link, why in found.items()
-        if not why
+        for link, problem in faults.items()
+        if not problem
     ]
     fine = f"{', '.join(titles)}: connected, and the server answers" if titles else ""
-    if broken := {link: why for link, why in found.items() if why}:
-        faults = [f"{link.program.title}: {why}" for link, why in broken.items()]
+    if broken := {link: problem for link, problem in faults.items() if problem}:
+        lines = [f"{link.program.title}: {problem}" for link, problem in broken.items()]
         again = [f"`assistant connect {link.program.name}`" for link in broken if link.command]
-        cure = f"{' and '.join(again)} sets it right" if again else ""
-        raise ConfigError("; ".join(filter(None, [*faults, fine])), cure)
-    if halves := [link.program for link in found if not link.whole]:
-        lacking = ", ".join(program.title for program in halves)
-        cure = " and ".join(f"`assistant connect {program.name}`" for program in halves)
-        raise Remark(f"{lacking}: the server answers, but its hooks are gone", f"{cure} adds them")
-    return fine or "none is connected (`assistant connect PROGRAM`)"
+        cure = f"{' and '.join(again)} repairs it" if again else ""
+        raise ConfigError("; ".join(filter(None, [*lines, fine])), cure)
+    if incomplete := [link.program for link in faults if not link.whole]:
+        names = ", ".join(program.title for program in incomplete)
+        cure = " and ".join(f"`assistant connect {program.name}`" for program in incomplete)
+        raise Remark(f"{names}: the server answers, but its hooks are gone", f"{cure} adds them")
+    return fine or "none connected (`assistant connect PROGRAM`)"
 
 
 CHECKS: dict[str, Check] = {
@@ -394,10 +398,10 @@ CHECKS: dict[str, Check] = {
 
 
 def findings(options: Globals) -> Iterator[Finding]:
-    """What each check finds. One fault that stops several checks is a fault of the first only."""
+    """Run all checks. A fault that stops several of them is reported once."""
     faults: dict[str, str] = {}
     for name, check in CHECKS.items():
-        found = examined(name, check, options)
-        if found.state == "fault" and faults.setdefault(found.said, name) != name:
-            found = Finding(name, "remark", f"not checked: see {faults[found.said]}")
-        yield found
+        finding = examined(name, check, options)
+        if finding.state == "fault" and faults.setdefault(finding.said, name) != name:
+            finding = Finding(name, "remark", f"not checked: see {faults[finding.said]}")
+        yield finding

@@ -18,7 +18,7 @@ from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.open import open_memory
 from assistant.memory.protocol import Keeper
-from assistant.workspace import folder as workspace
+from assistant.workspace import folder
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
@@ -59,17 +59,17 @@ class Globals:
     progress: Progress = no_progress
     """Shows progress on standard error while memory is open."""
 
-    def place(self) -> workspace.Workspace:
+    def workspace(self) -> folder.Workspace:
         """The workspace. Raises WorkspaceError if there is none."""
-        return workspace.find(self.directory)
+        return folder.find(self.directory)
 
     def recipe(self) -> Path | None:
         """The workspace's own settings file, if the workspace is trusted."""
         from assistant.workspace import trust
 
         with contextlib.suppress(WorkspaceError):
-            place = self.place()
-            return place.recipe if trust.is_trusted(place) else None
+            workspace = self.workspace()
+            return workspace.recipe if trust.is_trusted(workspace) else None
         return None
 
     def settings(self) -> "Settings":
@@ -85,7 +85,7 @@ class Globals:
         with ProgressLine() as progress:
             self.progress = progress
             memory = open_memory(
-                self.place(),
+                self.workspace(),
                 config.load(),
                 no_daemon=self.no_daemon,
                 progress=progress,
@@ -107,7 +107,7 @@ class Globals:
 
         with ProgressLine() as line:
             return open_chat(
-                self.place(),
+                self.workspace(),
                 options,
                 approver=approver,
                 no_daemon=self.no_daemon,

@@ -38,7 +38,7 @@ arguments: Sequence[str] | None = None
 """The command line of a process that may hand its command over; None elsewhere."""
 
 
-def place() -> Path:
+def socket_name() -> Path:
     """The name of the socket, from this code, this Python and the environment."""
     variables = {
         name: value
@@ -62,10 +62,12 @@ def hand_over(model: str | None = None) -> int | None:
         raw = config.load()
         if arguments is None or not is_worthwhile(raw, model):
             return None
-        connection = sockets.connect(place())
+        connection = sockets.connect(socket_name())
         if connection is None:
-            with locking.lock(sockets.usable_path(place()).with_suffix(".lock"), START_SECONDS):
-                connection = sockets.connect(place()) or _start(raw)
+            with locking.lock(
+                sockets.usable_path(socket_name()).with_suffix(".lock"), START_SECONDS
+            ):
+                connection = sockets.connect(socket_name()) or _start(raw)
         if connection is not None:
             with connection:
                 return _run_remotely(connection, arguments)
@@ -75,13 +77,13 @@ def hand_over(model: str | None = None) -> int | None:
 def stop() -> bool:
     """Stop the process and wait for its end; False if there is none."""
     with contextlib.suppress(OSError, AssistantError):
-        connection = sockets.connect(place())
+        connection = sockets.connect(socket_name())
         if connection is not None:
             with connection:
                 process = sockets.peer(connection).process
             os.kill(process, signal.SIGTERM)
             until = time.monotonic() + STOP_SECONDS
-            while sockets.answers(place()) and time.monotonic() < until:
+            while sockets.answers(socket_name()) and time.monotonic() < until:
                 time.sleep(0.02)
             return True
     return False
@@ -102,7 +104,7 @@ def _start(raw: Mapping[str, Any]) -> socket.socket | None:
             start_new_session=True,
         )
         os.close(writing)
-        return sockets.connect(place()) if ready.read(1) else None
+        return sockets.connect(socket_name()) if ready.read(1) else None
 
 
 def _run_remotely(connection: socket.socket, words: Sequence[str]) -> int | None:

@@ -32,9 +32,9 @@ def main() -> None:
     from assistant.model.provider.litellm_model import warm_up
 
     ready, seconds = int(sys.argv[1]), float(sys.argv[2] or IDLE_SECONDS)
-    began, place = time.time(), resident.place()  # a library may change the environment
+    began, name = time.time(), resident.socket_name()  # a library may change the environment
     warm_up()
-    listener = None if sockets.answers(place) else sockets.listen(place)
+    listener = None if sockets.answers(name) else sockets.listen(name)
     os.write(ready, b"1")
     os.close(ready)
     if listener:

@@ -163,25 +163,26 @@ def test_a_missing_workspace_is_one_line_with_the_cure(tmp_path: Path) -> None:
 PROMPTED = """
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from assistant.cli.chat.terminal import converse
 from assistant.workspace.folder import Workspace
 
-class Wish:
+class Options:
     latest, off_the_record = False, True
 
     @property
     def resume(self):  # asked for once the prompt stands
         print("LOADED", *(name for name in {heavy!r} if name in sys.modules), "and no more")
 
-class Opening:
-    options = SimpleNamespace(place=lambda: Workspace(Path({root!r})))
-    wish, plain = Wish(), False
+class Context:
+    directory = None
 
-    def open(self, *_, **__):
+    def workspace(self):
+        return Workspace(Path({root!r}))
+
+    def open_chat(self, *_, **__):
         raise EOFError
 
-converse(Opening())
+converse(Context(), Options(), plain=False)
 """
 
 

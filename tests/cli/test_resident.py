@@ -36,7 +36,7 @@ def test_the_second_ask_is_done_by_the_process_that_the_first_began(
         with Provider("One.", fails(401), Raw((held,)), Raw((held,))) as provider:
             first = command(place, provider.url, "ask", "hello")
             assert done(first) == (0, "One.\n", "")
-            assert sockets.answers(resident.place())
+            assert sockets.answers(resident.socket_name())
 
             monkeypatch.chdir(tmp_path)
             second = command(place, provider.url, "ask", "see", "@notes.txt")
@@ -57,11 +57,11 @@ def test_the_second_ask_is_done_by_the_process_that_the_first_began(
             assert provider.wait_for(lambda each: each.hang_ups == 2, 30)
     finally:
         subprocess.run([ASSISTANT, "-w", place, "daemon", "stop"], capture_output=True, check=True)
-    assert not sockets.answers(resident.place())
+    assert not sockets.answers(resident.socket_name())
 
 
 @pytest.mark.parametrize(
-    ("raw", "model", "wanted"),
+    ("raw", "model", "expected"),
     [
         ({}, None, False),
         ({"model": {"name": "openai/x"}}, None, True),
@@ -71,7 +71,7 @@ def test_the_second_ask_is_done_by_the_process_that_the_first_began(
         ({"model": {"name": "openai/x", "resident": "false"}}, "openai/y", False),
     ],
 )
-def test_it_is_wanted_where_a_model_is_asked(
-    raw: dict[str, object], model: str | None, wanted: bool
+def test_it_is_worthwhile_where_a_model_is_asked(
+    raw: dict[str, object], model: str | None, expected: bool
 ) -> None:
-    assert resident.wanted(raw, model) is wanted
+    assert resident.is_worthwhile(raw, model) is expected

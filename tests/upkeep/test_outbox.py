@@ -110,12 +110,12 @@ def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspa
         def place(self) -> Workspace:
             return here
 
-    with pytest.raises(Remark, match="1 task; nothing on this machine looks for them"):
+    with pytest.raises(Remark, match="1 task; no timer on this machine runs them"):
         _heartbeat(Options())  # type: ignore[arg-type]
     with beats.changing(here) as known:
         known.looked = known.beat = datetime.now().isoformat(timespec="minutes")
         known.fault = "the notification failed with 3: no bus"
-    with pytest.raises(Remark, match=r"1 task; last beat 20.*; the notification failed with 3"):
+    with pytest.raises(Remark, match=r"1 task; last run 20.*; the notification failed with 3"):
         _heartbeat(Options())  # type: ignore[arg-type]
 
 

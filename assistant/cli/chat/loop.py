@@ -57,7 +57,7 @@ class ChatLoop(Host):
         """Name the sessions that were interrupted in a turn, and how to continue them."""
         if not self.chat.conversation.trusted:
             return
-        for session in abandoned(self.chat.place.sessions)[:ABANDONED]:
+        for session in abandoned(self.chat.workspace.sessions)[:ABANDONED]:
             left = f"“{session.title}” {LEFT[session.left]}"
             hint = f"/resume {session.id[-SHORT_ID:]} continues it"
             self.screen.put(faint(f"{left} · {hint}"), "line")

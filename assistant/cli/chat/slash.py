@@ -146,7 +146,7 @@ def review(host: Host, _: str) -> None:
     waiting = host.chat.memory.waiting()
     if not waiting:
         typer.echo("Nothing waits for review.")
-    decide(host.chat.memory, host.chat.place, waiting)
+    decide(host.chat.memory, host.chat.workspace, waiting)
 
 
 @command("[DAYS]")
@@ -155,13 +155,13 @@ def agenda(host: Host, days: str) -> None:
     if days and not days.isdecimal():
         raise UsageError(f"{days!r} is not a number of days", "Write /agenda 7, or /agenda")
     ahead, today = int(days or DAYS), date.today()
-    show(coming(host.chat.memory, host.chat.place, today, ahead), today, ahead)
+    show(coming(host.chat.memory, host.chat.workspace, today, ahead), today, ahead)
 
 
 @command("[FILE]")
 def edit(host: Host, name: str) -> None:
     """Open MEMORY.md or another file."""
-    root = host.chat.place.root
+    root = host.chat.workspace.root
     path = (root / (name or "MEMORY.md")).resolve()
     if not path.is_relative_to(root):
         raise UsageError(f"{name} is outside the workspace", "Name a file of it")
@@ -191,7 +191,7 @@ def undo(host: Host, _: str) -> None:
         entry = chat.memory.undo()
         typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
         return
-    last = next(changed_by(chat.place, chat.memory, record.session, record.entries), None)
+    last = next(changed_by(chat.workspace, chat.memory, record.session, record.entries), None)
     if last is None:
         raise UsageError(
             "this chat has changed nothing that can be undone",
@@ -205,7 +205,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     lines = []
     for changed in turns:
         lines.append(f"Taken back: “{one_line(changed.turn.request)}”")
-        lines += undo_lines(take_back(host.chat.place, host.chat.memory, changed))
+        lines += undo_lines(take_back(host.chat.workspace, host.chat.memory, changed))
     typer.echo(spelled("\n".join(lines)))
     host.attachments["What the owner has undone"] = "\n".join(lines)
 
@@ -226,7 +226,7 @@ def rewind(host: Host, _: str) -> None:
     turns = {turn.asked.id: turn for turn in group(record.entries)}
     if not turns:
         raise UsageError("there is no message to go back to", "Send a message first")
-    changed = list(changed_by(chat.place, chat.memory, record.session, record.entries))
+    changed = list(changed_by(chat.workspace, chat.memory, record.session, record.entries))
     changes = {turn.turn.asked.id: _changes(turn) for turn in changed}
     messages = [
         Choice(id, one_line(turn.request), changes.get(id, "changed nothing"))
@@ -292,7 +292,7 @@ def usage(host: Host, _: str) -> None:
         f"{used.input_tokens:,} tokens in ({used.cached_tokens:,} of the last call cached), "
         f"{used.output_tokens:,} out{cost} · {host.chat.conversation.model.name}"
     )
-    if reading := reading_cost(host.chat.place):
+    if reading := reading_cost(host.chat.workspace):
         typer.echo(reading)
 
 
@@ -311,7 +311,7 @@ def model(host: Host, name: str) -> None:
 @command()
 def sessions(host: Host, _: str) -> None:
     """List past sessions."""
-    show_sessions(host.chat.place.sessions)
+    show_sessions(host.chat.workspace.sessions)
 
 
 @command()
@@ -327,7 +327,9 @@ def resume(host: Host, name: str) -> None:
     if not name:
         own = host.chat.conversation.transcript.session
         past = [
-            session for session in listing.sessions(host.chat.place.sessions) if session.id != own
+            session
+            for session in listing.sessions(host.chat.workspace.sessions)
+            if session.id != own
         ]
         if not past:
             raise UsageError("there is no other session", "Continue this one")
@@ -346,7 +348,7 @@ def export(host: Host, name: str) -> None:
     """Write this session as markdown."""
     host.refuse_off_the_record("nothing is written")
     record = host.chat.conversation.transcript
-    path = host.chat.place.root / Path(name or f"{record.session}.md").expanduser()
+    path = host.chat.workspace.root / Path(name or f"{record.session}.md").expanduser()
     if path.exists():
         raise UsageError(f"{path} already exists", "Name another file")
     storage.replace(path, markdown(record.entries).encode())
@@ -464,12 +466,12 @@ def parsed(line: str) -> tuple[Command, str]:
 
 def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
     """The possible arguments of some commands, for completion."""
-    place = chat.place
+    workspace = chat.workspace
     return {
         "/model": lambda: [
             *(profile.name for profile in chat.settings.profiles),
             *catalogue.names(),
         ],
-        "/resume": lambda: [session.id for session in listing.sessions(place.sessions)],
-        "/edit": lambda: [path.name for path in sorted(place.root.glob("*.md"))],
+        "/resume": lambda: [session.id for session in listing.sessions(workspace.sessions)],
+        "/edit": lambda: [path.name for path in sorted(workspace.root.glob("*.md"))],
     }

@@ -33,11 +33,11 @@ OFF_THE_RECORD = "off the record "
 
 def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: bool) -> None:
     """Chat until the owner leaves; `first` is a message that they have written already."""
-    place = context.place()
-    completer = ChatCompleter(place.root)
+    workspace = context.workspace()
+    completer = ChatCompleter(workspace.root)
     with _screen(options, completer, plain=plain) as screen:
         # cut to one line: wrapping would import rich
-        header = f"assistant {__version__} · /help · {place.root}"
+        header = f"assistant {__version__} · /help · {workspace.root}"
         screen.put(faint(shortened(header, shutil.get_terminal_size().columns)), "line")
         background = _Background(context, options, screen, completer)
         with contextlib.suppress(EOFError):
@@ -46,8 +46,8 @@ def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: 
     if facts:
         typer.echo("\n" + f"noted: {spelled('; '.join(facts))}" + faint(f" · {UNDOES}"))
     if session:
-        workspace = f" -w {place.root}" if context.directory else ""
-        typer.echo("\n" + faint(f"to continue: assistant{workspace} chat --resume {session}"))
+        option = f" -w {workspace.root}" if context.directory else ""
+        typer.echo("\n" + faint(f"to continue: assistant{option} chat --resume {session}"))
     background.leave()
 
 

@@ -14,7 +14,7 @@ from assistant.cli.options import Globals
 from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import AssistantError
-from assistant.workspace import folder as workspace
+from assistant.workspace import folder
 
 OPENING = (
     "Welcome. {many} questions; Enter skips one. The answers go into USER.md, IDENTITY.md and your "
@@ -41,7 +41,7 @@ MAX_NAME_WORDS = 5
 
 def ensure_workspace(options: Globals) -> None:
     """Offer to create the workspace if there is none."""
-    root = options.directory or workspace.default_root()
+    root = options.directory or folder.default_root()
     if root.exists():
         return
     if typer.confirm(f"There is no workspace yet. Create one at {root}?", default=True, err=True):
@@ -59,10 +59,10 @@ def greet(options: Globals) -> str:
 
     A message in place of an answer ends them, and is returned.
     """
-    place = options.place()
-    if not place.new.exists():
+    workspace = options.workspace()
+    if not workspace.new.exists():
         return ""
-    place.new.unlink()
+    workspace.new.unlink()
     from assistant.cli.doctor import model_name  # models and settings: only needed here
 
     has_model = bool(model_name())
@@ -72,9 +72,9 @@ def greet(options: Globals) -> str:
     message = ""
     try:
         if name := _answer("What is your name?", most_words=MAX_NAME_WORDS):
-            _write(place.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
+            _write(workspace.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
         if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
-            _write(place.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
+            _write(workspace.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
         if not has_model:
             _choose_model()
     except typer.Abort:

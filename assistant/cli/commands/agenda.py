@@ -39,7 +39,7 @@ def agenda(
 
     today = date.today()
     with context.obj.memory() as memory:
-        dues = coming(memory, context.obj.place(), today, days)
+        dues = coming(memory, context.obj.workspace(), today, days)
     if ics:
         from assistant.upkeep.agenda import ics as calendar
 
@@ -100,7 +100,7 @@ def remind(
     from assistant.upkeep import reminders
 
     text = redactor().redact(" ".join(words))
-    reminder = reminders.remind(context.obj.place(), text, datetime.now())
+    reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
     if as_json:
         print_json(asdict(reminder))
         return

@@ -180,7 +180,7 @@ def _embedded_ahead(options: Globals, name: str) -> str:
         {**options.settings().embedding.model_dump(), "model": name}
     )
     with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
-        ahead = open_ahead(options.place(), own, progress)
+        ahead = open_ahead(options.workspace(), own, progress)
         plan = ahead.plan()
         texts = f"{counted(plan.texts, 'text')} of {plan.total:,} to embed"
         cost = f"about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"

@@ -48,10 +48,12 @@ def connect(
         if undo or print_only or yes:
             raise UsageError("no program given", f"Name one of {NAMES}")
         return _list(context.obj.directory or default_root(), as_json=as_json)
-    place = (
-        (context.obj.directory or default_root()).resolve() if undo else context.obj.place().root
+    root = (
+        (context.obj.directory or default_root()).resolve()
+        if undo
+        else context.obj.workspace().root
     )
-    launch = Launch(own_command(), place)
+    launch = Launch(own_command(), root)
     chosen = named(program)
     changes = connecting.changes(chosen, launch, undo=undo)
     made = bool(changes) and not print_only and (yes or not as_json)
@@ -139,7 +141,7 @@ def hook(
 
     options: Globals = context.obj
     call = Call(event, program, quiet, patient)
-    respond(options.place, call, debug=options.debug)
+    respond(options.workspace, call, debug=options.debug)
 
 
 def mcp(
@@ -165,4 +167,6 @@ def mcp(
     from assistant.integrations.mcp_tools import Permissions
 
     options: Globals = context.obj
-    serve(options.place(), Permissions(name or "", trust, read_only), no_daemon=options.no_daemon)
+    serve(
+        options.workspace(), Permissions(name or "", trust, read_only), no_daemon=options.no_daemon
+    )

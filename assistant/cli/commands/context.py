@@ -93,14 +93,14 @@ def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
     from assistant.session import keeping, transcript
     from assistant.session.history import group, history
 
-    place = options.place()
-    name = transcript.find(place.sessions, session)
-    sent = keeping.prompts_sent(place.sessions, name)
+    workspace = options.workspace()
+    name = transcript.find(workspace.sessions, session)
+    sent = keeping.prompts_sent(workspace.sessions, name)
     number = len(sent) if turn is None else turn
     if number > len(sent):
         raise UsageError(f"session {name} has {counted(len(sent), 'turn')}", "Name one of them")
     past = sent[number - 1]
-    entries = transcript.read(place.sessions, name)
+    entries = transcript.read(workspace.sessions, name)
     request = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
     earlier = "\n\n".join(

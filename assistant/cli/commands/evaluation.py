@@ -28,8 +28,8 @@ def eval_(
     """
     from assistant.upkeep import evaluate  # a markdown parser: not for clients
 
-    place = context.obj.place()
-    facts = evaluate.facts({name: read_text(place.root / name) for name in place.sources()})
+    workspace = context.obj.workspace()
+    facts = evaluate.facts({name: read_text(workspace.root / name) for name in workspace.sources()})
     questions = evaluate.questions(evaluate.sample(facts, count))
     if not questions:
         raise UsageError("there are no facts to ask about", "`assistant remember` writes one")

@@ -50,14 +50,14 @@ def event(
     from assistant.heartbeat.unattended import check_trust
 
     options: Globals = context.obj
-    check_trust(options.place())
+    check_trust(options.workspace())
     if at_terminal():
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
     received = incoming(source, input_bytes(MOST_BYTES + 1))
-    own = queue.put(options.place(), received, id=id, reply_to=reply_to)
+    own = queue.put(options.workspace(), received, id=id, reply_to=reply_to)
     answer = None
     if own:
-        for answered in answer_waiting(options.place(), own=own, no_daemon=options.no_daemon):
+        for answered in answer_waiting(options.workspace(), own=own, no_daemon=options.no_daemon):
             answer = answered if answered.queued.name == own else answer
     if answer:
         _show(answer, as_json)
@@ -116,8 +116,8 @@ def listen(
     from assistant.heartbeat import listening, queue
     from assistant.heartbeat.unattended import check_trust
 
-    place = context.obj.place()
-    check_trust(place)
+    workspace = context.obj.workspace()
+    check_trust(workspace)
     if folder is None and port is None:
         raise UsageError("there is nothing to listen to", "Give --folder, --port, or both")
     if folder and not folder.is_dir():
@@ -125,11 +125,11 @@ def listen(
     arrived = threading.Event()
 
     def put(event: "Incoming", id: str = "") -> None:
-        queue.put(place, event, id=id)
+        queue.put(workspace, event, id=id)
         arrived.set()
 
     if port is not None:
-        secret, token_file = listening.token(place)
+        secret, token_file = listening.token(workspace)
         server = listening.EventServer(port, secret, put)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         typer.echo(f"POST http://{listening.HOST}:{port}/SOURCE, with the token in {token_file}")
@@ -153,7 +153,7 @@ def _answer(options: Globals) -> str:
 
     fault = ""
     try:
-        for answered in answer_waiting(options.place(), no_daemon=options.no_daemon):
+        for answered in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
             outcome = answered.outcome
             cost = counted(outcome.tokens, "token")
             line = f"{outcome.state} · session {outcome.session} · {cost}"

@@ -36,12 +36,12 @@ def run(
         return
     beats = []
     send_news(options)  # undelivered before
-    for finished in beat.run(options.place(), datetime.now(), no_daemon=options.no_daemon):
+    for finished in beat.run(options.workspace(), datetime.now(), no_daemon=options.no_daemon):
         beats.append(finished)
         if not as_json:
             _show(finished)
         send_news(options)
-    for event in answer_waiting(options.place(), no_daemon=options.no_daemon):
+    for event in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
         typer.echo(f"{spelled(event.queued.event.title)}: {event.outcome.state}", err=True)
         send_news(options)
     if as_json:
@@ -86,9 +86,9 @@ def send_news(options: Globals) -> None:
     from assistant.session import beats
     from assistant.upkeep import outbox
 
-    place = options.place()
-    waits = any(not news.sent for news in beats.load(place).untold)
-    if waits and (fault := outbox.send(place, options.settings().heartbeat.notify)):
+    workspace = options.workspace()
+    waits = any(not news.sent for news in beats.load(workspace).untold)
+    if waits and (fault := outbox.send(workspace, options.settings().heartbeat.notify)):
         note(fault)
 
 
@@ -97,11 +97,11 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
     from assistant.heartbeat import beat
     from assistant.session import beats
 
-    place, now = context.obj.place(), datetime.now()
-    tasks, unread = beat.read(place)
-    ready = {task.key: when for task, when in beat.due(place, now)}
+    workspace, now = context.obj.workspace(), datetime.now()
+    tasks, unread = beat.read(workspace)
+    ready = {task.key: when for task, when in beat.due(workspace, now)}
     explained = [_explained(task, now, ready.get(task.key)) for task in tasks]
-    spent = beats.load(place).spent
+    spent = beats.load(workspace).spent
     limits = context.obj.settings().heartbeat
     if as_json:
         print_json(
@@ -133,7 +133,9 @@ def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str,
         "line": task.line,
         "text": task.text,
         "when": told(task.schedule),
-        "late": f"skipped if more than {minutes} minutes late" if task.skips else "once if late",
+        "late": f"skipped if more than {minutes} minutes late"
+        if task.skips
+        else "run once if missed",
         "due": f"{ready:%Y-%m-%dT%H:%M}" if ready else None,
         "skips": bool(ready and task.skips and now - ready > task.grace),
         "next": f"{following:%Y-%m-%dT%H:%M}" if following else None,
@@ -167,9 +169,9 @@ def install(
     """
     from assistant.upkeep import timers
 
-    place = context.obj.place()
+    workspace = context.obj.workspace()
     if undo:
-        removed = timers.uninstall(place)
+        removed = timers.uninstall(workspace)
         for path in removed:
             typer.echo(f"Removed: {spelled(path)}")
         if not removed:
@@ -177,11 +179,11 @@ def install(
         return
     minutes = context.obj.settings().heartbeat.every_minutes
     kind = kind or timers.choice()
-    files = timers.files(place, kind, minutes)
+    files = timers.files(workspace, kind, minutes)
     if only_print:
         typer.echo(spelled("\n".join(files.values())))
         return
-    timers.install(place, kind, files)
+    timers.install(workspace, kind, files)
     for path in files:
         typer.echo(f"Written: {spelled(path)}")
     typer.echo(f"It runs every {counted(minutes, 'minute')}.")

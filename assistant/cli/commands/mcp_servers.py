@@ -74,7 +74,7 @@ def approve(
 def _servers(options: Globals) -> Sequence["Server"]:
     from assistant.tools.mcp_client.servers import of
 
-    named = of(options.place())
+    named = of(options.workspace())
     for notice in named.notices:
         note(notice)
     return named.servers

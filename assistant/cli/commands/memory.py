@@ -44,7 +44,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")
         typer.echo(f"{wait} for `assistant memory review`")
-    if cost := reading_cost(context.obj.place()):
+    if cost := reading_cost(context.obj.workspace()):
         typer.echo(cost)
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
@@ -87,7 +87,7 @@ def log(
     """
     if since is not None:
         return _show_changes(context.obj, since, as_json=as_json)
-    place = context.obj.place()
+    workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         entries = memory.log(limit)
     if as_json:
@@ -99,7 +99,7 @@ def log(
         undone = " (undone)" if entry.undone else ""
         line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
         typer.echo(spelled(f"{line}  [{entry.origin.kind}]{undone}"))
-        for source in sentences(place, entry.origin) if entry.text else ():
+        for source in sentences(workspace, entry.origin) if entry.text else ():
             typer.echo(typer.style(f"    {spelled(source)}", dim=True))
 
 
@@ -127,8 +127,8 @@ def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
 def _show_change(change: "Change") -> None:
     mark, colour = MARKS[change.kind]
     text = spelled(" ".join(change.text.split()))
-    place = typer.style(f"  {spelled(change.place)}", dim=True)
-    typer.echo(typer.style(f"{mark} {text}", fg=colour) + place)
+    location = typer.style(f"  {spelled(change.place)}", dim=True)
+    typer.echo(typer.style(f"{mark} {text}", fg=colour) + location)
     if change.now:
         typer.echo(f"  → {spelled(change.now)}")
 
@@ -176,7 +176,7 @@ def capture(
     from assistant.agent.capture import ended
 
     read = 0
-    for session in ended.read_ended(context.obj.place(), wait=wait):
+    for session in ended.read_ended(context.obj.workspace(), wait=wait):
         read += 1
         typer.echo(
             f"{session.session}: {counted(len(session.stored), 'fact')}" + _left(session.waiting)
@@ -214,7 +214,7 @@ def merge(
         return _merge_versions(versions)
     from assistant.memory.open import copies as copies_of
 
-    copies = copies_of(context.obj.place())
+    copies = copies_of(context.obj.workspace())
     planned = copies.plan()
     if as_json:
         print_json([asdict(copy) for copy in planned])
@@ -314,16 +314,17 @@ def map_(
 
     from assistant.secrets.current import redactor
     from assistant.session.listing import recalls
-    from assistant.upkeep.map.gathering import gather
-    from assistant.upkeep.map.page import page
+    from assistant.upkeep.map.page import gather, page
 
-    place, now = context.obj.place(), datetime.now().astimezone()
+    workspace, now = context.obj.workspace(), datetime.now().astimezone()
     with context.obj.memory() as memory:
-        data = gather(memory, recalls(place.sessions), str(place.root), now, redactor().redact)
+        data = gather(
+            memory, recalls(workspace.sessions), str(workspace.root), now, redactor().redact
+        )
     if as_json:
         print_json(data)
         return
-    target = (to or place.private / "map.html").expanduser().resolve()
+    target = (to or workspace.private / "map.html").expanduser().resolve()
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", "Create it, or name another")
     storage.replace(target, page(data).encode("utf-8", "replace"))

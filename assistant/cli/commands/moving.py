@@ -67,7 +67,9 @@ def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: 
     from assistant.secrets.current import redactor
 
     export = Export(Package(path))
-    importer = Importer(context.obj.place(), export.kind, redactor().redact, memory, again=again)
+    importer = Importer(
+        context.obj.workspace(), export.kind, redactor().redact, memory, again=again
+    )
     with ProgressLine() as progress:
         return importer.run(export.items(), lambda number: progress("Reading", number, 0))
 
@@ -119,7 +121,7 @@ def export(
     """
     from assistant.importing import archive  # behind `--help`
 
-    names, links = archive.export(context.obj.place(), path)
+    names, links = archive.export(context.obj.workspace(), path)
     if as_json:
         print_json({"path": str(path), "files": names, "links_left_out": links})
         return

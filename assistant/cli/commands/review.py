@@ -49,7 +49,7 @@ def review(
     as_json: AsJson = False,
 ) -> None:
     """Accept or refuse facts that a tool or another program wrote."""
-    place = context.obj.place()
+    workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         everything = [pending.id for pending in memory.waiting()] if accept_all else []
         for id in [*(accept or ()), *everything]:
@@ -65,10 +65,10 @@ def review(
         elif not waiting:
             typer.echo("Nothing waits for review.")
         elif sys.stdin.isatty():
-            decide(memory, place, waiting)
+            decide(memory, workspace, waiting)
         else:
             for pending in waiting:
-                _show_pending(memory, place, pending)
+                _show_pending(memory, workspace, pending)
 
 
 def restore(
@@ -109,9 +109,9 @@ def tidy(
 
     Each proposal is a diff to accept or not; without a terminal they are only shown.
     """
-    place = context.obj.place()
+    workspace = context.obj.workspace()
     with context.obj.memory() as memory:
-        proposals = _proposals(place, memory.pairs(limit))
+        proposals = _proposals(workspace, memory.pairs(limit))
         if as_json:
             print_json([asdict(proposal) for proposal in proposals])
         elif not proposals:

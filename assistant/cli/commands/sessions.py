@@ -19,11 +19,11 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
     from assistant.cli.session_text import show_sessions  # slow to import
     from assistant.session import listing
 
-    place = context.obj.place()
+    workspace = context.obj.workspace()
     if as_json:
-        print_json([asdict(session) for session in listing.sessions(place.sessions)])
+        print_json([asdict(session) for session in listing.sessions(workspace.sessions)])
     else:
-        show_sessions(place.sessions)
+        show_sessions(workspace.sessions)
 
 
 def show(
@@ -44,7 +44,7 @@ def show(
     from assistant.cli.session_text import session_lines
     from assistant.session import entries, listing, transcript
 
-    conversation = transcript.read(context.obj.place().sessions, session)
+    conversation = transcript.read(context.obj.workspace().sessions, session)
     if as_json:
         for entry in conversation:
             typer.echo(entries.encode(entry).decode(), nl=False)
@@ -63,7 +63,7 @@ def rename(
     """Rename a conversation."""
     from assistant.session import keeping
 
-    session_id = keeping.rename(context.obj.place().sessions, session, " ".join(title))
+    session_id = keeping.rename(context.obj.workspace().sessions, session, " ".join(title))
     typer.echo(f"{session_id} is now {spelled(' '.join(title))!r}.")
 
 
@@ -75,13 +75,13 @@ def delete(
     """Delete a conversation for good; facts learnt from it stay."""
     from assistant.session import keeping, transcript
 
-    place = context.obj.place()
-    directory = place.sessions
+    workspace = context.obj.workspace()
+    directory = workspace.sessions
     session_id = transcript.find(directory, session)
     if not confirmed(f"Delete {session_id} for good?", yes=yes):
         raise typer.Exit(1)
     keeping.delete(directory, session_id)
-    if place.sessions_index.exists():
+    if workspace.sessions_index.exists():
         with context.obj.memory() as memory:  # this removes it from the search index
             memory.recall(Query(session_id, 1, within=SESSIONS))
     typer.echo(f"Deleted {session_id}.")
@@ -96,11 +96,11 @@ def undo(
     from assistant.cli.session_text import undo_lines
     from assistant.session import listing, transcript
 
-    place = context.obj.place()
-    session = listing.latest(place.sessions)
+    workspace = context.obj.workspace()
+    session = listing.latest(workspace.sessions)
     with context.obj.memory() as memory:
-        entries = transcript.read(place.sessions, session) if session else ()
-        last = next(changed_by(place, memory, session or "", entries), None)
+        entries = transcript.read(workspace.sessions, session) if session else ()
+        last = next(changed_by(workspace, memory, session or "", entries), None)
         if last is None:
             raise UsageError(
                 "the latest chat has changed nothing that can be undone",
@@ -110,4 +110,4 @@ def undo(
         for changed in (*last.files, *(fact.text for fact in last.facts)):
             typer.echo(spelled(f"  {changed}"), err=True)
         if confirmed("Undo this?", yes=yes):
-            typer.echo(spelled("\n".join(undo_lines(take_back(place, memory, last)))))
+            typer.echo(spelled("\n".join(undo_lines(take_back(workspace, memory, last)))))

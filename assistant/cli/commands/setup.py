@@ -14,8 +14,7 @@ import typer
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import WorkspaceError
-from assistant.workspace import folder as workspace
-from assistant.workspace import template, trust
+from assistant.workspace import folder, template, trust
 
 if TYPE_CHECKING:
     from assistant.cli import doctor as checks
@@ -44,7 +43,7 @@ def init(
     """
     from assistant.importing.folders import at_home  # behind `--help`
 
-    root = directory or context.obj.directory or workspace.default_root()
+    root = directory or context.obj.directory or folder.default_root()
     restored: list[str] = []
     if archive is None:
         created = make(root)
@@ -61,13 +60,13 @@ def init(
         typer.echo(f"Restored {counted(len(restored), 'file')} from {archive}.")
     for line in git_lines:
         typer.echo(line)
-    other = "" if root == workspace.default_root() else f" -w {shlex.quote(str(root))}"
+    other = "" if root == folder.default_root() else f" -w {shlex.quote(str(root))}"
     typer.echo(f"The workspace is {root}; edit its files in any editor.")
     typer.echo(
         f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks the setup."
     )
-    for maker, folder in at_home().items():
-        own = shlex.quote(str(folder))
+    for maker, path in at_home().items():
+        own = shlex.quote(str(path))
         typer.echo(
             f"{maker} keeps a memory on this machine: `assistant{other} import {own}` imports it."
         )
@@ -105,14 +104,14 @@ def _in_git(root: Path) -> list[str]:
     program = Path(sys.argv[0]).resolve()
     if program.name != "assistant":
         program = Path(sys.executable).with_name("assistant")
-    return template.set_up_git(workspace.find(root), program)
+    return template.set_up_git(folder.find(root), program)
 
 
 def trust_(context: typer.Context) -> None:
     """Allow a workspace's files into prompts."""
-    place = context.obj.place()
-    new = trust.grant(place)
-    typer.echo(f"{place.root} is trusted" if new else f"{place.root} was already trusted")
+    workspace = context.obj.workspace()
+    new = trust.grant(workspace)
+    typer.echo(f"{workspace.root} is trusted" if new else f"{workspace.root} was already trusted")
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as `home_key`.")]
@@ -170,7 +169,7 @@ def stop(context: typer.Context) -> None:
 
     if resident.stop():
         typer.echo("stopped the resident process of `ask`", err=True)
-    stopped = lifecycle.stop(context.obj.place(), lambda line: typer.echo(line, err=True))
+    stopped = lifecycle.stop(context.obj.workspace(), lambda line: typer.echo(line, err=True))
     typer.echo("stopped" if stopped else "not running")
 
 
@@ -239,7 +238,7 @@ def doctor(
         print_json([asdict(finding) for finding in findings])
     faults = [finding.line for finding in findings if finding.state == "fault"]
     with contextlib.suppress(WorkspaceError):
-        outbox.keep_findings(options.place(), faults)  # the next chat mentions them
+        outbox.keep_findings(options.workspace(), faults)  # the next chat mentions them
     if faults:
         raise typer.Exit(1)
 

@@ -105,7 +105,7 @@ def new(
             f"{name!r} cannot be the name of a skill",
             f"Use lower-case letters, digits and hyphens, at most {LONGEST_NAME}",
         )
-    file = context.obj.place().skills / name / SKILL_FILE
+    file = context.obj.workspace().skills / name / SKILL_FILE
     if file.exists():
         raise UsageError(f"{file} exists", "Choose another name, or edit it")
     words = name.replace("-", " ")
@@ -122,4 +122,4 @@ def _loaded(options: Globals) -> "Skills":
     from assistant.skills import loading  # a YAML parser: behind `--help`
 
     chosen = options.settings().skills
-    return loading.load(options.place(), chosen.disabled, chosen.folders)
+    return loading.load(options.workspace(), chosen.disabled, chosen.folders)

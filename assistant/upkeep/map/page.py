@@ -1,16 +1,129 @@
-"""The page that shows a memory: one file, with nothing fetched from anywhere."""
+"""Memory as a page: facts on a plane by topic, their history, and how often they are recalled.
+
+The page is one file that fetches nothing. The names in its data are short, as there may be twenty
+thousand of each.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from importlib import resources
 from typing import Any
 
+from assistant.memory.base import Chart, Charted, JournalEntry, Pair
+from assistant.memory.protocol import Keeper
+from assistant.memory.text.identity import fact_key
+from assistant.memory.text.markdown import named_successor, plain
+from assistant.session.listing import Asked
+from assistant.upkeep.tidy import propose
 
-def page(drawn: Mapping[str, Any]) -> str:
-    """The page for what `gathering` found. No text of memory can end its script or become markup:
-    it is JSON without a bracket, and reaches the page as text."""
-    said = json.dumps(drawn, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"STYLE": _file("page.css"), "SCRIPT": _file("page.js"), "DATA": said}
+Json = dict[str, Any]
+Redact = Callable[[str], str]
+MOST_EVENTS = 50_000
+MOST_PAIRS = 300
+ALIKE = 0.85
+"""The cosine from which two facts are shown as similar."""
+KINDS = {"merge": "same", "supersede": "changed"}
+
+
+def gather(
+    memory: Keeper, recalls: Mapping[str, Asked], place: str, now: datetime, redact: Redact
+) -> Json:
+    """The data of the page; `recalls` counts how often each passage was recalled, by its id."""
+    chart = memory.chart()
+    log = memory.log(MOST_EVENTS)
+    keys = [fact_key(fact.passage.plain) for fact in chart.facts]
+    history = _history(keys, log)
+    return {
+        "made": now.strftime("%Y-%m-%d %H:%M"),
+        "place": place,
+        "topics": [{"name": t.name, "x": t.x, "y": t.y, "r": t.radius} for t in chart.topics],
+        "facts": [
+            _fact(fact, history.get(key, []), recalls.get(fact.passage.id))
+            for fact, key in zip(chart.facts, keys, strict=True)
+        ],
+        "events": list(_events(log, keys, redact)),
+        "waiting": [
+            {
+                "t": redact(pending.fact.text),
+                "o": pending.fact.origin.kind,
+                "d": pending.time,
+            }
+            for pending in memory.waiting()
+        ],
+        "pairs": list(_pairs(chart, memory.pairs(MOST_PAIRS))),
+    }
+
+
+def _fact(fact: Charted, history: Sequence[int], recalls: Asked | None) -> Json:
+    passage = fact.passage
+    successor = named_successor(passage.text) if passage.status == "superseded" else None
+    return {
+        "t": passage.plain,
+        "p": passage.citation,
+        "g": " › ".join(passage.heading),
+        "d": passage.date or "",
+        "o": passage.origin or "",
+        "k": fact.topic,
+        "x": fact.x,
+        "y": fact.y,
+        "n": fact.near,
+        "h": history,
+        "c": recalls.times if recalls else 0,
+        "l": recalls.last if recalls else "",
+        "s": int(passage.status == "superseded"),
+        "u": fact.until or "",
+        "b": plain(successor) if successor else "",
+    }
+
+
+def _history(keys: Iterable[str], log: Sequence[JournalEntry]) -> dict[str, list[int]]:
+    """The indices in the log of the writes about each fact, by its key."""
+    known = set(keys)
+    history: dict[str, list[int]] = {}
+    for number, entry in enumerate(log):
+        for key in _keys(entry):
+            if key in known:
+                history.setdefault(key, []).append(number)
+    return history
+
+
+def _keys(entry: JournalEntry) -> set[str]:
+    """The keys of an entry's text and of each of its lines."""
+    return {fact_key(text) for text in (entry.text, *entry.text.split("\n")) if text.strip()}
+
+
+def _events(log: Sequence[JournalEntry], keys: Sequence[str], redact: Redact) -> Iterable[Json]:
+    indices = {key: number for number, key in enumerate(keys)}
+    for entry in log:
+        matches = (indices[key] for key in _keys(entry) if key in indices)
+        yield {
+            "d": entry.time,
+            "a": entry.action,
+            "t": redact(entry.text),
+            "p": entry.source,
+            "o": entry.origin.kind,
+            "u": int(entry.undone),
+            "f": next(matches, -1),
+        }
+
+
+def _pairs(chart: Chart, pairs: Sequence[Pair]) -> Iterable[Json]:
+    """Pairs of facts that repeat or change one another, or are similar."""
+    indices = {fact.passage.id: number for number, fact in enumerate(chart.facts)}
+    proposed = {frozenset((p.old.id, p.new.id)): KINDS[p.kind] for p in propose(pairs)}
+    for pair in pairs:
+        ids = pair.earlier.id, pair.later.id
+        kind = proposed.get(frozenset(ids)) or ("near" if pair.cosine >= ALIKE else "")
+        if kind and all(id in indices for id in ids):
+            a, b = (indices[id] for id in ids)
+            yield {"a": a, "b": b, "c": round(pair.cosine, 3), "k": kind}
+
+
+def page(data: Json) -> str:
+    """The page for gathered data, as JSON without `<`, so that no text of memory becomes markup."""
+    encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    parts = {"STYLE": _file("page.css"), "SCRIPT": _file("page.js"), "DATA": encoded}
     text = _file("page.html")
     for name, part in parts.items():
         before, mark, after = text.partition(f"/*{name}*/")

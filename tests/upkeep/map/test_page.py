@@ -21,8 +21,7 @@ from assistant.memory.base import (
 )
 from assistant.memory.search.charting import names, plane
 from assistant.session.listing import Asked
-from assistant.upkeep.map.gathering import gather
-from assistant.upkeep.map.page import page
+from assistant.upkeep.map.page import gather, page
 from tests.upkeep.map.browser import BROWSER, NEEDED, look
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
