@@ -1,11 +1,12 @@
-"""`memory core`: the facts that stand in every prompt, shown and changed."""
+"""`memory core`: shows and changes the facts in every prompt."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assistant.cli.memory_text import one_line, passage_line
-from assistant.cli.options import AsJson, Globals, ask, at_terminal, print_json, say
+from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.questions import ask, say
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE, is_core
@@ -54,11 +55,11 @@ def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
     from assistant.secrets.current import redactor
     from assistant.tools.files.access import Roots
 
-    place, settings = options.place(), options.settings()
-    roots = Roots(place, (), settings.policy, notes=settings.notes)
+    workspace, settings = options.workspace(), options.settings()
+    roots = Roots(workspace, (), settings.policy, notes=settings.notes)
     stands = partial(
         standing,
-        place,
+        workspace,
         redact=redactor().redact,
         hidden=partial(roots.denies, "recall"),
         core=memory.core,
@@ -115,15 +116,15 @@ def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
         raise LedgerError(f"{fact.source} never stands in the core", "Name a fact of memory")
     mark = CORE
     if what == DROP:
-        by_itself = fact.id in {each.id for each in memory.core(CORE_TOKENS)}
+        by_itself = fact.id in {passage.id for passage in memory.core(CORE_TOKENS)}
         mark = NOT_CORE if by_itself else ""
     changed = memory.mark([Mark(fact, core=mark)])
     if as_json:
         print_json({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
     elif changed:
-        stands = "Stands in every prompt now" if what == ADD else "No longer in every prompt"
-        typer.echo(f"{stands}: {_line(fact)}")
-        typer.echo("`assistant memory undo` takes it back.", err=True)
+        effect = "Now in every prompt" if what == ADD else "No longer in every prompt"
+        typer.echo(f"{effect}: {_line(fact)}")
+        typer.echo("`assistant memory undo` reverses it.", err=True)
     else:
         already = "stands there" if is_core(fact.text) else "does not stand there"
         typer.echo(f"It {already} already: {_line(fact)}", err=True)

@@ -129,13 +129,12 @@ def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str,
 
     following = task.schedule.following(now)
     minutes = int(task.grace.total_seconds()) // 60
+    skipped = f"skipped if more than {minutes} minutes late"
     return {
         "line": task.line,
         "text": task.text,
         "when": told(task.schedule),
-        "late": f"skipped if more than {minutes} minutes late"
-        if task.skips
-        else "run once if missed",
+        "late": skipped if task.skips else "run once if missed",
         "due": f"{ready:%Y-%m-%dT%H:%M}" if ready else None,
         "skips": bool(ready and task.skips and now - ready > task.grace),
         "next": f"{following:%Y-%m-%dT%H:%M}" if following else None,

@@ -18,7 +18,7 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     assert added.returncode == 1 and "no single fact is 'spare key'" in added.stderr
     added = run("memory", "core", "add", KEY)
     assert added.returncode == 0
-    assert added.stdout.startswith("Stands in every prompt now: MEMORY.md:")
+    assert added.stdout.startswith("Now in every prompt: MEMORY.md:")
     assert f"- {KEY} <!-- core -->" in path.read_text().splitlines()
     assert "already" in run("memory", "core", "add", KEY).stderr
     listed = run("memory", "core")
