@@ -107,7 +107,7 @@ def test_only_what_is_not_known_yet_is_written_down(here: Workspace) -> None:
 
 def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspace) -> None:
     class Options:
-        def place(self) -> Workspace:
+        def workspace(self) -> Workspace:
             return here
 
     with pytest.raises(Remark, match="1 task; no timer on this machine runs them"):

@@ -57,7 +57,7 @@ def test_what_recall_misses_is_shown_with_its_place(place: Workspace) -> None:
 
     done = run(place)
     assert done.exit_code == 0, done.output
-    assert f"The answer: {TWINS + 2 - len(missed)} of {TWINS + 2}".lower() in done.stdout.lower()
+    assert f"Answers recalled: {TWINS + 2 - len(missed)} of {TWINS + 2}" in done.stdout
     assert f"MEMORY.md:{missed[0]['line']} {lines[missed[0]['line'] - 1]}" in done.stdout
 
 
