@@ -92,7 +92,7 @@ def remind(
         raise UsageError("the reminder has no text", "Write it after the time")
     if not is_timed and (late := time_at_the_end(text)):
         raise UsageError(
-            f"“{late}” may be the time of the reminder, or part of its text",
+            f"“{late}” may be when you want to be reminded, or what of",
             f"Name the time of day first: “{begin.removesuffix(' at 09:00')} {late}: …”",
         )
     task = _write(workspace, f"- {begin} remind me: {text}", now, origin)

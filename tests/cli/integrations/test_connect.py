@@ -258,7 +258,7 @@ def test_doctor_tells_what_is_connected_and_whether_it_works(
         found = examined("programs", doctor.CHECKS["programs"], Globals(workspace.root))
         return found.state, found.line
 
-    assert told()[0] == "well" and "none is connected" in told()[1]
+    assert told()[0] == "well" and "none connected" in told()[1]
     connect(workspace, "cursor", "--yes")
     assert told() == ("well", "programs: Cursor: connected, and the server answers")
     (home / ".cursor" / "hooks.json").write_text("{}")
