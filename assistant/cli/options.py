@@ -49,6 +49,10 @@ PATIENCE = 2.0
 """Seconds without input before a note says that standard input is read."""
 
 
+EDITORS = ("nano", "vim", "vi")
+"""Tried in this order if neither VISUAL nor EDITOR is set."""
+
+
 @dataclass(slots=True)
 class Globals:
     """The global options."""
@@ -193,6 +197,23 @@ def _text(data: bytes) -> str:
 def print_json(value: Any) -> None:
     """Print a JSON document."""
     typer.echo(as_json(value))
+
+
+def run_editor(path: Path) -> None:
+    """Let the owner edit a file. Raises UsageError if the editor fails."""
+    import shlex  # only needed here
+    import subprocess
+
+    from assistant.disk import programs
+
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    editor = chosen or next(filter(programs.find, EDITORS), "vi")
+    try:
+        code = subprocess.run([*shlex.split(editor), str(path)]).returncode
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the editor {editor!r} cannot be run: {error}", "Set EDITOR") from error
+    if code:
+        raise UsageError(f"the editor {editor!r} failed with {code}", "Set EDITOR to another")
 
 
 def own_command() -> str:

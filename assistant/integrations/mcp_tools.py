@@ -175,12 +175,12 @@ class MemoryTools:
             date.fromisoformat(as_of or "2000-01-01")
         except ValueError as error:
             raise UsageError(f"{as_of[:40]!r} is not a date", "Write it as 2026-05-08") from error
-        found = self.memory().recall(Query(query, k=k, as_of=as_of or None))
-        passages = self.files.shown(found.passages)
+        recall = self.memory().recall(Query(query, k=k, as_of=as_of or None))
+        passages = self.files.shown(recall.passages)
         text = (
             f"{FRAMING}\n\n{entries(passages)}" if passages else "Nothing in memory mentions this."
         )
-        return f"{text}\n\n{found.caveat}".rstrip()
+        return f"{text}\n\n{recall.caveat}".rstrip()
 
     def remember(
         self,
@@ -251,8 +251,8 @@ class MemoryTools:
         parts += [f"# Their procedures\n\n{procedures}"] if procedures else []
         if topic.strip():
             without = (PROCEDURES_FILE,) if procedures else ()
-            found = self.memory().recall(Query(topic, without=without)).passages
-            if passages := files.shown(found):
+            recall = self.memory().recall(Query(topic, without=without))
+            if passages := files.shown(recall.passages):
                 parts.append(f"# What memory holds on this\n\n{FRAMING}\n\n{entries(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
 
@@ -263,14 +263,14 @@ class MemoryTools:
         """What is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         files = self.files
         files.check_open()
-        found = listed(
+        dues = listed(
             self.memory(),
             self.workspace,
             date.today(),
             days,
             lambda passage: bool(files.shown([passage])),
         )
-        return f"{AGENDA}\n\n{found}"
+        return f"{AGENDA}\n\n{dues}"
 
     def status(self) -> str:
         """Which memory this is, its size, what waits for review, and what you may do."""
@@ -311,9 +311,9 @@ class MemoryTools:
 
     def _fact(self, target: str) -> Passage:
         """The one fact that the target identifies. Raises LedgerError."""
-        found = self.memory().locate(target)
-        passages = self.files.shown(found.passages)
-        if found.exact and len(passages) == 1:
+        located = self.memory().locate(target)
+        passages = self.files.shown(located.passages)
+        if located.exact and len(passages) == 1:
             return passages[0]
         if not passages:
             raise LedgerError(f"nothing in memory mentions {target!r}", "Try `recall` first")

@@ -120,10 +120,10 @@ def _text(workspace: Workspace, news: News) -> str:
 
 def _reminder(workspace: Workspace, key: str) -> str:
     try:
-        found = tasks(read_text(workspace.root / HEARTBEAT_FILE))[0]
+        reminders = tasks(read_text(workspace.root / HEARTBEAT_FILE))[0]
     except (FileNotFoundError, StorageError):
         return ""
-    return next((f"{task.text} ({task.citation})" for task in found if task.key == key), "")
+    return next((f"{task.text} ({task.citation})" for task in reminders if task.key == key), "")
 
 
 def _answer(workspace: Workspace, session: str) -> str:

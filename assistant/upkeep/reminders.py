@@ -63,25 +63,25 @@ def remind(
     """
     when, what = (" ".join(text.split()) for text in (when, what))
     words = f"{when}: {what}" if what else when
-    found, rhythm = moment(words, now), instruction(words)
-    stuck = ""
-    if isinstance(found, tuple):
-        rest = words[found[1] :]
-        stuck = rest.split(":")[0].strip() if what else begins_with_time(rest)
-    if isinstance(found, tuple) and not stuck:
-        due, _, is_timed = found
+    once, rhythm = moment(words, now), instruction(words)
+    unparsed = ""
+    if isinstance(once, tuple):
+        rest = words[once[1] :]
+        unparsed = rest.split(":")[0].strip() if what else begins_with_time(rest)
+    if isinstance(once, tuple) and not unparsed:
+        due, _, is_timed = once
         begin, year = (
             f"on {due:%Y-%m-%d} at {due:%H:%M}",
             "" if due.year == now.year else f" {due.year}",
         )
-        shown = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
+        when_text = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
     elif isinstance(rhythm, tuple) and not rhythm[0].once:
         schedule, rest = rhythm
-        begin, shown = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
+        begin, when_text = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
         is_timed = schedule.is_timed or schedule.every is not None
     else:
-        problem = Reading(word=stuck) if isinstance(found, tuple) else found
-        if isinstance(rhythm, Reading) and rhythm.word and not (stuck or problem.cure):
+        problem = Reading(word=unparsed) if isinstance(once, tuple) else once
+        if isinstance(rhythm, Reading) and rhythm.word and not (unparsed or problem.cure):
             problem = rhythm
         word = problem.word.rstrip(":")
         fault = "has passed" if problem.passed else "is not understood as a time"
@@ -96,7 +96,7 @@ def remind(
             f"Name the time of day first: “{begin.removesuffix(' at 09:00')} {late}: …”",
         )
     task = _write(workspace, f"- {begin} remind me: {text}", now, origin)
-    return Reminder(shown, task.text, task.line, wakes(workspace, now))
+    return Reminder(when_text, task.text, task.line, wakes(workspace, now))
 
 
 def wakes(workspace: Workspace, now: datetime) -> bool:

@@ -98,27 +98,27 @@ class _Entry:
 
 def tasks(text: str) -> tuple[list[Task], list[Unread]]:
     """The tasks of the file, and the lines that are not tasks."""
-    found: list[Task] = []
+    parsed: list[Task] = []
     unread: dict[int, Unread] = {}
-    above: Schedule | None = None
+    inherited: Schedule | None = None
     listing = 0
     """The line that has the schedule of the list below it."""
     for entry in _entries(text):
-        only = _only_when(entry.text)
-        if entry.kind == "heading" or (only and entry.kind == "line"):
-            above, listing = only, 0 if entry.kind == "heading" else entry.line
+        schedule_alone = _only_when(entry.text)
+        if entry.kind == "heading" or (schedule_alone and entry.kind == "line"):
+            inherited, listing = schedule_alone, 0 if entry.kind == "heading" else entry.line
             if listing:
                 unread[listing] = Unread(listing, entry.text, TASKLESS)
             continue
         if listing and entry.kind == "line":
-            above, listing = None, 0
-        task = TASKLESS if only else _task(entry, above)
+            inherited, listing = None, 0
+        task = TASKLESS if schedule_alone else _task(entry, inherited)
         if isinstance(task, Task):
-            found.append(task)
+            parsed.append(task)
             unread.pop(listing, None)
         else:
             unread[entry.line] = Unread(entry.line, entry.text, task)
-    return found, list(unread.values())
+    return parsed, list(unread.values())
 
 
 def _only_when(text: str) -> Schedule | None:
@@ -159,7 +159,7 @@ def _is_done(item: "re.Match[str]") -> bool:
     return "x" in (item["box"] or "").lower() or item["text"].strip().startswith("~~")
 
 
-def _task(entry: _Entry, above: Schedule | None) -> Task | str:
+def _task(entry: _Entry, inherited: Schedule | None) -> Task | str:
     """The task of an entry, or what would make it one."""
     text = entry.text
     late = _LATE.search(text) or _LATE_IN_GERMAN.search(text)
@@ -172,18 +172,18 @@ def _task(entry: _Entry, above: Schedule | None) -> Task | str:
     grace = GRACE
     if late and late["n"]:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
-    found: tuple[Schedule, str] | Reading | None
+    parsed: tuple[Schedule, str] | Reading | None
     has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
-    if above and not has_own_time:
+    if inherited and not has_own_time:
         own = instruction(text)
-        found = own if own and (isinstance(own, tuple) or own.end) else (above, text)
+        parsed = own if own and (isinstance(own, tuple) or own.end) else (inherited, text)
     else:
-        found = instruction(text) or _ending(text)
-    if found is None:
+        parsed = instruction(text) or _ending(text)
+    if parsed is None:
         return UNTIMED
-    if isinstance(found, Reading):
-        return f"“{found.word}” is not understood. {found.cure or UNTIMED}"
-    when, what = found
+    if isinstance(parsed, Reading):
+        return f"“{parsed.word}” is not understood. {parsed.cure or UNTIMED}"
+    when, what = parsed
     reminds = _REMINDS.match(what)
     what = (what[reminds.end() :] if reminds else what).strip()
     return Task(entry.line, what, when, skips, grace, bool(reminds)) if what else UNTIMED

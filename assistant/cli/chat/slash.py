@@ -1,8 +1,5 @@
 """The slash commands of the chat, and `!` for the shell."""
 
-import os
-import shlex
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -23,7 +20,7 @@ from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
 from assistant.cli.help import did_you_mean
 from assistant.cli.memory_text import one_line, show_recall, show_recorded, show_written
-from assistant.cli.options import at_terminal
+from assistant.cli.options import at_terminal, run_editor
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
 from assistant.display import counted, spelled
@@ -167,11 +164,7 @@ def edit(host: Host, name: str) -> None:
         raise UsageError(f"{name} is outside the workspace", "Name a file of it")
     if not at_terminal():
         raise UsageError("/edit needs a terminal", "Open the file in your editor")
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    try:
-        host.screen.aside(lambda: subprocess.run([*shlex.split(editor), str(path)], check=False))
-    except OSError as error:
-        raise UsageError(f"{editor} cannot be started: {error.strerror}", "Set EDITOR") from error
+    host.screen.aside(lambda: run_editor(path))
     typer.echo(f"{path.relative_to(root)}: what you saved is in memory.")
 
 

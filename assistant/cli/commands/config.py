@@ -1,9 +1,6 @@
 """`config`: settings shown and changed, with where each comes from."""
 
 import contextlib
-import os
-import shlex
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from assistant import config
-from assistant.cli.options import AsJson, Globals, at_terminal, note, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, note, print_json, run_editor
 from assistant.cli.progress import ProgressLine
-from assistant.disk import programs, storage
+from assistant.disk import storage
 from assistant.display import as_json as to_json
 from assistant.display import counted, spelled
-from assistant.errors import ConfigError, UsageError, WorkspaceError
+from assistant.errors import ConfigError, WorkspaceError
 
 
 def _names(incomplete: str) -> list[str]:
@@ -31,8 +28,6 @@ KEY = typer.Argument(
     autocompletion=_names,
 )
 Key = Annotated[str, KEY]
-EDITORS = ("nano", "vim", "vi")
-"""Tried in this order if neither VISUAL nor EDITOR is set."""
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
 
 
@@ -126,7 +121,7 @@ def edit() -> None:
     if not path.exists():
         storage.replace(path, FIRST.encode())
     while True:
-        _run_editor(path)
+        run_editor(path)
         try:
             settings.validate(config.read_file(path))
         except ConfigError as error:
@@ -149,18 +144,6 @@ def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else to_json(value)
-
-
-def _run_editor(path: Path) -> None:
-    """Let the owner edit a file. Raises UsageError if the editor fails."""
-    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    editor = chosen or next(filter(programs.find, EDITORS), "vi")
-    try:
-        code = subprocess.run([*shlex.split(editor), str(path)]).returncode
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the editor {editor!r} cannot be run: {error}", "Set EDITOR") from error
-    if code:
-        raise UsageError(f"the editor {editor!r} failed with {code}", "Set EDITOR to another")
 
 
 # The embedding model

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistant.cli.commands.facts import pick
 from assistant.cli.memory_text import one_line, passage_line
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
-from assistant.cli.questions import ask, say
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE, is_core
@@ -139,18 +139,15 @@ def _chosen(memory: Keeper, target: str) -> Passage | None:
 
     Raises LedgerError if there is none, or without a terminal more than one.
     """
-    found = memory.locate(target)
-    passages = found.passages
+    located = memory.locate(target)
+    passages = located.passages
     if not passages:
         raise LedgerError(
             f"nothing in memory mentions {target!r}", "`assistant remember` writes a fact down"
         )
-    if found.exact and len(passages) == 1:
+    if located.exact and len(passages) == 1:
         return passages[0]
     if not at_terminal():
-        like = "; ".join(map(passage_line, passages))
-        raise LedgerError(f"no single fact is {target!r}: {like}", "Name one by FILE:LINE")
-    for number, passage in enumerate(passages, start=1):
-        say(f"{number}. {passage_line(passage)}")
-    answer = ask("Which one? (Enter for none)", "")
-    return passages[int(answer) - 1] if answer in map(str, range(1, len(passages) + 1)) else None
+        candidates = "; ".join(map(passage_line, passages))
+        raise LedgerError(f"no single fact is {target!r}: {candidates}", "Name one by FILE:LINE")
+    return pick(passages, "Which one?")

@@ -414,17 +414,25 @@ def choice(memory: Keeper, target: str) -> Passage | None:
     passages = located.passages
     if not located.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
-    for number, passage in enumerate(passages, start=1):
-        say(f"{f'{number}. ' if passages[1:] else ''}{passage_line(passage)}")
     if not at_terminal():
+        for passage in passages:
+            say(passage_line(passage))
         if len(passages) == 1 and located.exact:
             raise UsageError("this needs your confirmation", "Run it again with --yes")
         raise UsageError(
             "it is not clear which fact is meant", "Run it again with its FILE:LINE and --yes"
         )
     if len(passages) == 1:
+        say(passage_line(passages[0]))
         return passages[0] if confirm("Forget it?") else None
-    answer = ask("Forget which one? (Enter for none)", "")
+    return pick(passages, "Forget which one?")
+
+
+def pick(passages: Sequence[Passage], question: str) -> Passage | None:
+    """The passage that the owner picks from a numbered list, or None."""
+    for number, passage in enumerate(passages, start=1):
+        say(f"{number}. {passage_line(passage)}")
+    answer = ask(f"{question} (Enter for none)", "")
     return passages[int(answer) - 1] if answer in map(str, range(1, len(passages) + 1)) else None
 
 
