@@ -203,8 +203,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the line of a fact shall say of it in comments (`annotations.py`); None leaves that as
-    it is. `core` is "core", "not core" or "", `matters_for` the occasions that it is found for."""
+    """Comments (`annotations.py`) to write at the end of a fact's line; None leaves one as it is.
+
+    `core` is "core", "not core" or "", `matters_for` the occasions that the fact is found for.
+    """
 
     passage: Passage
     core: str | None = None

@@ -79,6 +79,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "status": STATUS,
     "log": st.tuples(ENTRY, ENTRY),
     "undo": ENTRY,
+    "mark": st.integers(),
     "rebuild": STATUS,
     "waiting": st.tuples(st.builds(Held, id=TEXT, fact=FACT)),
     "review": st.none() | REMEMBERED,
@@ -106,7 +107,7 @@ def test_every_method_of_memory_is_an_operation() -> None:
 
 def test_the_writes_are_those_that_can_be_named() -> None:
     writes = {name for name, operation in OPERATIONS.items() if operation.writes}
-    assert writes == {"remember", "forget", "purge", "undo", "review", "restore"}
+    assert writes == {"remember", "forget", "purge", "undo", "mark", "review", "restore"}
 
 
 @pytest.mark.parametrize("op", sorted(OPERATIONS))
