@@ -20,9 +20,12 @@ from assistant.events import Notice
 from assistant.session import entries as entry_types
 from assistant.session import history as turns
 from assistant.session.entries import Entry, decode, encode
+from assistant.workspace.folder import APPENDING
 
 E = TypeVar("E", bound=Entry)
 SUFFIX = ".jsonl"
+END = 1000
+"""Bytes at the end of what was read or written, by which a file that was written anew is known."""
 SUBTASK = "."
 """Separates the id of a session from the number of its subtask."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -44,17 +47,19 @@ class Transcript:
         notices: Sequence[str] = (),
         lock: Lock | None = None,
         *,
+        data: bytes = b"",
         borrowed: bool = False,
         origin: str = "",
         parent: str = "",
     ) -> None:
+        """`data` are the bytes that the entries were read from."""
         self.session = session
         self.path = path
         self.notices = list(notices)
         self.unwritten: dict[str, bytes] = {}
         self._entries = list(entries)
         self._standing = turns.standing(entries)
-        self._size = path.stat().st_size if path and entries else 0
+        self._size, self._end = len(data), data[-END:]
         self._lock = lock
         self._borrowed = borrowed
         self._parent = parent
@@ -133,7 +138,7 @@ class Transcript:
         """A lock that keeps other processes from appending meanwhile."""
         if self.path is None:
             return nullcontext()
-        return locking.lock(storage.private_directory(self.path.parent) / ".append")
+        return locking.lock(storage.private_directory(self.path.parent) / APPENDING)
 
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
@@ -141,7 +146,7 @@ class Transcript:
                 self._lock = locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(encode, entries))
             storage.append(self.path, data)
-            self._size += len(data)
+            self._size, self._end = self._size + len(data), (self._end + data)[-END:]
         self._take(entries)
 
     def _take(self, entries: Sequence[Entry]) -> None:
@@ -152,21 +157,33 @@ class Transcript:
             self._standing.extend(entries)
 
     def _catch_up(self) -> None:
-        """Read what other writes have appended since, and cut off a half-written line."""
+        """Read what other writes have appended since, and cut off a half-written line.
+
+        A file that was written anew, as a purge does, is read anew if it is borrowed.
+        """
         if self.path is None or not self._size:
             return
         size = self.path.stat().st_size if self.path.exists() else 0
-        if size < self._size:
-            raise SessionError(
-                f"{self.path} was changed or removed while it was open", "Begin a new session"
-            )
-        if size > self._size:
-            missed, end = _readable(storage.read(self.path)[self._size :])
+        if size == self._size:
+            return
+        data = storage.read(self.path) if size else b""
+        if data[: self._size].endswith(self._end) and size > self._size:
+            missed, end = _readable(data[self._size :])
             if self._size + end < size:
                 self._cut(size - self._size - end, end)
             ids = {entry.id for entry in self._entries}
             self._take([entry for entry in missed if entry.id not in ids])
-            self._size += end
+            added = data[self._size : self._size + end]
+            self._size, self._end = self._size + end, (self._end + added)[-END:]
+        elif self._borrowed and data:
+            whole, _ = whole_lines(data)
+            self._entries = _parse(self.path, whole)
+            self._standing = turns.standing(self._entries)
+            self._size, self._end = len(whole), whole[-END:]
+        else:
+            raise SessionError(
+                f"{self.path} was changed or removed while it was open", "Begin a new session"
+            )
 
     def _cut(self, excess: int, end: int) -> None:
         """Cut off bytes that are no entries, with a notice unless it is only half a line."""
@@ -236,7 +253,7 @@ def reopen(directory: Path, name: str) -> Transcript:
                 f"{lost} of the compactions and captures in session {session} name an entry that "
                 "is gone; they do not count"
             )
-        transcript = Transcript(session, path, entries, notices, lock)
+        transcript = Transcript(session, path, entries, notices, lock, data=whole)
         if not turns.resumable(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):
                 transcript.append(result)
@@ -253,7 +270,7 @@ def borrow(directory: Path, session: str) -> Transcript:
     """
     path = directory / f"{session}{SUFFIX}"
     data = whole_lines(storage.read(path))[0]
-    return Transcript(session, path, _parse(path, data), borrowed=True)
+    return Transcript(session, path, _parse(path, data), data=data, borrowed=True)
 
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:

@@ -15,6 +15,8 @@ ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 MEMORY_FILE = "MEMORY.md"
 PROCEDURES_FILE = "AGENTS.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
+APPENDING = ".append"
+"""The lock in the folder of sessions under which anything is added to one."""
 INDEXED_FILES = (MEMORY_FILE, PROCEDURES_FILE, HEARTBEAT_FILE)
 """Files that are chunked and recalled, along with `memory/**/*.md`."""
 PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)

@@ -8,6 +8,7 @@ from subprocess import PIPE
 import pytest
 
 from assistant.agent.context_budget import fit
+from assistant.disk import storage
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
 from assistant.session import history as turns
@@ -341,6 +342,21 @@ def test_a_file_removed_while_open_is_an_error(directory: Path) -> None:
     path_of(session).unlink()
     with pytest.raises(SessionError, match="changed or removed"):
         session.append(UserEntry("more"))
+
+
+def test_what_borrows_a_session_goes_on_in_one_that_was_written_anew(directory: Path) -> None:
+    session = begun(directory, UserEntry("Paint it Turquoise"), AssistantEntry("I will."))
+    path, name = path_of(session), session.session
+    session.close()
+    for stand_in in ("(forgotten)", "(forgot)", "Turquoise"):  # longer, shorter, as long
+        borrowed = transcript.borrow(directory, name)
+        anew = path.read_bytes().replace(b"Turquoise", stand_in.encode())
+        storage.replace(path, anew)
+        borrowed.append(NoticeEntry("read"))
+        assert path.read_bytes().startswith(anew)
+        said = [each for each in transcript.read(directory, name) if isinstance(each, UserEntry)]
+        assert [each.text for each in said] == [f"Paint it {stand_in}"]
+        path.write_bytes(path.read_bytes().replace(stand_in.encode(), b"Turquoise"))
 
 
 def test_settle_ends_a_turn_once(directory: Path) -> None:

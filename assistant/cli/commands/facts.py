@@ -97,7 +97,7 @@ def remember(
 
         section = project.section()
     facts = [
-        Fact(text, section, replaces, secrets="keep" if as_is else "tell")
+        Fact(text, section, replaces, secrets="keep" if as_is else "tell", under=section)
         for text in (_facts() if several else [given(fact, "fact")])
     ]
     asks = not (as_json or as_is or secret) and sys.stdin is not None and sys.stdin.isatty()

@@ -29,6 +29,10 @@ from assistant.secrets.stand_ins import STAND_IN
 
 _REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
 _EMOJI = "\ufe0f"
+_JOINED = re.compile(
+    r"(?<=[^\x00-\u02ff\u2000-\u206f])[\u200c\u200d](?=[^\x00-\u02ff\u2000-\u206f])"
+)
+"""Joiners between characters of scripts that they mean something in, and within emoji."""
 """Shows the symbol before it as a picture."""
 _INLINE = re.compile(
     rf"(?P<stand_in>{STAND_IN.pattern})"  # stays as it is, to be known again
@@ -72,9 +76,13 @@ def clean(text: str) -> str:
     """One line of visible text: line breaks become spaces, invisible characters are dropped.
 
     Those are control, format (bidi, zero-width, tags), surrogate and blank-looking characters and
-    all variation selectors but the emoji one.
+    all variation selectors but the emoji one; a joiner stays where it shapes letters or emoji.
     """
-    return " ".join("".join(map(_visible, text)).split())
+    joined = {match.start() for match in _JOINED.finditer(text)}
+    visible = (
+        character if at in joined else _visible(character) for at, character in enumerate(text)
+    )
+    return " ".join("".join(visible).split())
 
 
 def _visible(character: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
 from assistant.memory.writing.words import GONE, Words
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import APPENDING, Workspace
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is searched."""
@@ -140,21 +140,24 @@ def _git(root: Path, data: bytes, *arguments: str) -> bytes:
 def conversations(
     directory: Path, words: Words, cited: Mapping[str, Collection[str]], stack: ExitStack
 ) -> Iterator[tuple[Path, bytes]]:
-    """The sessions' files that hold the facts, with their new content; `stack` keeps them locked.
+    """The sessions' files that hold the facts, with their new content; `stack` keeps them locked,
+    and keeps others from adding to any session.
 
     `cited` are, by session, the entries that the facts were captured from: they lose all their
     text, which may say the facts in other words. So do the pictures of these sessions. Raises
     SessionError if one of them is open.
     """
+    if not directory.is_dir():
+        return
+    stack.enter_context(locking.lock(directory / APPENDING))
     for path in sorted(directory.glob("*.jsonl")):
         entries = cited.get(path.stem, ())
         files = [file for file in (path, path.with_suffix(PROMPTS)) if file.exists()]
-        if all(_purged(storage.read(file), words, entries) is None for file in files):
+        purged = [(file, _purged(storage.read(file), words, entries)) for file in files]
+        if all(data is None for _, data in purged):
             continue
         stack.enter_context(_locked(path))
-        for file in files:  # read again: it may have grown before it was locked
-            if (data := _purged(storage.read(file), words, entries)) is not None:
-                yield file, data
+        yield from ((file, data) for file, data in purged if data is not None)
         yield from ((picture, b"") for picture in path.with_suffix(PICTURES).glob("*"))
 
 
