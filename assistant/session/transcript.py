@@ -60,6 +60,8 @@ class Transcript:
         self._entries = list(entries)
         self._standing = turns.standing(entries)
         self._size, self._end = len(data), data[-END:]
+        self.rewritten = 0
+        """How often the file was found to be written anew since it was borrowed."""
         self._lock = lock
         self._borrowed = borrowed
         self._parent = parent
@@ -81,18 +83,21 @@ class Transcript:
         header = next(iter(self._entries), None)
         return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
 
-    def append(self, entry: E) -> E:
+    def append(self, entry: E, rewritten: int | None = None) -> E:
         """Write an entry; return it with its id, and with a time if it had none.
 
-        Raises StorageError, or SessionError if the file was changed from outside.
+        Raises StorageError, or SessionError if the file was changed from outside, or has been
+        `rewritten` more often than so.
         """
-        (stamped,) = self.extend([entry])
+        (stamped,) = self.extend([entry], rewritten)
         return stamped
 
-    def extend(self, entries: Sequence[E]) -> list[E]:
+    def extend(self, entries: Sequence[E], rewritten: int | None = None) -> list[E]:
         """Write several entries at once, as `append` does."""
         with self._alone():
             self._catch_up()
+            if rewritten is not None and self.rewritten > rewritten:
+                raise SessionError(f"session {self.session} was purged while it was read")
             new: list[Entry] = []
             if not self._entries and entries:
                 self._claim()
@@ -180,6 +185,7 @@ class Transcript:
             self._entries = _parse(self.path, whole)
             self._standing = turns.standing(self._entries)
             self._size, self._end = len(whole), whole[-END:]
+            self.rewritten += 1
         else:
             raise SessionError(
                 f"{self.path} was changed or removed while it was open", "Begin a new session"

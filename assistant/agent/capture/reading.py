@@ -131,13 +131,15 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
     for batch in batches(turns, job.budget.window // READ_SHARE):
         yield Compacting("facts", turns_read, len(turns))
         facts: list[CapturedFact] = []
-        usage = NO_USAGE
+        usage, rewritten = NO_USAGE, job.transcript.rewritten
         try:
             for part in readings(batch):
                 extracted, used = yield from _extract(job, part)
                 facts += extracted.facts
                 refused += extracted.refused
                 usage += used
+            entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
+            entry = job.transcript.append(entry, rewritten)  # what was purged is not brought back
         except AssistantError as error:
             remaining = counted(len(turns) - turns_read, "turn")
             reason = job.redact(error.message)
@@ -145,8 +147,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
             captured += Captured(failed=reason)
             break
         turns_read += len(batch)
-        entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
-        captured += yield from _write(job, [job.transcript.append(entry)])
+        captured += yield from _write(job, [entry])
     if refused:
         yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
     return captured

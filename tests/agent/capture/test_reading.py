@@ -12,6 +12,7 @@ import pytest
 from assistant import config
 from assistant.agent.capture import book
 from assistant.agent.capture.ended import Read, read_ended
+from assistant.disk import storage
 from assistant.errors import SessionError
 from assistant.memory.base import Fact
 from assistant.memory.daemon.lifecycle import stop
@@ -184,6 +185,25 @@ def test_a_failure_loses_nothing(place: Workspace, asked: Callable[..., Provider
     assert "not now" in failed.failed and remembered(place) == []
     (done,) = read(place, later=True)
     assert done.stored == FACTS and remembered(place) == list(FACTS)
+
+
+def test_what_is_purged_while_it_is_read_does_not_come_back(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    record = chat(place)
+    record.close()
+    path = place.sessions / f"{record.session}.jsonl"
+
+    def purged(_: Received) -> Answer:
+        storage.replace(path, path.read_bytes().replace(b"allergic to nuts", b"(forgotten)"))
+        return operations(FACTS[0])
+
+    asked(purged, *[operations(FACTS[1])] * 4)
+    (failed,) = read(place)
+    assert "purged while it was read" in failed.failed
+    assert remembered(place) == [] and b"nuts" not in path.read_bytes()
+    (again,) = read(place, later=True)  # it is read as it stands now
+    assert not again.failed and again.stored + (FACTS[1],) * again.waiting == (FACTS[1],)
 
 
 def test_what_was_captured_before_a_crash_is_written_and_not_found_again(
