@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from itertools import takewhile
-from typing import Literal
+from typing import Any, Literal
 
 from assistant import config
 from assistant.errors import ModelError, ModelFailure
@@ -66,7 +66,7 @@ Judge = Callable[[Sequence[Pair]], Sequence[Relation]]
 
 def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal, ...]:
     """Proposals for pairs of facts, judged by `judge` or by rules; each fact is in at most one."""
-    facts = [pair for pair in pairs if _is_fact(pair.earlier) and _is_fact(pair.later)]
+    facts = [pair for pair in pairs if is_fact(pair.earlier) and is_fact(pair.later)]
     relations = judge(facts) if judge else [by_rules(pair) for pair in facts]
     used: set[str] = set()
     proposals = []
@@ -92,7 +92,8 @@ def are_twins(one: Passage, other: Passage) -> bool:
     return _Words(one).is_twin_of(_Words(other))
 
 
-def _is_fact(passage: Passage) -> bool:
+def is_fact(passage: Passage) -> bool:
+    """Whether it is a fact, not a longer text, a procedure or a task."""
     return len(passage.text) < LONG and FACT_FILES.fullmatch(passage.source) is not None
 
 
@@ -175,12 +176,16 @@ different: both may be true side by side.
 Answer with JSON only: {"relations": [{"pair": 1, "relation": "different"}]}"""
 
 
+def configured_model(workspace: Workspace) -> ChatModel | None:
+    """The configured model; None without one, or without trust."""
+    model = select.create(validate(config.load()))
+    return model if model.extracts and trust.is_trusted(workspace) else None
+
+
 def configured_judge(workspace: Workspace) -> Judge | None:
     """The configured model as a judge; None without a model, or without trust."""
-    model = select.create(validate(config.load()))
-    if not (model.extracts and trust.is_trusted(workspace)):
-        return None
-    return partial(relations, model, redact=redactor().redact)
+    model = configured_model(workspace)
+    return partial(relations, model, redact=redactor().redact) if model else None
 
 
 def relations(
@@ -211,6 +216,16 @@ def _numbered(pairs: Sequence[Pair]) -> str:
 
 def _relations(answer: str, count: int) -> list[Relation]:
     """Parse the JSON in an answer. Raises ModelError."""
+    relations: dict[int, Relation] = {}
+    for row in rows_of(answer, "relations"):
+        match row:
+            case {"pair": int(number), "relation": "same" | "changed" as relation}:
+                relations[number] = relation
+    return [relations.get(number, "different") for number in range(1, count + 1)]
+
+
+def rows_of(answer: str, name: str) -> list[Any]:
+    """The list of this name in the JSON of an answer. Raises ModelError if there is no JSON."""
     match = re.search(r"[\[{].*[\]}]", answer, re.DOTALL)
     try:
         decoded = json.loads(match[0] if match else "")
@@ -218,10 +233,5 @@ def _relations(answer: str, count: int) -> list[Relation]:
         raise ModelError(
             "the model's answer is not the JSON asked for", kind=ModelFailure.PROTOCOL
         ) from error
-    rows = decoded.get("relations") if isinstance(decoded, dict) else decoded
-    relations: dict[int, Relation] = {}
-    for row in rows if isinstance(rows, list) else ():
-        match row:
-            case {"pair": int(number), "relation": "same" | "changed" as relation}:
-                relations[number] = relation
-    return [relations.get(number, "different") for number in range(1, count + 1)]
+    rows = decoded.get(name) if isinstance(decoded, dict) else decoded
+    return rows if isinstance(rows, list) else []

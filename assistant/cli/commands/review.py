@@ -9,10 +9,10 @@ import typer
 
 from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
-from assistant.cli.options import AsJson, print_json
+from assistant.cli.options import AsJson, Globals, note, print_json
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
-from assistant.errors import LedgerError, ModelError
+from assistant.errors import LedgerError, ModelError, UsageError
 from assistant.memory.base import Fact, Held, JournalEntry, Pair
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
@@ -103,14 +103,22 @@ def tidy(
     limit: Annotated[
         int, typer.Option("-n", metavar="N", min=1, help="Maximum number of pairs to compare.")
     ] = 200,
+    with_model: Annotated[
+        bool,
+        typer.Option("--with-model", help="First have the model say what facts matter for."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Propose merging duplicates and striking out outdated facts.
 
-    Each proposal is a diff to accept or not; without a terminal they are only shown.
+    Each proposal is a diff to accept or not; without a terminal they are only shown. With
+    --with-model, facts that do not say yet on which occasions they matter are sent to the model,
+    which adds that in a comment: "find me a restaurant" then finds an allergy.
     """
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
+        if with_model:
+            _add_what_facts_matter_for(context.obj, memory)
         proposals = _proposals(workspace, memory.pairs(limit))
         if as_json:
             print_json([asdict(proposal) for proposal in proposals])
@@ -171,6 +179,34 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 
 
 # Tidy
+
+
+def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
+    """Have the model say what old facts matter for, and tell the owner in a line."""
+    from datetime import date
+    from functools import partial
+
+    from assistant.secrets.current import redactor
+    from assistant.tools.files.access import Roots
+    from assistant.upkeep import mattering
+    from assistant.upkeep.tidy import configured_model
+
+    workspace, settings = options.workspace(), options.settings()
+    model = configured_model(workspace)
+    if model is None:
+        raise UsageError(
+            "no model may be asked", "`assistant config set model NAME`, and `assistant trust`"
+        )
+    roots = Roots(workspace, (), settings.policy, notes=settings.notes)
+    hidden = partial(roots.denies, "recall")
+    facts = mattering.unmarked(workspace, redactor(), hidden, date.today())
+    done = mattering.mark(memory, model, facts)
+    told = f"{done.marked} of {counted(done.asked, 'fact')} marked with what they matter for"
+    left = f"; {done.left:,} left for another run" if done.left else ""
+    undo = " `assistant memory undo` reverses it." if done.marked else ""
+    typer.echo(f"{told} ({counted(done.tokens, 'token')}){left}.{undo}", err=True)
+    if done.failed:
+        note(f"the model failed: {done.failed}")
 
 
 def _proposals(workspace: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":

@@ -55,3 +55,8 @@ def test_what_cannot_stand_there_is_said(place: Path, run: Run) -> None:
         refused = run("memory", "core", *words)
         assert refused.returncode and why in refused.stderr, refused
     assert "<!-- core" not in (place / "memory" / "code.md").read_text()
+
+
+def test_without_a_model_nothing_can_say_what_facts_matter_for(run: Run) -> None:
+    refused = run("memory", "tidy", "--with-model")
+    assert refused.returncode == 2 and "no model may be asked" in refused.stderr
