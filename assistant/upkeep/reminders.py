@@ -29,6 +29,7 @@ NOTHING_WAKES = (
     "No timer is installed that would deliver it: `assistant heartbeat install` installs one"
 )
 OWNER = Origin()
+_WHO = re.compile(r"\A(?:me|us|mich|uns)\b[\s,:]*", re.IGNORECASE)
 _JOINT = re.compile(r"\A[\s,:]*(?:(?:to|that|of|daran|an)\b[\s,:]*)?", re.IGNORECASE)
 
 
@@ -62,6 +63,7 @@ def remind(
     the file changes meanwhile.
     """
     when, what = (" ".join(text.split()) for text in (when, what))
+    when = _WHO.sub("", when)
     words = f"{when}: {what}" if what else when
     once, rhythm = moment(words, now), instruction(words)
     unparsed = ""

@@ -38,6 +38,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         ("next Monday at 10: the report", "Mon 30 Nov, 10:00", "the report"),
         ("at 17:00 the oven", "Mon 23 Nov, 17:00", "the oven"),
         ("tonight at 9 the bins", "Mon 23 Nov, 21:00", "the bins"),
+        ("me tomorrow at 9 to call Meryl", "Tue 24 Nov, 09:00", "call Meryl"),
         ("in three days at 9 pay", "Thu 26 Nov, 09:00", "pay"),
         ("on 3 January at 8 call 112", "Sun 3 Jan 2027, 08:00", "call 112"),
         ("2026-11-27T18:40 the train", "Fri 27 Nov, 18:40", "the train"),
