@@ -43,10 +43,6 @@ KEPT = 4
 """The number of long results that are kept for reading on."""
 
 
-def nothing() -> None:
-    """Do nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision on a call.
@@ -88,7 +84,7 @@ class Toolbox:
         redactor: Redactor | None = None,
         *,
         off_the_record: bool = False,
-        closing: Callable[[], None] = nothing,
+        closing: Callable[[], None] = lambda: None,
         interrupt: threading.Event | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -164,7 +160,8 @@ class Toolbox:
             reason = verdict.reason or "This call waits for the owner's approval."
             return ToolResult(reason, error=True, compact=_first_line(reason))
         try:
-            result = self._run_plan(verdict.call.name, verdict.plan)
+            tool, run = self._tools.get(verdict.call.name), verdict.plan.run
+            result = unless(self._interrupt, run) if tool and tool.stoppable else run()
         except Exception as error:  # a boundary: any error goes to the model
             return self.failed(error)
         return self.cleaned(result)
@@ -212,11 +209,6 @@ class Toolbox:
             return ToolResult(self._part(result, offset), compact=f"from {offset:,}")
 
         return [tool(read_on, restores=False)] if self._long else []
-
-    def _run_plan(self, name: str, plan: Plan) -> ToolResult:
-        if name in self._tools and self._tools[name].stoppable:
-            return unless(self._interrupt, plan.run)
-        return plan.run()
 
     def _plan(self, call: ToolCall) -> Plan:
         if call.fault:

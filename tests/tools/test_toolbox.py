@@ -216,7 +216,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         *reading_tools(place),
         *searching_tools(place),
         *writing_tools(place, Redactor()),
-        Shell(place, Redactor(), threading.Event()).as_tool(),
+        *Shell(place, Redactor(), threading.Event()).tools(),
         *job_tools(Jobs(), threading.Event()),
         *scratch_tools(Scratch()),
         asking_tool(),

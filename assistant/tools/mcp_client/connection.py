@@ -127,22 +127,19 @@ class Connection:
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool and return its result. Raises ToolError."""
 
-        async def call() -> ToolResult:
-            assert self._client is not None
-            return result_of(await self._client.call_tool(tool, dict(arguments)))
+        async def call(client: "Client") -> ToolResult:
+            return result_of(await client.call_tool(tool, dict(arguments)))
 
         return self._answer(call)
 
     def resources(self, uri: str | None = None) -> ToolResult:
         """List the server's resources, or read one. Raises ToolError."""
 
-        async def call() -> ToolResult:
-            assert self._client is not None
+        async def call(client: "Client") -> ToolResult:
             if uri:
-                contents = (await self._client.read_resource(uri)).contents
-                return _text(map(_content, contents))
-            listed = (await self._client.list_resources(cache_mode="bypass")).resources
-            patterns = (await self._client.list_resource_templates()).resource_templates
+                return _text(map(_content, (await client.read_resource(uri)).contents))
+            listed = (await client.list_resources(cache_mode="bypass")).resources
+            patterns = (await client.list_resource_templates()).resource_templates
             return _text(
                 [_line(resource.uri, resource.description or resource.name) for resource in listed]
                 + [_line(pattern.uri_template, pattern.description) for pattern in patterns]
@@ -155,15 +152,14 @@ class Connection:
     ) -> ToolResult:
         """List the server's prompts with their arguments, or read one. Raises ToolError."""
 
-        async def call() -> ToolResult:
-            assert self._client is not None
+        async def call(client: "Client") -> ToolResult:
             if name:
-                filled_in = await self._client.get_prompt(name, dict(arguments or {}))
+                filled_in = await client.get_prompt(name, dict(arguments or {}))
                 return _text(_parts(message.content for message in filled_in.messages))
-            listed = (await self._client.list_prompts(cache_mode="bypass")).prompts
+            listed = (await client.list_prompts(cache_mode="bypass")).prompts
             return _text(
                 _line(
-                    f"{prompt.name}({', '.join(each.name for each in prompt.arguments or ())})",
+                    f"{prompt.name}({', '.join(arg.name for arg in prompt.arguments or ())})",
                     prompt.description,
                 )
                 for prompt in listed
@@ -171,10 +167,9 @@ class Connection:
 
         return self._answer(call)
 
-    def _answer(self, call: Callable[[], Any]) -> ToolResult:
-        result: ToolResult = self._run_in_portal(
-            call, self.server.settings.timeout_seconds, "answer"
-        )
+    def _answer(self, call: Callable[["Client"], Any]) -> ToolResult:
+        seconds = self.server.settings.timeout_seconds
+        result: ToolResult = self._run_in_portal(call, seconds, "answer")
         return result
 
     def close(self) -> None:
@@ -235,29 +230,29 @@ class Connection:
         if type(message).__name__ == "ToolListChangedNotification":
             self.changed = True
 
-    async def _list(self) -> dict[str, Definition]:
-        assert self._client is not None
+    async def _list(self, client: "Client") -> dict[str, Definition]:
         definitions: dict[str, Definition] = {}
         cursor: str | None = None
         for _ in range(PAGES):
-            page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
+            page = await client.list_tools(cursor=cursor, cache_mode="bypass")
             for tool in page.tools:
                 schema = json.loads(json.dumps(tool.input_schema, default=str))
                 definitions[tool.name] = Definition(tool.name, tool.description or "", schema)
             cursor = page.next_cursor
             if cursor is None:
                 break
-        can = self._client.server_capabilities
-        if can.resources and (await self._client.list_resources()).resources:
+        can = client.server_capabilities
+        if can.resources and (await client.list_resources()).resources:
             definitions.setdefault(RESOURCES.name, RESOURCES)
-        if can.prompts and (await self._client.list_prompts()).prompts:
+        if can.prompts and (await client.list_prompts()).prompts:
             definitions.setdefault(PROMPTS.name, PROMPTS)
         return definitions
 
-    def _run_in_portal(self, work: Callable[[], Any], seconds: float, what: str) -> Any:
+    def _run_in_portal(self, work: Callable[["Client"], Any], seconds: float, what: str) -> Any:
         if not self.alive:
             raise ToolError(f"the MCP server {self.server.name} has ended{self._last_words()}")
-        return self._wait(self._thread.start_task_soon(work), seconds, what)
+        client: Any = self._client  # open, since the connection is alive
+        return self._wait(self._thread.start_task_soon(work, client), seconds, what)
 
     def _wait(self, answer: Future[Any], seconds: float, what: str) -> Any:
         """Wait for the result of work in the thread. Raises ToolError on failure or interrupt."""

@@ -41,11 +41,6 @@ class Definition:
         whole = {"name": self.name, "description": self.description, "inputSchema": self.schema}
         return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, default=str)
 
-    @property
-    def digest(self) -> str:
-        """A digest that is equal for equal definitions."""
-        return hashlib.sha256(self.rendered.encode("utf-8", "replace")).hexdigest()
-
 
 RESOURCES = Definition(
     "resources",
@@ -77,7 +72,7 @@ def changes(approved: Definitions, now: Definitions) -> dict[str, str]:
     return {
         name: _difference(approved.get(name), definition)
         for name, definition in now.items()
-        if name not in approved or approved[name].digest != definition.digest
+        if name not in approved or approved[name] != definition
     }
 
 

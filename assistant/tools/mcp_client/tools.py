@@ -125,8 +125,7 @@ class Foreign:
         pin = self._pins.of(server)
         if connection.changed:
             pin = self._pins.met(server, connection.definitions())
-        current = pin.offered.get(definition.name)
-        if current is None or current.digest != definition.digest:
+        if pin.offered.get(definition.name) != definition:
             raise ToolError(HELD.format(name=server.name))
         if definition == RESOURCES:
             return connection.resources(arguments.get("uri"))
