@@ -14,24 +14,25 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 
-from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Waits
+from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Interruption, Waits
 from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
 from assistant.agent.context_budget import ContextBudget, rendered
-from assistant.agent.interruption import Interruption
 from assistant.agent.loop import answered, run_turn
+from assistant.agent.memory_text import Standing, standing
 from assistant.agent.prompt import (
+    BOOTSTRAP,
+    Part,
     Prompt,
     Section,
     message_sections,
     notes_sections,
+    recipe_of,
     redacted,
     room_for_files,
     stable_sections,
     turn_sections,
 )
-from assistant.agent.recipe import BOOTSTRAP, Part, parts
-from assistant.agent.standing import Standing, standing
 from assistant.display import counted, shortened
 from assistant.errors import (
     AssistantError,
@@ -350,7 +351,7 @@ class Conversation:
     def _stable(self) -> list[Section]:
         """Build the cacheable prefix of the prompt. Reads the workspace's files, once a turn."""
         self._fit_tools()
-        recipe = parts(self.settings) if self.recipe is None else self.recipe
+        recipe = recipe_of(self.settings) if self.recipe is None else self.recipe
         self._standing = Standing()
         shows_memory = any(part.name == "memory" for part in recipe)
         is_offline = not self.model.extracts  # the offline responder quotes only the briefing

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.prompt import BEARING, UNAVAILABLE
+from assistant.agent.memory_text import UNAVAILABLE
+from assistant.agent.prompt import BEARING
 from assistant.conversation import Conversation
 from assistant.errors import MemoryFailure, ModelError, ModelFailure, UsageError
 from assistant.events import (

@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from assistant import config
+from assistant.agent.answer import Interruption
 from assistant.agent.capture import book, ended
 from assistant.agent.capture.extraction import origin_in_turn
-from assistant.agent.interruption import Interruption
-from assistant.agent.prompt import Section
-from assistant.agent.recipe import BEAT, alone, parts
+from assistant.agent.prompt import BEAT, Section, alone, recipe_of
 from assistant.app.options import ChatOptions
 from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.subtasks import delegating_tool
@@ -201,7 +200,7 @@ def _conversation(
     """Build the conversation from the settings; notices to the owner are added to `untold`."""
     is_heartbeat = options.purpose == "heartbeat"
     is_attended = trusted and not options.purpose and not record.off_the_record
-    recipe = parts(chosen.context)
+    recipe = recipe_of(chosen.context)
     steering = [file for part in recipe for file in part.files]
     skill_folders = loading.further(chosen.skills.folders)
     roots = Roots(

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from assistant import events
-from assistant.agent.interruption import Interruption
+from assistant.agent.answer import Interruption
 from assistant.conversation import Conversation
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError, ToolError

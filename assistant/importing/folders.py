@@ -25,7 +25,7 @@ from assistant.importing.items import (
     text_of,
 )
 from assistant.importing.package import Package, loads
-from assistant.workspace.survey import original_of
+from assistant.workspace.folder import original_of
 
 PERSONA = frozenset(
     {"SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md"}

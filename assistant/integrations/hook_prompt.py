@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from assistant.agent.passages import FRAMING, entries
+from assistant.agent.memory_text import FRAMING, entries
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
 from assistant.memory.base import Passage, Query
 from assistant.memory.open import open_memory

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from assistant.agent.passages import FRAMING, clean, entries, entry, whole_procedures
+from assistant.agent.memory_text import FRAMING, clean, entries, entry, whole_procedures
 from assistant.display import revealed
 from assistant.errors import LedgerError, UsageError
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answer import CUT_SHORT, Agent, Cancelled
-from assistant.agent.interruption import Interruption
+from assistant.agent.answer import CUT_SHORT, Agent, Cancelled, Interruption
 from assistant.agent.loop import LAST_ROUND, LOOPED, REMINDERS, STOPPED, run_turn
 from assistant.errors import ModelError, ModelFailure, ToolError, TurnError
 from assistant.events import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.passages import WHOLE_TOKENS, whole_procedures
+from assistant.agent.memory_text import WHOLE_TOKENS, whole_procedures
 from assistant.agent.prompt import stable_sections
 from assistant.conversation import PROCEDURES, Conversation
 from assistant.events import Notice

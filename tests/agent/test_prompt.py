@@ -5,14 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from assistant.agent.memory_text import NOTHING, UNAVAILABLE, WEAK, memory_text
 from assistant.agent.prompt import (
     BEARING,
-    NOTHING,
-    UNAVAILABLE,
-    WEAK,
     Section,
     clean,
-    memory_text,
     stable_sections,
     system_messages,
     turn_sections,

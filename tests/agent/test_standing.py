@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.prompt import memory_text
-from assistant.agent.standing import CORE_TOKENS, Standing, standing
+from assistant.agent.memory_text import CORE_TOKENS, Standing, memory_text, standing
 from assistant.memory.base import Passage, Recall
 from assistant.workspace.folder import Workspace
 

@@ -5,8 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from assistant.agent.answer import listen
-from assistant.agent.interruption import Interruption
+from assistant.agent.answer import Interruption, listen
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Reply
 from assistant.model.base import Piece, TextPiece

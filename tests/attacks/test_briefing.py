@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from assistant.agent.prompt import briefing, memory_text, turn_sections
+from assistant.agent.memory_text import memory_text
+from assistant.agent.prompt import briefing, turn_sections
 from assistant.conversation import Conversation
 from assistant.memory.base import Fact, Passage, Recall
 from assistant.messages import Reply, ToolCall

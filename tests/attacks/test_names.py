@@ -4,13 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.prompt import (
-    memory_text,
-    stable_sections,
-    system_messages,
-    turn_sections,
-)
-from assistant.agent.standing import standing
+from assistant.agent.memory_text import memory_text, standing
+from assistant.agent.prompt import stable_sections, system_messages, turn_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
 from assistant.skills import loading as skills

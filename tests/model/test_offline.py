@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from assistant.agent.prompt import Section, memory_text, system_messages, turn_sections
+from assistant.agent.memory_text import memory_text
+from assistant.agent.prompt import Section, system_messages, turn_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec

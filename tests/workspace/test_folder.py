@@ -8,8 +8,7 @@ import pytest
 from assistant.errors import StorageError, WorkspaceError
 from assistant.memory.text.chunk import chunk
 from assistant.workspace import folder as workspace
-from assistant.workspace.folder import Workspace
-from assistant.workspace.survey import DEEPEST
+from assistant.workspace.folder import DEEPEST, Workspace
 from tests.support.odd import deep_folders, leave_odd_entries
 
 ROOT = Path(__file__).resolve().parents[2]

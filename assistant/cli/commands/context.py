@@ -75,7 +75,7 @@ def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
 
 def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
     """The section with a title, or with a name in the recipe."""
-    from assistant.agent.recipe import KNOWN
+    from assistant.agent.prompt import KNOWN
 
     titles = {part.name: part.title for part in KNOWN}
     full_title = titles.get(title.casefold(), title).casefold()

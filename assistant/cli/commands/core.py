@@ -15,7 +15,7 @@ from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
 
 if TYPE_CHECKING:
-    from assistant.agent.standing import Standing
+    from assistant.agent.memory_text import Standing
 
 ADD, DROP = "add", "drop"
 
@@ -51,7 +51,7 @@ def core(
 def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
     from functools import partial
 
-    from assistant.agent.standing import CORE_TOKENS, standing  # the parser: for this alone
+    from assistant.agent.memory_text import CORE_TOKENS, standing  # the parser: for this alone
     from assistant.secrets.current import redactor
     from assistant.tools.files.access import Roots
 
@@ -102,7 +102,7 @@ def _as_json(whole: "Standing", chosen: "Standing") -> dict[str, object]:
 
 
 def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
-    from assistant.agent.standing import CORE_TOKENS
+    from assistant.agent.memory_text import CORE_TOKENS
 
     if what not in (ADD, DROP) or not target.strip():
         raise UsageError(

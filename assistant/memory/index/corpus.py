@@ -13,7 +13,7 @@ from typing import Protocol
 from assistant.disk import storage
 from assistant.memory.index.catalog import Catalog, Source, Stat
 from assistant.memory.text.conflict_marks import conflict_in, may_hold_one, without_marks
-from assistant.workspace.survey import Survey
+from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
 MOST_UNREADABLE = 0.25

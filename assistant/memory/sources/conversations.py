@@ -17,8 +17,7 @@ import msgspec
 from assistant.disk import storage
 from assistant.display import local_day, shortened
 from assistant.memory.base import Passage
-from assistant.workspace.folder import Workspace
-from assistant.workspace.survey import Survey
+from assistant.workspace.folder import Survey, Workspace
 
 SUFFIX = ".jsonl"
 LONGEST = 4000

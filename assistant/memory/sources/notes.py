@@ -19,8 +19,7 @@ from assistant import documents
 from assistant.memory.index.corpus import decoded
 from assistant.memory.sources import obsidian
 from assistant.settings.sections import SourceSettings
-from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace
-from assistant.workspace.survey import Survey, original_of
+from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Workspace, original_of
 
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 ENDINGS = (".md", ".markdown", *documents.SUFFIXES)

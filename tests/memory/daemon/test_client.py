@@ -179,7 +179,7 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
         "memory", "memory.annotations", "memory.base", "memory.daemon", "memory.daemon.client",
         "memory.daemon.sockets", "memory.daemon.wire", "memory.open",
         "memory.protocol", "messages", "secrets", "secrets.stand_ins", "workspace",
-        "workspace.folder", "workspace.machine", "workspace.survey",
+        "workspace.folder", "workspace.machine",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
     assert loaded & slow == set()

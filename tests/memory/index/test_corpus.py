@@ -2,7 +2,7 @@
 
 from assistant.memory.index.catalog import Stat
 from assistant.memory.index.corpus import KEPT, Faults, doubt
-from assistant.workspace.survey import Survey
+from assistant.workspace.folder import Survey
 
 NAME = "memory/log.md"
 STAT = Stat(1, 10, 2, 3)

@@ -16,8 +16,7 @@ from assistant.memory.sources.library import merged
 from assistant.memory.sources.notes import Notes
 from assistant.settings.sections import IndexSettings, SourceSettings
 from assistant.settings.tree import Settings, validate
-from assistant.workspace.folder import Workspace
-from assistant.workspace.survey import Survey
+from assistant.workspace.folder import Survey, Workspace
 from tests.support.documents import docx, pdf
 
 Open = Callable[..., LocalMemory]

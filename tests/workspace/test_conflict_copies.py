@@ -1,8 +1,8 @@
-"""The names that programs which sync give to copies of a file."""
+"""The names that sync programs give to copies of a file."""
 
 import pytest
 
-from assistant.workspace.survey import original_of
+from assistant.workspace.folder import original_of
 
 
 @pytest.mark.parametrize(
