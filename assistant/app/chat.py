@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assistant import config
 from assistant.agent.answer import Interruption
-from assistant.agent.capture import book, ended
+from assistant.agent.capture import ended
 from assistant.agent.capture.extraction import origin_in_turn
 from assistant.agent.prompt import BEAT, Section, alone, recipe_of
 from assistant.app.options import ChatOptions
@@ -308,7 +308,7 @@ def _daily_notices(
     lines: list[str] = []
     if reports_past:
         lines += outbox.take(workspace)
-        lines += book.take_news(workspace, datetime.now().astimezone())
+        lines += ended.take_news(workspace, datetime.now().astimezone())
     if is_attended:
         lines += agenda.first_of_the_day(workspace, memory, today)
     return lines

@@ -7,7 +7,6 @@ user comes first, and each tool call is followed at once by its result.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
 
 from assistant.messages import Message, Picture, Role, ToolCall
 from assistant.quoting import inert, without_briefings
@@ -87,26 +86,13 @@ class History:
     turns: tuple[Turn, ...]
 
 
-class Named(Protocol):
-    """Anything that has an id and a type."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def type(self) -> str: ...
-
-
-N = TypeVar("N", bound=Named)
-
-
-def standing(entries: Iterable[N]) -> list[N]:
+def standing(entries: Iterable[Entry]) -> list[Entry]:
     """The entries that count: those that the owner has not discarded by a rewind."""
-    remaining: list[N] = []
+    remaining: list[Entry] = []
     for entry in entries:
-        if entry.type == RewindEntry.type:
-            target, ids = getattr(entry, "to", ""), [kept.id for kept in remaining]
-            del remaining[ids.index(target) if target in ids else len(remaining) :]
+        if isinstance(entry, RewindEntry):
+            ids = [earlier.id for earlier in remaining]
+            del remaining[ids.index(entry.to) if entry.to in ids else len(remaining) :]
         else:
             remaining.append(entry)
     return remaining

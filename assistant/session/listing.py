@@ -1,8 +1,4 @@
-"""The list of sessions, as `assistant sessions list` shows it, and a session as a document.
-
-Only the fields that are shown are decoded from a transcript. If that fails, the transcript is read
-completely to find out why.
-"""
+"""The list of sessions, as `assistant sessions list` shows it, and a session as a document."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,31 +8,29 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
-from assistant.disk import storage
 from assistant.display import shortened
 from assistant.errors import SessionError
 from assistant.messages import Usage
 from assistant.quoting import visible
 from assistant.session.entries import (
-    FORMAT,
     NO_USAGE,
     AssistantEntry,
     AttachmentEntry,
     CaptureEntry,
     CompactionEntry,
     Entry,
+    HeaderEntry,
     InterruptedEntry,
     NoticeEntry,
+    RecalledEntry,
     RetryEntry,
-    SubtasksEntry,
     TitleEntry,
     ToolResultEntry,
     UserEntry,
+    usage_of,
 )
-from assistant.session.history import standing
-from assistant.session.transcript import SUFFIX, is_open, read, session_ids, whole_lines
+from assistant.session.history import awaiting_owner, group, last_turn, open_question
+from assistant.session.transcript import SUFFIX, entries_of, is_open, session_ids
 
 TITLE_LIMIT = 80
 """Characters of a title."""
@@ -114,96 +108,42 @@ def title(request: str) -> str:
     return shortened(line[:end], TITLE_LIMIT)
 
 
-class _Passage(msgspec.Struct):
-    id: str
-
-
-class _Line(msgspec.Struct):
-    """The fields of an entry that the list needs."""
-
-    type: str
-    id: str
-    time: str
-    text: str = ""
-    joins: bool = False
-    usage: Usage = NO_USAGE
-    model: str = ""
-    version: str = ""
-    origin: str = ""
-    decision: str = ""
-    tool_calls: Sequence[object] = ()
-    passages: Sequence[_Passage] = ()
-    to: str = ""
-
-
-PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type, SubtasksEntry.type)
-BEHIND = (CaptureEntry.type, NoticeEntry.type, RetryEntry.type)
+BEHIND = (CaptureEntry, NoticeEntry, RetryEntry)
 """Entries that reading a session for facts may add after its end: they are no activity."""
-_DECODER = msgspec.json.Decoder(_Line)
 
 
 def _summary(directory: Path, session: str) -> SessionSummary:
     try:
-        lines = _lines(directory / f"{session}{SUFFIX}")
-    except msgspec.MsgspecError:
-        return _read(directory, session)
-    is_known_format = not lines or lines[0].version.startswith(f"{FORMAT[0]}.")
-    return _summed(session, lines) if is_known_format else _read(directory, session)
-
-
-def _lines(path: Path) -> Sequence[_Line]:
-    lines: list[_Line] = _DECODER.decode_lines(whole_lines(storage.read(path))[0])
-    return standing(lines)
-
-
-def _read(directory: Path, session: str) -> SessionSummary:
-    """Summarise a session from a complete reading of its transcript."""
-    try:
-        entries = read(directory, session)
+        entries = entries_of(directory / f"{session}{SUFFIX}")
     except SessionError as error:
         return SessionSummary(session, fault=error.message)
-    values = (
-        {name: value for name in _Line.__struct_fields__ if (value := getattr(entry, name, None))}
-        for entry in entries
-    )
-    return _summed(session, [_Line(**item) for item in values])
-
-
-def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
-    requests = [line.text for line in lines if line.type == "user" and not line.joins]
-    titles = [line.text for line in lines if line.type == TitleEntry.type]
-    active = [line for line in lines if line.type not in BEHIND]
+    active = [entry for entry in entries if not isinstance(entry, BEHIND)]
+    models = [entry.model for entry in active if isinstance(entry, AssistantEntry) and entry.model]
+    header = next(iter(entries), None)
     return SessionSummary(
         session,
-        title(["", *requests[:1], *titles][-1]),
-        len(requests),
-        lines[0].time if lines else "",
+        title_of(entries),
+        len(group(entries)),
+        entries[0].time if entries else "",
         active[-1].time if active else "",
-        sum((line.usage for line in lines if line.type in PAID), start=NO_USAGE),
-        next((line.model for line in reversed(active) if line.model), ""),
-        _left(lines),
-        origin=lines[0].origin if lines else "",
+        usage_of(entries),
+        models[-1] if models else "",
+        _left(entries),
+        origin=header.origin if isinstance(header, HeaderEntry) else "",
     )
 
 
-def _left(lines: Sequence[_Line]) -> Left:
-    """How the last turn was left, as in `Turn.finished`; another program's turn is finished."""
-    taken_over = lines and lines[0].origin and all(line.type != "recalled" for line in lines)
-    for line in reversed(lines):
-        match line.type:
-            case "user" if taken_over:
-                return ""
-            case "assistant":
-                return "cut off" if line.tool_calls else ""
-            case "interrupted":
-                return ""
-            case "approval":
-                return "cut off" if line.decision else "waiting"
-            case "question":
-                return "asked"
-            case "user" | "tool_result" | "reminder":
-                return "cut off"
-    return ""
+def _left(entries: Sequence[Entry]) -> Left:
+    """How the last turn was left; another program's turn is finished, unless it went on here."""
+    turn = last_turn(entries)
+    if turn is None or turn.finished:
+        return ""
+    header = entries[0]
+    if isinstance(header, HeaderEntry) and header.origin and isinstance(entries[-1], UserEntry):
+        return "cut off" if any(isinstance(entry, RecalledEntry) for entry in entries) else ""
+    if open_question(turn.entries):
+        return "asked"
+    return "waiting" if awaiting_owner(turn.entries) else "cut off"
 
 
 # A session as a markdown document
@@ -257,9 +197,10 @@ def recalls(directory: Path) -> dict[str, Asked]:
     """Count the recalls of each passage, by its id; sessions that cannot be read are skipped."""
     counts: dict[str, Asked] = {}
     for path in sorted(directory.glob(f"*{SUFFIX}")):
-        with suppress(msgspec.MsgspecError):
-            for line in _lines(path):
-                for passage in line.passages:
+        with suppress(SessionError):
+            for entry in entries_of(path):
+                for passage in entry.passages if isinstance(entry, RecalledEntry) else ():
                     earlier = counts.get(passage.id, Asked(0, ""))
-                    counts[passage.id] = Asked(earlier.times + 1, max(earlier.last, line.time[:10]))
+                    last = max(earlier.last, entry.time[:10])
+                    counts[passage.id] = Asked(earlier.times + 1, last)
     return counts

@@ -173,7 +173,7 @@ class Transcript:
             return
         data = storage.read(self.path) if size else b""
         if data[: self._size].endswith(self._end) and size > self._size:
-            missed, end = _readable(data[self._size :])
+            missed, end, _ = _decoded(data[self._size :])
             if self._size + end < size:
                 self._cut(size - self._size - end, end)
             ids = {entry.id for entry in self._entries}
@@ -281,7 +281,11 @@ def borrow(directory: Path, session: str) -> Transcript:
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """Read the entries of a session, even if it is open elsewhere. Raises SessionError."""
-    path = directory / f"{find(directory, name)}{SUFFIX}"
+    return entries_of(directory / f"{find(directory, name)}{SUFFIX}")
+
+
+def entries_of(path: Path) -> tuple[Entry, ...]:
+    """Read the entries of a session's file that count. Raises SessionError."""
     return tuple(turns.standing(_parse(path, whole_lines(storage.read(path))[0])))
 
 
@@ -292,33 +296,30 @@ def whole_lines(data: bytes) -> tuple[bytes, bool]:
     return whole + b"\n" if whole else b"", bool(data[end:].strip())
 
 
-def _readable(data: bytes) -> tuple[list[Entry], int]:
-    """The entries before the first damaged or incomplete line, and that line's offset."""
+def _decoded(data: bytes) -> tuple[list[Entry], int, Exception | None]:
+    """The entries before the first damaged or incomplete line, its offset, and what is wrong."""
     entries: list[Entry] = []
     end = 0
     for line in data.split(b"\n")[:-1]:
         try:
             entries.append(decode(line))
-        except (ValueError, RecursionError):
-            break
+        except (ValueError, RecursionError) as error:
+            return entries, end, error
         end += len(line) + 1
-    return entries, end
+    return entries, end, None
 
 
 def _parse(path: Path, data: bytes) -> list[Entry]:
     """Decode whole lines. Raises SessionError that names the first bad line."""
-    parsed: list[Entry] = []
-    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
-        try:
-            parsed.append(decode(line))
-        except (ValueError, RecursionError) as error:
-            raise SessionError(
-                f"line {number} of {path} cannot be read: {error}",
-                "Correct that line, or remove it",
-            ) from error
-        if number == 1:
-            _check_header(path, parsed[0])
-    return parsed
+    entries, _, error = _decoded(data)
+    if entries:
+        _check_header(path, entries[0])
+    if error is not None:
+        raise SessionError(
+            f"line {len(entries) + 1} of {path} cannot be read: {error}",
+            "Correct that line, or remove it",
+        ) from error
+    return entries
 
 
 def _check_header(path: Path, first: Entry) -> None:

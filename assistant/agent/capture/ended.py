@@ -3,30 +3,33 @@
 The process starts with a session's first turn and waits until the session ends; however that
 happens, the kernel then releases the session's lock. Until then it loads nothing heavy. One process
 serves a workspace; a session that ended while none was running is found by the next.
+
+`.assistant/reading.json` says what was read and what the next chat reports. It holds numbers and
+the ids of sessions, never their text, so that a purge need not touch it. If it is lost, only the
+count of the month's tokens is: captured facts are noted in the transcripts.
 """
 
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from contextlib import AbstractContextManager, closing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import assistant
 from assistant import config
-from assistant.agent.capture import book
-from assistant.agent.capture.book import Due, News, due
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.display import counted
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, SessionError
 from assistant.messages import Usage
-from assistant.session import keeping
-from assistant.session.entries import AssistantEntry, Entry
-from assistant.session.transcript import SUFFIX
+from assistant.quoting import one_line
+from assistant.session import keeping, notebook, transcript
+from assistant.session.entries import AssistantEntry, CapturedEntry, Entry
+from assistant.session.transcript import SUFFIX, is_open, session_ids
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
@@ -39,6 +42,14 @@ UNATTENDED = ("heartbeat", "event")
 """The origins of sessions without the owner: no facts are taken from them."""
 LOOK_SECONDS = 1.0
 """Seconds between checks whether a session has ended."""
+IDLE = timedelta(minutes=10)
+"""An open session that has been idle for this long is read as if it had ended."""
+OLD = timedelta(days=1)
+"""Sessions that ended longer than this before the first reading are never read."""
+DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
+"""The delays before a failed session is tried again; after the last one it is given up."""
+NAMED = 5
+"""The most facts of a session that the next chat quotes."""
 COMMAND = ("-m", "assistant.cli.main", "memory", "capture", "--wait")
 
 
@@ -80,16 +91,54 @@ def read_ended(workspace: Workspace, *, wait: bool = False) -> Iterator[Read]:
         return
     try:
         while True:
-            pending = list(due(workspace, datetime.now(UTC)))
-            ended = [session for session in pending if not session.open]
+            unread = list(_unread(workspace, datetime.now(UTC)))
+            ended = [session for session in unread if not session.open]
             if ended:
                 _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
             yield from filter(None, (_read(workspace, session) for session in ended))
-            if not wait or not any(session.open for session in pending):
+            if not wait or not any(session.open for session in unread):
                 return
             time.sleep(LOOK_SECONDS)
     finally:
         lock.release()
+
+
+def _try_lock(workspace: Workspace) -> Lock | None:
+    """Lock the reading of the workspace's sessions; None if another process holds the lock."""
+    return locking.try_lock(storage.private_directory(workspace.private) / "reading.lock")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A session with unread entries; while it is `open` in a chat it is not read yet."""
+
+    id: str
+    size: int
+    open: bool
+
+
+def _unread(workspace: Workspace, now: datetime) -> Iterator[_Unread]:
+    """The sessions to be read, oldest first, including those that are still open."""
+    state = load(workspace)
+    if not state.since:
+        with changing(workspace) as state:
+            state.since = state.since or now.isoformat()
+    started = datetime.fromisoformat(state.since)
+    for session in session_ids(workspace.sessions):
+        try:
+            status = (workspace.sessions / f"{session}{SUFFIX}").stat()
+        except FileNotFoundError:
+            continue
+        written = datetime.fromtimestamp(status.st_mtime, UTC)
+        progress = state.sessions.get(session, Progress())
+        if progress.size == status.st_size or (
+            session not in state.sessions and written < started - OLD
+        ):
+            continue
+        if progress.after and datetime.fromisoformat(progress.after) > now:
+            continue
+        open_in_chat = is_open(workspace.sessions, session)
+        yield _Unread(session, status.st_size, open_in_chat and now - written < IDLE)
 
 
 def _keep_up(workspace: Workspace) -> None:
@@ -99,7 +148,7 @@ def _keep_up(workspace: Workspace) -> None:
 
     raw, now = config.load(), datetime.now().astimezone()
     today, report = now.date().isoformat(), ""
-    if not trust.is_trusted(workspace) or book.load(workspace).upkept == today:
+    if not trust.is_trusted(workspace) or load(workspace).upkept == today:
         return
     try:
         keeping.sweep(workspace.sessions, now)
@@ -110,48 +159,35 @@ def _keep_up(workspace: Workspace) -> None:
             moved = [f"{counted(n, 'fact')} {verb}" for verb, n in counts.items() if n]
             if moved:
                 report = f"Upkeep of memory: {', '.join(moved)} · `assistant memory log`"
-    except AssistantError as error:
-        report = f"Memory could not be kept up: {error.message}"
     except Exception as error:  # sessions must be read all the same
-        report = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
-    with book.changing(workspace) as state:
+        report = f"Memory could not be kept up: {_reason(error)}"
+    with changing(workspace) as state:
         state.upkept, state.kept_up = today, report or state.kept_up
 
 
-def _try_lock(workspace: Workspace) -> Lock | None:
-    """Lock the reading of the workspace's sessions; None if another process holds the lock."""
-    return locking.try_lock(storage.private_directory(workspace.private) / "reading.lock")
+def _reason(error: Exception) -> str:
+    if isinstance(error, AssistantError):
+        return error.message
+    return f"{type(error).__name__}: {error}"[:200]
 
 
-def _read(workspace: Workspace, session: Due) -> Read | None:
+def _read(workspace: Workspace, session: _Unread) -> Read | None:
     """Read one session; None if there is nothing to read, or if it may not be read."""
-    from assistant.agent.capture.reading import Captured
     from assistant.settings.tree import validate  # pydantic is slow to load
 
     settings = validate(config.load())
-    captured: Captured | None = None
+    read = Read(session.id)
     if settings.memory.capture == "always" and trust.is_trusted(workspace):
         try:
-            captured = _capture(workspace, settings, session.id)
-        except AssistantError as error:
-            captured = Captured(failed=error.message)
+            if captured := _capture(workspace, settings, session.id):
+                read = Read(session.id, captured.stored, captured.waiting, captured.failed)
         except Exception as error:  # one session's failure must not stop the others
-            captured = Captured(failed=f"{type(error).__name__}: {error}"[:200])
+            read = Read(session.id, failed=_reason(error))
     size = session.size
     with suppress(FileNotFoundError):  # the captured facts were noted in it
         size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
-    read = Read(session.id)
-    if captured:
-        read = Read(session.id, captured.stored, captured.waiting, captured.failed)
-    now = datetime.now(UTC)
-    with book.changing(workspace) as state:
-        news = News(session.id, now.isoformat(), len(read.stored), read.waiting)
-        if news.stored or news.waiting:
-            state.tell(news)
-        if read.failed:
-            state.failed(News(session.id, now.isoformat(), failed=read.failed), size, now)
-        else:
-            state.read(session.id, size)
+    with changing(workspace) as state:
+        state.note(read, size, datetime.now(UTC))
     return read if read.stored or read.waiting or read.failed else None
 
 
@@ -161,7 +197,6 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
     from assistant.agent.context_budget import ContextBudget
     from assistant.memory.open import open_memory
     from assistant.secrets.current import redactor
-    from assistant.session import transcript
     from assistant.session.history import group
 
     conversation = transcript.borrow(workspace.sessions, session)
@@ -173,7 +208,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
         return None
 
     def spend(usage: Usage) -> None:
-        with book.changing(workspace) as state:
+        with changing(workspace) as state:
             state.spend(usage.input_tokens + usage.output_tokens)
 
     budget = ContextBudget(model.context_window, settings.context.reserve_tokens)
@@ -184,7 +219,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
             model,
             budget,
             redactor().redact,
-            afford=lambda: book.load(workspace).spent < settings.memory.capture_tokens,
+            afford=lambda: load(workspace).spent < settings.memory.capture_tokens,
             spend=spend,
         )
         events = reading.capture(job, turns)
@@ -206,3 +241,108 @@ def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":
     if settings.model.name or settings.profiles or used_models[-1:] in ([], [OfflineModel.name]):
         return select.create(settings)
     return select.create(select.with_model(settings, used_models[-1]))
+
+
+# What was read, and what the next chat reports
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A session's size in bytes when it was read, and the failures since.
+
+    It is not tried again before `after` (ISO 8601, UTC).
+    """
+
+    size: int = 0
+    failures: int = 0
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """The report on a session in the next chat: facts stored, facts waiting, or why it failed."""
+
+    session: str
+    time: str
+    stored: int = 0
+    waiting: int = 0
+    failed: str = ""
+
+
+@dataclass(slots=True)
+class State(notebook.Spending):
+    """What `reading.json` holds. `upkept` is the day (ISO) of memory's last upkeep, `kept_up` the
+    report on it for the next chat."""
+
+    since: str = ""
+    sessions: dict[str, Progress] = field(default_factory=dict)
+    untold: list[News] = field(default_factory=list)
+    upkept: str = ""
+    kept_up: str = ""
+
+    def note(self, read: Read, size: int, now: datetime) -> None:
+        """Note the result for a session of this size; a failure is reported after the last try."""
+        session, time = read.session, now.isoformat()
+        if read.stored or read.waiting:
+            earlier = [news for news in self.untold if news.session == session]
+            stored = len(read.stored) + sum(news.stored for news in earlier)
+            waiting = read.waiting + sum(news.waiting for news in earlier)
+            others = [news for news in self.untold if news.session != session]
+            self.untold = [*others, News(session, time, stored, waiting)]
+        progress = self.sessions.get(session, Progress())
+        if read.failed and progress.failures < len(DELAYS):
+            later = (now + DELAYS[progress.failures]).isoformat()
+            failures = progress.failures + 1
+            self.sessions[session] = replace(progress, failures=failures, after=later)
+            return
+        self.sessions[session] = Progress(size)
+        if read.failed:
+            self.untold.append(News(session, time, failed=read.failed))
+
+
+def load(workspace: Workspace) -> State:
+    """Load the state of a workspace; a new one if it cannot be read."""
+    return notebook.load(workspace.private / "reading.json", State)
+
+
+def changing(workspace: Workspace) -> AbstractContextManager[State]:
+    """Lock the state, yield it to be changed, and write it back."""
+    return notebook.changing(workspace.private / "reading.json", State)
+
+
+def take_news(workspace: Workspace, now: datetime) -> list[str]:
+    """Take the pending reports as lines that quote the facts; each is returned only once."""
+    state = load(workspace)
+    if not state.untold and not state.kept_up:
+        return []
+    with changing(workspace) as state:
+        untold, state.untold = state.untold, []
+        upkeep, state.kept_up = state.kept_up, ""
+    lines = [line for news in untold for line in _lines(news, workspace.sessions, now)]
+    return [*lines, *filter(None, [upkeep])]
+
+
+def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
+    day = datetime.fromisoformat(news.time).astimezone(now.tzinfo).date()
+    when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
+    chat = f"{when} chat"
+    if news.failed:
+        yield f"No facts could be taken from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
+        return
+    captures: list[CapturedEntry] = []
+    with suppress(SessionError):  # the session may be gone, or damaged
+        entries = transcript.read(sessions, news.session)
+        captures += [entry for entry in entries if isinstance(entry, CapturedEntry)]
+    if news.stored:
+        facts = [fact for entry in captures for fact in entry.kept][-news.stored :]
+        yield _with_facts(f"{counted(news.stored, 'fact')} from {chat}", facts)
+    if news.waiting:
+        facts = [fact for entry in captures for fact in entry.held][-news.waiting :]
+        summary = f"{news.waiting} {'waits' if news.waiting == 1 else 'wait'} from {chat}"
+        yield f"{_with_facts(summary, facts)} · /review"
+
+
+def _with_facts(summary: str, facts: Sequence[str]) -> str:
+    """The summary, followed by the first few facts."""
+    more = f"; and {len(facts) - NAMED} more" if len(facts) > NAMED else ""
+    return f"{summary}: {'; '.join(map(one_line, facts[:NAMED]))}{more}" if facts else summary

@@ -366,9 +366,9 @@ def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
 
 def reading_cost(workspace: Workspace) -> str:
     """The tokens used this month to extract facts from chats; empty for none."""
-    from assistant.agent.capture import book
+    from assistant.agent.capture import ended
 
-    tokens = book.load(workspace).spent
+    tokens = ended.load(workspace).spent
     return (
         f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""
     )

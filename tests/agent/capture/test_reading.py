@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant import config
-from assistant.agent.capture import book
+from assistant.agent.capture import ended
 from assistant.agent.capture.ended import Read, read_ended
 from assistant.disk import storage
 from assistant.errors import SessionError
@@ -79,9 +79,9 @@ def chat(place: Workspace, text: str = SAID) -> Transcript:
 def read(place: Workspace, *, later: bool = False) -> list[Read]:
     """Read what is due; `later`: as if the time to try again had come."""
     if later:
-        with book.changing(place) as known:
+        with ended.changing(place) as known:
             for session, each in known.sessions.items():
-                known.sessions[session] = book.Known(each.size, each.failures)
+                known.sessions[session] = ended.Progress(each.size, each.failures)
     return list(read_ended(place))
 
 
@@ -168,12 +168,12 @@ def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
     for tries in range(1, 5):
         read(place, later=True)
         assert len(provider.requests) == tries
-        known = book.load(place)
+        known = ended.load(place)
         (state,) = known.sessions.values()
         assert state.failures == (tries if tries < 4 else 0)
         assert bool(known.untold) == (tries == 4)
         assert read(place) == []  # before its time
-    (news,) = book.take_news(place, datetime.now().astimezone())
+    (news,) = ended.take_news(place, datetime.now().astimezone())
     assert news.startswith("No facts could be taken from today's chat in 4 tries")
     assert remembered(place) == []
 
@@ -280,7 +280,7 @@ def test_the_tokens_of_a_month_are_bounded(
         chat(place).close()
         read(place)
     assert len(provider.requests) == 1  # the first was within it
-    assert sum(book.load(place).tokens.values()) > 1
+    assert sum(ended.load(place).tokens.values()) > 1
 
 
 def test_a_session_is_noted_in_while_a_chat_has_it_open(tmp_path: Path) -> None:
@@ -306,12 +306,12 @@ def test_the_next_screen_says_in_the_facts_words_what_was_kept_and_what_waits(
     record.append(ToolResultEntry("c", "read_file", "The vault opens with 4711"))
     record.close()
     read(place)
-    news = book.take_news(place, datetime.now().astimezone())
+    news = ended.take_news(place, datetime.now().astimezone())
     assert news == [
         f"2 facts from today's chat: {FACTS[0]}; {FACTS[1]}",
         "1 waits from today's chat: The vault opens with 4711 · /review",
     ]
-    assert book.take_news(place, datetime.now().astimezone()) == []
+    assert ended.take_news(place, datetime.now().astimezone()) == []
 
 
 def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
@@ -329,5 +329,5 @@ def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
         assert memory.undo().origin.kind == "upkeep"
         assert not (place.root / "memory/2020.md").exists()
     assert len(provider.requests) == 2
-    news = book.take_news(place, datetime.now().astimezone())
+    news = ended.take_news(place, datetime.now().astimezone())
     assert "Upkeep of memory: 1 fact sorted in · `assistant memory log`" in news

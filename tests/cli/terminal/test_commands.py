@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.capture import book
+from assistant.agent.capture import ended
 from assistant.cli.chat import slash
 from assistant.config import load
 from assistant.errors import UsageError
@@ -46,7 +46,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.wait("Ada, next door", gone="Esc stops")
         tty.say("/export key.md")
         tty.wait("Written to")
-        with book.changing(Workspace(place)) as known:
+        with ended.changing(Workspace(place)) as known:
             known.spend(1234)
         tty.say("/usage")
         tty.wait("1,234 tokens this month for extracting facts from chats")
