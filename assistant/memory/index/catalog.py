@@ -86,8 +86,9 @@ class SourceUpdate:
     @cached_property
     def content(self) -> NDArray[np.uint64]:
         """A hash of each chunk, wherever it stands in the file."""
-        hashes = (int(chunk.id, 16) ^ chunk.variant for chunk in self.chunks)
-        return np.fromiter(hashes, np.uint64, len(self.chunks))
+        ids = bytes.fromhex("".join([chunk.id for chunk in self.chunks]))
+        variants = [chunk.variant for chunk in self.chunks]
+        return np.frombuffer(ids, ">u8") ^ np.array(variants, np.uint64)
 
     def unchanged(self, before: NDArray[Any]) -> Rows:
         """Return where in the source's previous columns each chunk is, `NOWHERE` for a new one."""
@@ -417,8 +418,7 @@ class _Writer:
         table[kept] = before[same[kept]]
         self._insert(source, update, np.flatnonzero(~kept).tolist(), table)
         for name in RANGE:
-            values = map(attrgetter(name), update.chunks)
-            table[name] = np.fromiter(values, np.int32, len(update.chunks))
+            table[name] = list(map(attrgetter(name), update.chunks))
         self._drop_sections(source, update.name, table["section"])
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, sha256 = ?,"

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import accumulate, groupby, islice, takewhile
+from itertools import accumulate, groupby, takewhile
 
 import numpy as np
 
@@ -55,8 +55,6 @@ GROUP = 256
 CHARACTERS = 1 << 15
 """Of texts embedded between two commits of their vectors: what a kill costs at most, and how long
 whoever ends this waits."""
-CHUNKS = 100
-"""The chunks that are parsed between two looks at whether to stop."""
 INDEXING = "Indexing files"
 
 OnChange = Callable[[str, str, str], None]
@@ -385,14 +383,13 @@ class Synchronizer:
         """Add a file to a group: its chunks as they are indexed, without secrets, and those of
         their texts that are new."""
         text, fingerprint = file.text.removeprefix("\ufeff"), self._embedder.fingerprint
-        found: Iterable[Chunk] = self._chunker(text, file.name)
-        if self._refine:
-            found = self._refine(found, file.name, file.text)
-        parsed, chunks = masked(found, text, self._redactor()), list[Chunk]()
-        while batch := list(islice(parsed, CHUNKS)):
+        parsed: list[Chunk] = []
+        for batch in self._chunker.batches(text, file.name):
             if stop() or self._closing:
                 raise Dropped
-            chunks += batch
+            parsed += batch
+        refined = self._refine(parsed, file.name, file.text) if self._refine else parsed
+        chunks = list(masked(refined, text, self._redactor()))
         update = SourceUpdate(file.name, file.stat, file.digest, chunks)
         same = update.unchanged(self.store.catalog.columns(file.name))
         headings: set[tuple[str, ...]] = set()

@@ -292,5 +292,7 @@ class Vocabulary:
 
 def add_spelt(db: sqlite3.Connection, texts: Iterable[str]) -> None:
     """Add the words of texts, within a transaction of the catalog's."""
-    words = set[str]().union(*map(spelt, texts))
+    words: set[str] = set()
+    for text in texts:
+        words.update(_SPELT.findall(folded(text)))
     db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", ((word,) for word in words))

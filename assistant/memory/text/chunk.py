@@ -226,10 +226,14 @@ class Chunker:
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
         """Yield the chunks of a file's text, in order, as they are parsed."""
+        return chain.from_iterable(self.batches(text, source))
+
+    def batches(self, text: str, source: str) -> Iterator[Sequence[Chunk]]:
+        """Yield the chunks of a file's text, in order, some together."""
         counts: dict[str, int] = {}
         ordinal = line = start = 0
         for piece in self.pieces(text.removeprefix("\ufeff"), source):
-            yield from piece.placed(ordinal, start, line, counts)
+            yield piece.placed(ordinal, start, line, counts)
             ordinal += len(piece.chunks)
             line += piece.lines
             start += len(piece.text)
@@ -242,24 +246,25 @@ class Chunker:
         """
         with self._lock:
             cached = self._cached.get(source, [])
-        indexes = {(piece.above, piece.text): index for index, piece in enumerate(cached)}
+        indexes = {piece.text: index for index, piece in enumerate(cached)}
 
         def parsed(part: str) -> Piece:
-            known = indexes.get((section, part))
-            return self._parsed(part, source, section) if known is None else cached[known]
+            if part in indexes and (piece := cached[indexes[part]]).above == section:
+                return piece
+            return self._parsed(part, source, section)
 
         pieces: list[Piece] = []
         index = start = 0
         section, ends = TOP, None
         try:
             while start < len(text):
-                if _continues(text, start, section, cached[index : index + 3]):
+                if _continues(text, start, section, cached, index):
                     piece, ends = cached[index], None
                     index += 1
                 else:
                     ends = ends or chain(cuts(text, start, self._items), [len(text)])
                     piece = _joined(text, start, ends, parsed)
-                    index = indexes.get((section, piece.text), index - 1) + 1
+                    index = indexes.get(piece.text, index - 1) + 1
                 start, section = start + len(piece.text), piece.section
                 pieces.append(piece)
                 yield piece
@@ -290,19 +295,21 @@ class Chunker:
         return Piece(text, above, tuple(chunks), breaks_in(text), section, parsed.open, once)
 
 
-def _continues(text: str, start: int, section: Section, cached: "Sequence[Piece]") -> bool:
-    """Return whether a text goes on with the first of these cached pieces, and ends it there.
+def _continues(
+    text: str, start: int, section: Section, cached: "Sequence[Piece]", index: int
+) -> bool:
+    """Return whether a text goes on with the cached piece at `index`, and ends it there.
 
     A piece ends where a line starts the next one, so the next must follow too, with its whole
     first line: the last piece of a text may end in the middle of one.
     """
-    if len(cached) < 3:
+    if index + 2 >= len(cached):
         return False
-    piece, following, _ = cached
+    piece = cached[index]
     return (
-        piece.above == section
+        (piece.above is section or piece.above == section)
         and text.startswith(piece.text, start)
-        and text.startswith(following.text, start + len(piece.text))
+        and text.startswith(cached[index + 1].text, start + len(piece.text))
     )
 
 
@@ -339,38 +346,36 @@ class Piece:
     open: bool
     once: dict[str, int]
     """The ids of its chunks, each counted once."""
-    _placed: tuple[tuple[int, ...], tuple[Chunk, ...]] = ((), ())
+    _placed: tuple[tuple[int, ...], Sequence[Chunk]] = ((), ())
     """Its last position, and the chunks there."""
 
     def placed(
         self, ordinal: int, start: int, line: int, counts: dict[str, int]
-    ) -> tuple[Chunk, ...]:
+    ) -> Sequence[Chunk]:
         """Return the chunks as positioned in a file in which this piece starts here.
 
         `counts` are the chunks before by id, and is updated. The same position as the last one
         returns the same chunks.
         """
-        position = (ordinal, start, line, *self._occurrences(counts))
-        if self._placed[0] != position:
-            counted = zip(self.chunks, position[3:], strict=True)
-            self._placed = (
-                position,
-                tuple(
-                    placed(repeated(chunk, count), ordinal, start, line) for chunk, count in counted
-                ),
-            )
-        return self._placed[1]
-
-    def _occurrences(self, counts: dict[str, int]) -> Sequence[int]:
-        """Return how often each chunk is counted already, and count it."""
         if len(self.once) == len(self.chunks) and counts.keys().isdisjoint(self.once):
             counts |= self.once
-            return [0] * len(self.chunks)
-        occurrences = []
-        for chunk in self.chunks:
-            occurrences.append(counts.get(chunk.id, 0))
-            counts[chunk.id] = occurrences[-1] + 1
-        return occurrences
+            repeats: list[int] = []
+        else:
+            repeats = _count(self.chunks, counts)
+        position = (ordinal, start, line, *repeats)
+        if self._placed[0] != position:
+            chunks = map(repeated, self.chunks, repeats) if repeats else self.chunks
+            self._placed = position, [placed(chunk, ordinal, start, line) for chunk in chunks]
+        return self._placed[1]
+
+
+def _count(chunks: Iterable[Chunk], counts: dict[str, int]) -> list[int]:
+    """Return how often each chunk is counted already, and count it."""
+    repeats = []
+    for chunk in chunks:
+        repeats.append(counts.get(chunk.id, 0))
+        counts[chunk.id] = repeats[-1] + 1
+    return repeats
 
 
 def _chunk(

@@ -110,6 +110,8 @@ class SavedText:
         The lines `ignored` do not count, nor do lines that we struck out before the fact was
         written.
         """
+        if not records:
+            return []
         keys = self._keys(ignored, [record.write.text for record in records])
 
         def is_stated(record: Record) -> bool:
@@ -252,7 +254,9 @@ def fact_keys(text: str, facts: Collection[str] | None = None) -> set[str]:
     """
     words = None if facts is None else _one_word_each(facts)
     keys: set[str] = set()
-    for block in _BLOCK_ENDS.split(BREAKS.sub("\n", text)):
+    for block in _BLOCK_ENDS.split(BREAKS.sub("\n", text) if "\r" in text else text):
+        if words is not None and not words.search(block.lower()):
+            continue
         block = block.strip("\n")
         parts = block.split("\n", 1) if _HEADING.match(block) else [block]
         for part in parts:
