@@ -87,8 +87,8 @@ class SourceUpdate:
     def content(self) -> NDArray[np.uint64]:
         """A hash of each chunk, wherever it stands in the file."""
         ids = bytes.fromhex("".join([chunk.id for chunk in self.chunks]))
-        variants = [chunk.variant for chunk in self.chunks]
-        return np.frombuffer(ids, ">u8") ^ np.array(variants, np.uint64)
+        variants = np.array([chunk.variant for chunk in self.chunks], np.uint64)
+        return variants ^ np.frombuffer(ids, ">u8").astype(np.uint64)
 
     def unchanged(self, before: NDArray[Any]) -> Rows:
         """Return where in the source's previous columns each chunk is, `NOWHERE` for a new one."""
