@@ -139,6 +139,7 @@ class LitellmModel:
         self._sends_reasoning = THINKERS.search(self.name) is not None
         self._reported_window: int | None = None  # by its provider, when it refused a request
         self._blind = False  # its provider has refused pictures
+        self._unopened = False  # it closes its reasoning without having opened it
 
     # Known before any request: from the settings, litellm, or Ollama
 
@@ -277,7 +278,7 @@ class LitellmModel:
         first_word = None if self._endpoint.is_local else FIRST_WORD * silence
         request = self._request(messages, tools)
         ids = (call.id for message in messages for call in message.tool_calls)
-        assembly = Assembly(ids)
+        assembly = Assembly(ids, unopened=self._unopened)
         usage: Any = None
         with (
             Watch(Limits(silence, first_word, WHOLE * silence)) as watch,
@@ -298,6 +299,7 @@ class LitellmModel:
             if watch.web_page:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
             raise self._endpoint.failed(ModelFailure.CONNECTION, case="broke_off")
+        self._unopened = assembly.unopened
         yield assembly.reply(watch.finish, self._usage(usage))
 
     def _chunks(self, request: Json, watch: "Watch") -> Generator[Any, None, None]:

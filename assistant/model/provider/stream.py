@@ -106,10 +106,13 @@ class ThinkingFilter:
 
     Open models served without a reasoning parser write it into the text, before `</think>`. Some
     chat templates put `<think>` at the end of the prompt: then the text has only the end tag, and
-    `turned` says that the text before it was not the reply.
+    `turned` says that the text before it was not the reply. A model that does so does it again:
+    with `unopened` its text counts as reasoning from the first word, and `turned` says at the end
+    that nothing closed it, so that it was the reply.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, unopened: bool = False) -> None:
+        self.unopened = unopened
         self.turned = False
         self._state: Literal["head", "thinking", "unsure", "gap", "reply"] = "head"
         self._pending = ""
@@ -123,16 +126,18 @@ class ThinkingFilter:
             start = self._pending.lstrip()
             if start.startswith(OPEN):
                 self._pending, self._state = start.removeprefix(OPEN), "thinking"
+                self.unopened = False
             elif OPEN.startswith(start):
                 return "", ""
             else:
-                self._state = "unsure"
+                self._state = "thinking" if self.unopened else "unsure"
         if self._state in ("thinking", "unsure"):
             end = self._end()
             if end < 0:
                 return self._split_partial_tag()
             reasoning, self._pending = self._pending[:end], self._pending[end + len(CLOSE) :]
             self.turned = self._state == "unsure"
+            self.unopened = self.unopened or self.turned
             self._state = "gap"
         if self._state == "gap":
             self._pending = self._pending.lstrip()
@@ -142,7 +147,11 @@ class ThinkingFilter:
 
     def finish(self) -> tuple[str, str]:
         """Return what was held back."""
-        return (self._pending, "") if self._state == "thinking" else ("", self._pending)
+        pending, self._pending = self._pending, ""
+        if self._state != "thinking":
+            return "", pending
+        self.turned, self.unopened = self.unopened, False
+        return ("", pending) if self.turned else (pending, "")
 
     def _end(self) -> int:
         """Return where the reasoning ends in the pending text, or -1.
@@ -172,16 +181,25 @@ class ThinkingFilter:
 
 
 class Assembly:
-    """Assembles one reply. `taken` are ids that its calls may not use."""
+    """Assembles one reply.
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._thinking = ThinkingFilter()
+    `taken` are ids that calls may not use. `unopened`, once it is over, says that the reasoning
+    was closed without having been opened; passed at the start, that this model is known to do so.
+    """
+
+    def __init__(self, taken: Iterable[str] = (), *, unopened: bool = False) -> None:
+        self._thinking = ThinkingFilter(unopened=unopened)
         self._text = _GrowingText()
         self._reasoning = _GrowingText()
         self._signed: list[Mapping[str, Any]] = []
         self._unsigned = ""
         self._calls = Calls(taken)
         self._size = 0
+
+    @property
+    def unopened(self) -> bool:
+        """Whether the reasoning was closed without having been opened."""
+        return self._thinking.unopened
 
     def add(self, delta: Delta) -> Shown:
         """Add a chunk and yield what can be shown of it."""
@@ -218,6 +236,10 @@ class Assembly:
     def finish(self) -> Shown:
         """Yield what was still held back: a partial tag, or half of a surrogate pair."""
         inline, text = self._thinking.finish()
+        if self._thinking.turned:
+            self._reasoning.add("", last=True)
+            text = "".join(self._reasoning.parts) + text
+            self._reasoning = _GrowingText()
         if thought := self._reasoning.add(inline, last=True):
             yield ReasoningPiece(thought)
         if visible := self._text.add(text, last=True):

@@ -5,18 +5,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.messages import Usage
+from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.stream import Assembly, Delta
 
 
-def read(text: str, pieces: int) -> tuple[str, str]:
-    """The reasoning and the reply of a text that comes in so many pieces."""
-    made = Assembly()
+def read(text: str, pieces: int, *, unopened: bool = False) -> tuple[str, str]:
+    made = assembled(text, pieces, unopened=unopened)[0].reply("stop", Usage())
+    return made.reasoning, made.text
+
+
+def assembled(
+    text: str, pieces: int, *, unopened: bool = False
+) -> tuple[Assembly, list[TextPiece | ReasoningPiece]]:
+    """The text as a stream of so many pieces; what came of it, and what was shown."""
+    made = Assembly(unopened=unopened)
     size = max(1, -(-len(text) // pieces))
-    for start in range(0, len(text), size):
-        list(made.add(Delta(text[start : start + size])))
-    list(made.finish())
-    reply = made.reply("stop", Usage())
-    return reply.reasoning, reply.text
+    deltas = [Delta(text[start : start + size]) for start in range(0, len(text), size)]
+    shown = [piece for delta in deltas for piece in made.add(delta)]
+    return made, [*shown, *made.finish()]
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 3, 5, 1000])
@@ -42,11 +48,30 @@ def test_reasoning_is_told_from_the_reply(text: str, meant: tuple[str, str], pie
     assert read(text, pieces) == meant
 
 
+@pytest.mark.parametrize("pieces", [1, 3, 1000])
+def test_a_model_that_closes_what_it_has_not_opened_is_known_by_it(pieces: int) -> None:
+    made, _ = assembled("so it is</think>Yes.", pieces)
+    assert made.unopened
+    made, shown = assembled("well</think>No.", pieces, unopened=True)
+    assert made.unopened
+    thought = "".join(piece.text for piece in shown if isinstance(piece, ReasoningPiece))
+    said = "".join(piece.text for piece in shown if isinstance(piece, TextPiece))
+    assert (thought, said) == ("well", "No.")
+    made, shown = assembled("Just so.", pieces, unopened=True)
+    assert made.reply("stop", Usage()).text == "Just so."
+    assert isinstance(shown[-1], TextPiece) and shown[-1].text == "Just so."
+    assert not made.unopened
+    assert (
+        assembled("<think>a</think>b", pieces, unopened=True)[0].reply("stop", Usage()).text == "b"
+    )
+
+
 @given(
     text=st.lists(st.sampled_from(["<think>", "</think>", "a", " ", "<", "/think>", "\n"])).map(
         "".join
     ),
     pieces=st.integers(1, 20),
+    unopened=st.booleans(),
 )
-def test_where_it_is_cut_makes_no_difference(text: str, pieces: int) -> None:
-    assert read(text, pieces) == read(text, 1)
+def test_where_it_is_cut_makes_no_difference(text: str, pieces: int, unopened: bool) -> None:
+    assert read(text, pieces, unopened=unopened) == read(text, 1, unopened=unopened)
