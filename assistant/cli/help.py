@@ -1,4 +1,4 @@
-"""How help reads: a sentence a command, on the first page the rarer commands by name alone."""
+"""Help pages: a sentence for each command; the first page only names the rarer ones."""
 
 import inspect
 import shutil

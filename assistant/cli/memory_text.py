@@ -62,7 +62,8 @@ def show_recall(
     for passage in shown:
         _show_passage(passage, recall.query if why else None)
     if more := len(recall.passages) - len(shown):
-        hint = f"and {more} weaker: -k {len(recall.passages)} shows them too"
+        weaker = counted(more, "weaker match", "weaker matches")
+        hint = f"{weaker} not shown; -k {len(recall.passages)} shows all"
         typer.echo(_dim(hint), err=True)
     if not recall.passages:
         what = "No past conversation" if within == SESSIONS else "Nothing in memory"

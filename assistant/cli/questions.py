@@ -1,4 +1,4 @@
-"""Questions to the owner: `y`, `n`, `e` and `a` mean the same everywhere, and `?` explains them."""
+"""Questions to the owner, each answered with a key; `?` explains the keys."""
 
 import contextlib
 import sys
@@ -55,7 +55,7 @@ def choose(question: str, keys: Keys, default: str) -> str:
 
 
 def listed(keys: Keys) -> str:
-    """The keys behind a question: `[y,n,?]`."""
+    """The keys after a question: `[y,n,?]`."""
     return f"[{','.join([*keys, '?'])}]"
 
 

@@ -120,7 +120,7 @@ def _usage_error(error: TyperException) -> UsageError:
     """An error of the parser, with the page of help that shows what is right."""
     command: Any = getattr(error, "ctx", None)
     cure = f"See `{command.command_path} --help`" if command else ""
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace("a valid int range", "a whole number")
     return UsageError(f"{message[0].lower()}{message[1:]}", cure)
 
 

@@ -73,7 +73,7 @@ def undo_lines(back: TakenBack) -> Iterator[str]:
     yield from (f"  {path} is restored" for path in back.files)
     yield from (f"  {path} is removed" for path in back.removed)
     yield from (f"  forgotten: {fact}" for fact in back.facts)
-    yield from (f"  unchanged: {what}" for what in back.left)
+    yield from (f"  not undone: {what}" for what in back.left)
 
 
 def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterator[str]:

@@ -91,7 +91,7 @@ def ask(
     options = _options(resume, continued, otr, model, yes, add_dir)
     with context.obj.open_chat(options, approver()) as opened:
         talk = opened.conversation
-        earlier = () if talk.asks else (talk.resume(),)  # else the message answers a question
+        earlier = () if talk.asks else (talk.resume(),)  # where it asks, the message is the answer
         turns = (*earlier, opened.send(text, attached))
         raise typer.Exit(headless.print_turns(turns, as_json=as_json))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.heartbeat.incoming import Incoming, instructions
-from assistant.heartbeat.unattended import Outcome, check_trust, checked_settings, run_turn
+from assistant.heartbeat.unattended import RETRIED, Outcome, check_trust, checked_settings, run_turn
 from assistant.session import beats, notebook
 from assistant.session.beats import News
 from assistant.session.entries import TitleEntry
@@ -208,7 +208,11 @@ def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: boo
     outcome, fault = run_turn(workspace, "event", ask, tokens, no_daemon=no_daemon), ""
     if outcome.state == "waiting":
         if not try_again(workspace, queued):
-            outcome = replace(outcome, state="failed", text=f"{outcome.text}, and is given up")
+            outcome = replace(
+                outcome,
+                state="failed",
+                text=f"{outcome.text.removesuffix(RETRIED)} (given up after a day)",
+            )
     else:
         if queued.reply_to and outcome.state != "failed":
             fault = _pass_on(queued.reply_to, outcome.text)

@@ -24,6 +24,10 @@ SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
 """Replies that mean nothing to report, without punctuation."""
 
 
+RETRIED = " (it is retried)"
+"""Ends the text of an outcome that is not final."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of a turn: the reply or the failure, its tokens and its session."""
@@ -114,7 +118,7 @@ def run_turn(
         return Outcome("failed", str(error))
     if failed and not any(isinstance(entry, AssistantEntry) for entry in entries):
         keeping.delete(workspace.sessions, session)
-        return Outcome("waiting", f"{failed} (it is retried)", cost)
+        return Outcome("waiting", f"{failed}{RETRIED}", cost)
     state: State = "failed" if failed else "silent" if is_silent(reply) else "done"
     return Outcome(state, failed or reply, cost, session)
 

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import date
+from typing import Final
 
 from assistant.secrets.stand_ins import STAND_IN
 
@@ -16,8 +17,8 @@ MOST_PHRASES = 8
 """The most phrases that say what a fact matters for."""
 MOST_CHARACTERS = 80
 """Their characters together."""
-CORE = "core"
-NOT_CORE = "not core"
+CORE: Final = "core"
+NOT_CORE: Final = "not core"
 _COMMENT = r"[ \t]*<!--[ \t]*(?:{})[ \t]*-->"
 _CORE = re.compile(_COMMENT.format("core"), re.IGNORECASE)
 _NOT_CORE = re.compile(_COMMENT.format("not core"), re.IGNORECASE)
@@ -28,7 +29,7 @@ _HYPHENS = re.compile(r"-{2,}")
 
 
 def core_mark(text: str) -> str:
-    """What a fact says of the core: `CORE`, `NOT_CORE`, or nothing."""
+    """Return the core mark of a fact: `CORE`, `NOT_CORE` or ""."""
     if "<!--" not in text:
         return ""
     return CORE if _CORE.search(text) else NOT_CORE if _NOT_CORE.search(text) else ""
@@ -112,7 +113,7 @@ def dated(item: str, day: date) -> str:
 
 
 def mattering(item: str, found: Iterable[str]) -> str:
-    """An item of a list that says what it matters for."""
+    """Return the list item with these phrases in its `for:` comment."""
     if (kept := phrases(found)) == matters_for(item):
         return item
     bare = without_phrases(item)
@@ -120,7 +121,7 @@ def mattering(item: str, found: Iterable[str]) -> str:
 
 
 def in_core(item: str, mark: str) -> str:
-    """An item of a list that says `CORE`, `NOT_CORE`, or nothing of the core."""
+    """Return the list item with this core mark; "" removes it."""
     if mark == core_mark(item):
         return item
     bare = _NOT_CORE.sub("", _CORE.sub("", item))
@@ -128,7 +129,7 @@ def in_core(item: str, mark: str) -> str:
 
 
 def inherited(item: str, old: str) -> str:
-    """The item with what the text of the fact that it replaces says of the core, and of what it
-    matters for where the item says nothing of that."""
+    """Return the item with the core mark of the fact that it replaces, and with its phrases unless
+    the item has phrases of its own."""
     marked = item if matters_for(item) else mattering(item, matters_for(old))
     return in_core(marked, core_mark(old))

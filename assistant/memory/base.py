@@ -209,7 +209,7 @@ class Mark:
     """
 
     passage: Passage
-    core: str | None = None
+    core: Literal["core", "not core", ""] | None = None
     matters_for: tuple[str, ...] | None = None
 
 

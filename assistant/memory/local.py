@@ -154,7 +154,6 @@ class LocalMemory:
         self._purge = Purge(self._ledger, self._review, self._scrub, notes=notes)
         self._recaller = Recaller(self.index.store, embedder, settings.memory, today)
         self._locator = Locator(self.index.store, self._recaller)
-        self._has_notes = bool(notes)
         self._folders = (workspace.private, config.cache_dir(), config.state_dir())
         self._on_close = on_close
         self._lock = threading.RLock()
@@ -195,9 +194,7 @@ class LocalMemory:
         if query.verbatim:
             verbatim = tuple(map(self._redaction.verbatim, answer.passages))
             answer = replace(answer, passages=verbatim)
-        if query.within or not self._has_notes:
-            return answer
-        return self._library.beside(query, answer)
+        return answer if query.within else self._library.beside(query, answer)
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
         return self._read(lambda: tuple(map(self._dated, self._recaller.core(tokens))))
@@ -563,8 +560,8 @@ class LocalMemory:
 
     def _under_heading(self, fact: Fact) -> Fact:
         """A fact that asks for one of the owner's headings with the one that fits best, if any."""
-        headings = self._ledger.headings() if fact.under is not None and not fact.replaces else ()
-        if not headings or fact.under in headings:
+        headings = self._ledger.headings() if fact.under == "" and not fact.replaces else ()
+        if not headings:
             return fact
         return replace(fact, under=self._read(lambda: self._heading_for(fact.text, headings)))
 

@@ -35,7 +35,7 @@ def values() -> dict[str, str]:
 
 
 def add(name: str, value: str) -> str:
-    """Register a secret, or replace its value; return where it is stored, `keyring` or the file.
+    """Register a secret, or replace its value; return where it is stored.
 
     Raises UsageError for an invalid name or value.
     """
@@ -49,7 +49,7 @@ def add(name: str, value: str) -> str:
     with _lock():
         in_keyring = _store_in_keyring(name, value)
         _write({**_read(), name: None if in_keyring else value})
-    return "keyring" if in_keyring else str(store())
+    return "the keyring" if in_keyring else str(store())
 
 
 def remove(name: str) -> None:

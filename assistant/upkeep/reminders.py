@@ -72,15 +72,13 @@ def remind(
         unparsed = rest.split(":")[0].strip() if what else begins_with_time(rest)
     if isinstance(once, tuple) and not unparsed:
         due, _, is_timed = once
-        begin, year = (
-            f"on {due:%Y-%m-%d} at {due:%H:%M}",
-            "" if due.year == now.year else f" {due.year}",
-        )
+        day = f"on {due:%Y-%m-%d}"
+        begin, year = f"{day} at {due:%H:%M}", "" if due.year == now.year else f" {due.year}"
         when_text = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
     elif isinstance(rhythm, tuple) and not rhythm[0].once:
         schedule, rest = rhythm
         begin, when_text = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
-        is_timed = schedule.is_timed or schedule.every is not None
+        day, is_timed = begin, schedule.is_timed or schedule.every is not None
     else:
         problem = Reading(word=unparsed) if isinstance(once, tuple) else once
         if isinstance(rhythm, Reading) and rhythm.word and not (unparsed or problem.cure):
@@ -94,8 +92,8 @@ def remind(
         raise UsageError("the reminder has no text", "Write it after the time")
     if not is_timed and (late := time_at_the_end(text)):
         raise UsageError(
-            f"“{late}” may be when you want to be reminded, or what of",
-            f"Name the time of day first: “{begin.removesuffix(' at 09:00')} {late}: …”",
+            f"“{late}” could be the time of the reminder or part of its text",
+            f"Put the time of day first: “{day} {late}: …”",
         )
     task = _write(workspace, f"- {begin} remind me: {text}", now, origin)
     return Reminder(when_text, task.text, task.line, wakes(workspace, now))

@@ -40,7 +40,7 @@ def test_a_file_that_no_store_has_and_a_folder_open_to_others_are_remarked_on(
     state = [
         each for each in json.loads(run("doctor", "--json").stdout) if each["name"] == "stores"
     ]
-    assert state[0]["state"] == "remark" and "which no store has" in state[0]["said"]
+    assert state[0]["state"] == "remark" and "no purge reaches" in state[0]["said"]
     assert " and 1 more" in state[0]["said"]
     private.chmod(0o755)
     assert f"chmod 700 {private}" in run("doctor").stdout

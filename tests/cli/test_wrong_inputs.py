@@ -32,7 +32,7 @@ WRONG = {
     "--debg recall x": "no such option: --debg (Possible options: --debug). See `assistant --help`",
     "-w": "option '-w' requires an argument",
     "recall x -k": "option '-k' requires an argument",
-    "recall -k abc x": "invalid value for '-k': 'abc' is not a valid int range. "
+    "recall -k abc x": "invalid value for '-k': 'abc' is not a whole number. "
     "See `assistant recall --help`",
     "recall -k 0 x": "invalid value for '-k': 0 is not in the range x>=1. "
     "See `assistant recall --help`",
@@ -41,7 +41,7 @@ WRONG = {
     "agenda --days -1": "invalid value for '--days': -1 is not in the range x>=0. "
     "See `assistant agenda --help`",
     "eval -n 0": "invalid value for '-n': 0 is not in the range x>=1. See `assistant eval --help`",
-    "memory log -n none": "invalid value for '-n': 'none' is not a valid int range. "
+    "memory log -n none": "invalid value for '-n': 'none' is not a whole number. "
     "See `assistant memory log --help`",
     "recall --json=yes x": "option '--json' does not take a value",
     "agenda extra": "got unexpected extra argument(s) (extra). See `assistant agenda --help`",
@@ -90,7 +90,8 @@ WRONG = {
     "event --source ci": "there is no event on standard input. Pipe a JSON object into it",
     "memory log --since soon": "'soon' is not a date. Give a day such as 2026-11-01, today, "
     "yesterday, 7d or 2w",
-    "memory merge one two": "a merge takes BASE, OURS, THEIRS and the file's name. Or no arguments",
+    "memory merge one two": "a merge takes BASE, OURS, THEIRS and the file's name. "
+    "Name those, or nothing to merge conflict copies",
     "skills new 'Bad Name'": "'Bad Name' cannot be the name of a skill. Use lower-case letters, "
     "digits and hyphens, at most 64",
     # settings

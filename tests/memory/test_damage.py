@@ -116,7 +116,7 @@ def flipped(data: bytes) -> bytes:
 
 
 QUICK = [
-    ("catalog.db-wal", cut, "killed"), ("header.bin", flipped, "killed"),
+    ("catalog.db-wal", cut, "killed"), ("header.bin", flipped, "closed"),
 ]  # fmt: skip
 NAMES = (
     "catalog.db", "catalog.db-wal", "chroma.sqlite3",

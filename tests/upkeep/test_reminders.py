@@ -95,6 +95,7 @@ def test_a_time_that_has_passed_is_refused(here: Workspace, words: str) -> None:
     [
         ("tomorrow call the bank at 17:00", "at 17:00"),
         ("tomorrow: lunch with Bo at noon", "at noon"),
+        ("tomorrow evening call the bank at 17:00", "at 17:00"),
         ("on 3 January collect the keys at 5pm.", "at 5pm"),
         ("next Monday the meeting, 10:30", "10:30"),
         ("every Friday put the bins out at 18:00", "at 18:00"),
@@ -102,8 +103,9 @@ def test_a_time_that_has_passed_is_refused(here: Workspace, words: str) -> None:
     ],
 )
 def test_a_time_behind_the_text_is_not_guessed_at(here: Workspace, words: str, late: str) -> None:
-    with pytest.raises(UsageError, match=f"“{late}” may be when"):
+    with pytest.raises(UsageError, match=f"“{late}” could be the time") as refused:
         remind(here, words, NOW)
+    assert refused.value.cure.endswith(f" {late}: …”") and " at 09:00" not in refused.value.cure
     text = "call the bank at 17:00"
     assert remind(here, f"tomorrow at 8 {text}", NOW).said.startswith(f"Tue 24 Nov, 08:00: {text}")
 

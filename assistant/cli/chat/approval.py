@@ -29,7 +29,7 @@ COLOURS = {"+++": FAINT, "---": FAINT, "@@": FAINT, "+": GOOD, "-": BAD}
 """By how a row of a unified diff begins."""
 KEYS = {
     "y": "yes, this once",
-    "n": "no; write why behind it, and the model reads it (any other words are a no, too)",
+    "n": "no; a reason after it goes to the model (any other answer is a no, too)",
     "a": "always, in this session",
 }
 QUESTION = f"Allow it? {listed(KEYS)}: "

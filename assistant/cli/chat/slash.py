@@ -63,7 +63,7 @@ class Host:
 
 
 Run = Callable[[Host, str], None]
-"""What a command does, given the words behind its name."""
+"""What a command does, given the words after its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def recall(host: Host, text: str) -> None:
     """Search memory."""
     if not text:
         raise UsageError("/recall needs a question", "Write /recall who has the spare key")
-    show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
+    show_recall(host.chat.memory.recall(Query(text, verbatim=True)), whole=True)
 
 
 @command("FILE:LINE")
@@ -220,7 +220,7 @@ def rewind(host: Host, _: str) -> None:
     if not turns:
         raise UsageError("there is no message to go back to", "Send a message first")
     changed = list(changed_by(chat.workspace, chat.memory, record.session, record.entries))
-    changes = {turn.turn.asked.id: _changes(turn) for turn in changed}
+    changes = {change.turn.asked.id: _changes(change) for change in changed}
     messages = [
         Choice(id, one_line(turn.request), changes.get(id, "changed nothing"))
         for id, turn in reversed(turns.items())
@@ -232,7 +232,7 @@ def rewind(host: Host, _: str) -> None:
     if what is not TALK:
         ids = list(turns)
         later = ids[ids.index(chosen.name) :]
-        _take_back(host, [turn for turn in changed if turn.turn.asked.id in later])
+        _take_back(host, [change for change in changed if change.turn.asked.id in later])
     if what is not FILES:
         request = turns[chosen.name].request
         talk.rewind(chosen.name)

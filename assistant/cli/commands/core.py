@@ -9,7 +9,7 @@ from assistant.cli.memory_text import one_line, passage_line
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
-from assistant.memory.annotations import CORE, NOT_CORE, is_core
+from assistant.memory.annotations import CORE, NOT_CORE
 from assistant.memory.base import Mark, Passage
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
@@ -24,17 +24,15 @@ def core(
     context: typer.Context,
     change: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[add|drop ID|FILE:LINE|WORDS...]", help="The fact to put there or take out."
-        ),
+        typer.Argument(metavar="[add|drop ID|FILE:LINE|WORDS...]", help="The fact to add or drop."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or change which facts stand in every prompt.
+    """Show or change which facts are in every prompt.
 
-    Of a memory that is too large to stand there whole. They are those that you add, and then those
-    that tell most of health, diet, people, home and strong preferences; a fact that you drop is not
-    chosen. Both are a comment at the end of its line.
+    A small memory is in every prompt as a whole. Of a larger one, the facts that you add are, then
+    those that say most about health, diet, people, home and strong preferences; a fact that you
+    drop is never chosen. Each choice is a comment at the end of the fact's line.
 
     Examples:
       assistant memory core
@@ -70,8 +68,9 @@ def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
         return
     if whole.text and not whole.core:
         typer.echo(
-            f"All of memory stands in every prompt while it takes at most "
-            f"{counted(settings.memory.whole, 'token')} (memory.whole). Of more, this would:"
+            "All of memory is in every prompt as long as it takes at most "
+            f"{counted(settings.memory.whole, 'token')} (memory.whole). Beyond that, these facts "
+            "would be:"
         )
     for entry in chosen.core:
         yours = ", added by you" if entry.marked else ""
@@ -102,8 +101,6 @@ def _as_json(whole: "Standing", chosen: "Standing") -> dict[str, object]:
 
 
 def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
-    from assistant.agent.memory_text import CORE_TOKENS
-
     if what not in (ADD, DROP) or not target.strip():
         raise UsageError(
             "`memory core` takes `add` or `drop`, and a fact",
@@ -114,11 +111,7 @@ def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
         raise typer.Exit(1)
     if fact.source in PROCEDURE_FILES or fact.source.startswith(ARCHIVE):
         raise LedgerError(f"{fact.source} never stands in the core", "Name a fact of memory")
-    mark = CORE
-    if what == DROP:
-        by_itself = fact.id in {passage.id for passage in memory.core(CORE_TOKENS)}
-        mark = NOT_CORE if by_itself else ""
-    changed = memory.mark([Mark(fact, core=mark)])
+    changed = memory.mark([Mark(fact, core=CORE if what == ADD else NOT_CORE)])
     if as_json:
         print_json({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
     elif changed:
@@ -126,7 +119,7 @@ def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
         typer.echo(f"{effect}: {_line(fact)}")
         typer.echo("`assistant memory undo` reverses it.", err=True)
     else:
-        already = "stands there" if is_core(fact.text) else "does not stand there"
+        already = "is in every prompt" if what == ADD else "is kept out"
         typer.echo(f"It {already} already: {_line(fact)}", err=True)
 
 

@@ -104,7 +104,13 @@ def listen(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=1, max=65535, help="Accept HTTP requests from this machine."),
+        typer.Option(
+            "--port",
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="Accept HTTP requests from this machine.",
+        ),
     ] = None,
 ) -> None:
     """Answer events as they come, until Ctrl-C.

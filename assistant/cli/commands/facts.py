@@ -147,7 +147,10 @@ def _show(written: Remembered) -> None:
         return
     show_written(written)
     if written.secrets:
-        note(f"it contains {described}, which is in the file now. --secret NAME keeps it out")
+        note(
+            f"it contains {described}, which is in the file now. "
+            "--secret NAME would have kept it out"
+        )
 
 
 # Secrets in a fact
@@ -302,7 +305,7 @@ def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
     if as_json:
         print_json(recall_json(recall, query.within))
     elif not best:
-        whole = query.k is not None or query.budget is not None
+        whole = query.why or query.k is not None or query.budget is not None
         show_recall(recall, why=query.why, within=query.within, whole=whole)
     for passage in best:
         cost = counted(passage.tokens, "token")

@@ -56,8 +56,12 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _lacking(server: ServerStatus) -> str:
-    missing = f"lacks {counted(server.lacks, 'vector')}" if server.lacks else "has every vector"
-    return f"not in use now, {missing} when last seen" if server.trouble else missing
+    missing = counted(server.lacks, "vector") if server.lacks else "no vector"
+    return (
+        f"not in use now; it lacked {missing} when last seen"
+        if server.trouble
+        else f"lacks {missing}"
+    )
 
 
 EVERY_WRITE = 100_000
@@ -244,7 +248,10 @@ def _merge_versions(versions: Sequence[Path]) -> None:
     from assistant.memory.text.merge import united
 
     if len(versions) not in (3, 4):
-        raise UsageError("a merge takes BASE, OURS, THEIRS and the file's name", "Or no arguments")
+        raise UsageError(
+            "a merge takes BASE, OURS, THEIRS and the file's name",
+            "Name those, or nothing to merge conflict copies",
+        )
     base, ours, theirs, name = *versions[:3], versions[-1] if versions[3:] else versions[1]
     texts = []
     for path in (base, ours, theirs):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20
-"""Problems that are item_id; of more the number."""
+"""Problems that are named; the rest are counted."""
 
 
 def import_(

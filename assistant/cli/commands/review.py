@@ -105,15 +105,15 @@ def tidy(
     ] = 200,
     with_model: Annotated[
         bool,
-        typer.Option("--with-model", help="First have the model say what facts matter for."),
+        typer.Option("--with-model", help="First ask the model when each fact matters."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Propose merging duplicates and striking out outdated facts.
 
     Each proposal is a diff to accept or not; without a terminal they are only shown. With
-    --with-model, facts that do not say yet on which occasions they matter are sent to the model,
-    which adds that in a comment: "find me a restaurant" then finds an allergy.
+    --with-model, the model first says for each unmarked fact when it matters, in a comment: a
+    request for a restaurant then finds an allergy.
     """
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
@@ -195,13 +195,13 @@ def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
     model = configured_model(workspace)
     if model is None:
         raise UsageError(
-            "no model may be asked", "`assistant config set model NAME`, and `assistant trust`"
+            "no model can be used", "Run `assistant config set model NAME`, and `assistant trust`"
         )
     roots = Roots(workspace, (), settings.policy, notes=settings.notes)
     hidden = partial(roots.denies, "recall")
     facts = mattering.unmarked(workspace, redactor(), hidden, date.today())
     done = mattering.mark(memory, model, facts)
-    told = f"{done.marked} of {counted(done.asked, 'fact')} marked with what they matter for"
+    told = f"{done.marked} of {counted(done.asked, 'fact')} now say when they matter"
     left = f"; {done.left:,} left for another run" if done.left else ""
     undo = " `assistant memory undo` reverses it." if done.marked else ""
     typer.echo(f"{told} ({counted(done.tokens, 'token')}){left}.{undo}", err=True)

@@ -479,11 +479,14 @@ class _Writer:
             return
         chunks = [update.chunks[place] for place in new]
         keys = [vector_key(chunk.plain, self._fingerprint) for chunk in chunks]
-        named = [chunk.matters_for for chunk in chunks]
-        marks = [vector_key(text, self._fingerprint) for text in named]
-        vectors = vector_ids(self._db, [*keys, *marks])
-        sections = self._sections(source, update.name, {chunk.heading for chunk in chunks})
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
+        marks = {
+            row: vector_key(chunk.matters_for, self._fingerprint)
+            for row, chunk in enumerate(chunks, first)
+            if chunk.matters_for
+        }
+        vectors = vector_ids(self._db, [*keys, *marks.values()])
+        sections = self._sections(source, update.name, {chunk.heading for chunk in chunks})
         texts = ((row, searchable(c.searched)) for row, c in enumerate(chunks, first))
         lengths = self._words.add(texts)
         rows, spoken_of = [], []
@@ -505,9 +508,8 @@ class _Writer:
             rows,
         )
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
-        for row, text, key in zip(count(first), named, marks, strict=False):
-            if text:
-                self._db.execute("INSERT INTO marks VALUES (?, ?)", (row, vectors[key]))
+        marked = [(row, vectors[key]) for row, key in marks.items()]
+        self._db.executemany("INSERT INTO marks VALUES (?, ?)", marked)
         add_spelt(self._db, (chunk.searched for chunk in chunks))
         self._tell_chroma(chunk.id for chunk in chunks)
 

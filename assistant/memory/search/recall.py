@@ -215,7 +215,7 @@ class Recaller:
         catalog = self.store.catalog
         layout = catalog.layout()
         if self._view is None or self._view.layout is not layout:
-            self._view = View(catalog, layout)
+            self._view = View(catalog, self.store.dense.scan, layout)
         return self._view
 
     def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:
@@ -228,7 +228,7 @@ class Recaller:
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:
     """The positions of the largest values above 0, at most `limit`."""
-    positions = np.flatnonzero(values)
+    positions = np.flatnonzero(values > 0)
     return positions[np.argsort(-values[positions], kind="stable")[:limit]]
 
 

@@ -142,7 +142,7 @@ class Collection:
             try:
                 update.result(seconds)
             except TimeoutError:
-                self._is_late = not update.done()
+                self._is_late = seconds > SLICE and not update.done()
 
     @contextmanager
     def _interrupting(self) -> Iterator[None]:

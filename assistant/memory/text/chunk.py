@@ -363,10 +363,12 @@ class Piece:
         else:
             repeats = _count(self.chunks, counts)
         position = (ordinal, start, line, *repeats)
-        if self._placed[0] != position:
-            chunks = map(repeated, self.chunks, repeats) if repeats else self.chunks
-            self._placed = position, [placed(chunk, ordinal, start, line) for chunk in chunks]
-        return self._placed[1]
+        last, chunks = self._placed  # read once: another thread may place the piece elsewhere
+        if last != position:
+            own = map(repeated, self.chunks, repeats) if repeats else self.chunks
+            chunks = [placed(chunk, ordinal, start, line) for chunk in own]
+            self._placed = position, chunks
+        return chunks
 
 
 def _count(chunks: Iterable[Chunk], counts: dict[str, int]) -> list[int]:

@@ -63,7 +63,7 @@ def find_fact(
         if not is_main and (draft.is_unread(source, stamp) or not draft.is_text(source)):
             continue
         is_known = digest == draft.original(source)[1]
-        if is_known and not line_stating(draft.inserted(source), source, fact):
+        if is_known and not line_stating(draft.inserted(source), "", fact):
             continue  # neither the file states it nor what this write inserted
         if line := line_stating(draft.text(source), source, fact):
             return source, line
@@ -192,7 +192,7 @@ def _marked(text: str, after: str, mark: Mark) -> str:
     fits = mark.passage.status == "current" and strike_out(text, "") is not None
     if not (fits and ends_a_line and plain(line + rest) == plain(text)):
         raise LedgerError(
-            f"{mark.passage.citation} can hold no mark", "Name a current list item or paragraph"
+            f"{mark.passage.citation} cannot be marked", "Name a current list item or paragraph"
         )
     return line + rest
 
@@ -233,7 +233,7 @@ def still_gone(draft: Draft, images: Images, sources: Sequence[str], write: Writ
     def is_back(edit: Edit) -> bool:
         if not edit.removed or draft.digest(edit.source) == after[edit.source]:
             return False
-        facts = chunks_of(images.read(edit.removed) or "", edit.source)
+        facts = chunks_of(images.read(edit.removed) or "", "")
         return bool(facts) and all(find_fact(draft, sources, fact.plain, {}) for fact in facts)
 
     return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]

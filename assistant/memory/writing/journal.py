@@ -70,12 +70,11 @@ class Edit:
 
 
 class Write(Struct, frozen=True, tag="write"):
-    """One write: `action` is remember, supersede, forget, undo, restore, amend, upkeep
-    or mark.
+    """One write: `action` is remember, supersede, forget, undo, restore, amend or mark.
 
     `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
     that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
-    keyed digests of the lines that it forgot (`Forgotten` in `stale_saves.py`).
+    keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`).
     """
 
     id: str
@@ -431,13 +430,10 @@ class Journal:
 
     def erased(self) -> list[Record]:
         """The writes whose facts a stale save took away, and that were not written again since."""
-        adding = [record for record in list(self.records.values()) if record.adds]
-        latest = {record.write.text: record for record in adding}
-        return [
-            record
-            for record in adding
-            if record.verdict == "erased" and latest[record.write.text] is record
-        ]
+        records = list(self.records.values())
+        lost = [record for record in records if record.verdict == "erased" and record.adds]
+        latest = {record.write.text: record for record in records if lost and record.adds}
+        return [record for record in lost if latest[record.write.text] is record]
 
     def forgotten(self) -> dict[str, dict[str, Record]]:
         """By file and keyed digest of a line, the acknowledged write that forgot it last."""

@@ -166,8 +166,8 @@ class Ledger:
         if not existing:
             day = _recorded(fact, self._today())
             item = annotations.mattering(escape(write.text), fact.matters_for)
-            for passage in old:
-                item = annotations.inherited(item, passage.text)
+            if old:
+                item = annotations.inherited(item, "\n".join(passage.text for passage in old))
             splice = _placed(change.draft.text(MEMORY_FILE), fact, old, item, day)
             edits.append(change.draft.edit(MEMORY_FILE, splice))
         action = "supersede" if old else write.action

@@ -29,11 +29,11 @@ from assistant.secrets.stand_ins import STAND_IN
 
 _REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
 _EMOJI = "\ufe0f"
+"""Shows the symbol before it as a picture."""
 _JOINED = re.compile(
     r"(?<=[^\x00-\u02ff\u2000-\u206f])[\u200c\u200d](?=[^\x00-\u02ff\u2000-\u206f])"
 )
-"""Joiners between characters of scripts that they mean something in, and within emoji."""
-"""Shows the symbol before it as a picture."""
+"""Joiners that shape letters of a script, or join emoji."""
 _INLINE = re.compile(
     rf"(?P<stand_in>{STAND_IN.pattern})"  # stays as it is, to be known again
     r"|\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows

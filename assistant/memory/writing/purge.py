@@ -128,6 +128,7 @@ class Purge:
                 with storage.reported("written", target):
                     storage.DISK.rename(temporary, target)
                     storage.sync_directory(target.parent)
+            stack.close()  # the rest may take long, and needs no session
             for name in plan.images:
                 self._commits.images.drop(name)
             self._scrub_index()

@@ -140,24 +140,26 @@ def _git(root: Path, data: bytes, *arguments: str) -> bytes:
 def conversations(
     directory: Path, words: Words, cited: Mapping[str, Collection[str]], stack: ExitStack
 ) -> Iterator[tuple[Path, bytes]]:
-    """The sessions' files that hold the facts, with their new content; `stack` keeps them locked,
-    and keeps others from adding to any session.
+    """The sessions' files that hold the facts, with their new content; `stack` keeps them locked.
 
     `cited` are, by session, the entries that the facts were captured from: they lose all their
     text, which may say the facts in other words. So do the pictures of these sessions. Raises
     SessionError if one of them is open.
     """
-    if not directory.is_dir():
-        return
-    stack.enter_context(locking.lock(directory / APPENDING))
-    for path in sorted(directory.glob("*.jsonl")):
-        entries = cited.get(path.stem, ())
-        files = [file for file in (path, path.with_suffix(PROMPTS)) if file.exists()]
-        purged = [(file, _purged(storage.read(file), words, entries)) for file in files]
-        if all(data is None for _, data in purged):
-            continue
+
+    def purged(path: Path) -> Iterator[tuple[Path, bytes]]:
+        for file in (path, path.with_suffix(PROMPTS)):
+            if file.exists():
+                data = _purged(storage.read(file), words, cited.get(path.stem, ()))
+                if data is not None:
+                    yield file, data
+
+    paths = [path for path in sorted(directory.glob("*.jsonl")) if any(purged(path))]
+    if paths:
+        stack.enter_context(locking.lock(directory / APPENDING))
+    for path in paths:
         stack.enter_context(_locked(path))
-        yield from ((file, data) for file, data in purged if data is not None)
+        yield from purged(path)  # read again: it may have grown before it was locked
         yield from ((picture, b"") for picture in path.with_suffix(PICTURES).glob("*"))
 
 

@@ -312,11 +312,12 @@ class ForgottenLines:
         for source, records in self._journal.forgotten().items():
             if not draft.is_text(source):
                 continue
-            added = {record.item: record.line for record in self._journal.watched(source)}
-            lines = draft.text(source).splitlines()
-            for number, line, digest in self._digested(source, map(_bare, lines)):
+            watched = self._journal.watched(source)
+            added = {_bare(record.item): record.line for record in watched if record.item}
+            lines = map(_bare, draft.text(source).splitlines())
+            for number, line, digest in self._digested(source, lines):
                 record = records.get(digest)
-                if record and added.get(lines[number - 1].strip(), 0) <= record.line:
+                if record and added.get(line, 0) <= record.line:
                     yield Returned(record.write.id, source, number, line, not record.reversible)
 
     def _key(self) -> bytes:

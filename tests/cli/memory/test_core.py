@@ -22,7 +22,7 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     assert f"- {KEY} <!-- core -->" in path.read_text().splitlines()
     assert "already" in run("memory", "core", "add", KEY).stderr
     listed = run("memory", "core")
-    assert "All of memory stands in every prompt" in listed.stdout
+    assert "All of memory is in every prompt" in listed.stdout
     (line,) = [line for line in listed.stdout.splitlines() if KEY in line]
     assert line.startswith("MEMORY.md:") and "added by you" in line and "<!--" not in line
     assert run("memory", "undo").stdout == f"Undone: mark MEMORY.md  {KEY}\n"
@@ -34,6 +34,8 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     line = nuts["I am allergic to nuts"]["line"]
     done = json.loads(run("memory", "core", "drop", "I am allergic to nuts", "--json").stdout)
     assert done == {"source": "MEMORY.md", "line": line, "changed": True}
+    assert "- I am allergic to nuts <!-- not core -->\n" in path.read_text()
+    assert "kept out already" in run("memory", "core", "drop", f"MEMORY.md:{line}").stderr
     assert "- I am allergic to nuts <!-- not core -->\n" in path.read_text()
     assert "allergic to nuts  " not in run("memory", "core").stdout
     assert "<!--" not in run("recall", "nuts", "--json").stdout
@@ -50,7 +52,7 @@ def test_what_cannot_stand_there_is_said(place: Path, run: Run) -> None:
         (["add"], "takes `add` or `drop`"),
         (["add", "zebras"], "no single fact is 'zebras'"),
         (["add", "AGENTS.md:1"], "AGENTS.md never stands in the core"),
-        (["add", "memory/code.md:1"], "memory/code.md:1 can hold no mark"),
+        (["add", "memory/code.md:1"], "memory/code.md:1 cannot be marked"),
     ):
         refused = run("memory", "core", *words)
         assert refused.returncode and why in refused.stderr, refused
@@ -59,4 +61,4 @@ def test_what_cannot_stand_there_is_said(place: Path, run: Run) -> None:
 
 def test_without_a_model_nothing_can_say_what_facts_matter_for(run: Run) -> None:
     refused = run("memory", "tidy", "--with-model")
-    assert refused.returncode == 2 and "no model may be asked" in refused.stderr
+    assert refused.returncode == 2 and "no model can be used" in refused.stderr

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,21 @@ def test_a_fact_that_replaces_another_strikes_it_through(place: Path, run: Run) 
     assert "Berlin" not in found
     everything = run("recall", "where does he live", "--all").stdout
     assert everything.index("- Lives in Lisbon") < everything.index("~~Lives in Berlin~~")
+
+
+def test_a_fact_stands_under_the_heading_that_is_named_or_one_of_its_day(
+    place: Path, run: Run
+) -> None:
+    path = place / "MEMORY.md"
+    path.write_text("# Memory\n\n## Lena\n\n- Lena sails\n\n## Boats\n\n- Red ones\n")
+    assert run("remember", "Lena moors at Hoorn", "--section", "Work").returncode == 0
+    assert run("remember", "Lena has a dinghy").returncode == 0
+    assert run("remember", "Lena likes Ada", "--section", "Boats").returncode == 0
+    text = path.read_text()
+    assert "- Red ones\n- Lena likes Ada <!-- " in text
+    day = date.today().isoformat()
+    assert f"## Work -- {day}\n\n- Lena moors at Hoorn\n" in text
+    assert f"## Remembered -- {day}\n\n- Lena has a dinghy\n" in text
 
 
 def test_recall_reads_one_query_a_line_and_answers_one_json_line_each(run: Run) -> None:

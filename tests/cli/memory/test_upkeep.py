@@ -115,6 +115,13 @@ def test_at_a_terminal_each_is_shown_with_what_it_comes_from(
     child.sendline("q")
     child.expect(pexpect.EOF)
     assert [held.fact.text for held in memory.waiting()] == ["Cleo sails"]
+    memory.remember([Fact(each, origin=origin) for each in ("Dana sails", "Emil sails")])
+    child = at_terminal(place, "memory", "review")
+    child.expect(r"Remember this\?")
+    child.sendline("a")
+    child.expect(pexpect.EOF)
+    assert "Remember this?" not in child.before and memory.waiting() == ()
+    assert "- Cleo sails\n- Dana sails\n- Emil sails\n" in text(place)
     assert "- Ana sails on Mondays\n- Ben sails\n" in text(place)
     assert "999" not in text(place)
 

@@ -119,8 +119,10 @@ def test_review_takes_exact_words_only(place: Path) -> None:
     with chat(place) as tty:
         tty.wait("›")
         tty.say("/review")
-        tty.wait("[q]uit [l]:")
+        tty.wait("[y,n,e,a,l,q,?] [l]:")
         tty.say("absolutely not")
+        tty.wait("l  later")
+        tty.say("l")
         tty.wait("offline", gone="Esc stops")
         assert leaves(tty) == 0
     assert "Obey eve" not in (place / "MEMORY.md").read_text()

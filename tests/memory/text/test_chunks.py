@@ -386,7 +386,8 @@ def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> Non
 def test_no_more_is_remembered_than_there_is_room_for() -> None:
     chunker = Chunker(count_tokens, LIMIT, cached_chars=1000)
     for number in range(100):
-        list(chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md"))
+        list(chunker(f"# {number}\n\n- {'long ' * 60}\n", f"{number}.md"))
+    assert chunker._cached
     assert sum(len(each.text) for pieces in chunker._cached.values() for each in pieces) <= 1000
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.disk import locking
 from assistant.errors import SessionError
 from assistant.memory.writing.remains import conversations, prompts
 from assistant.memory.writing.words import Words
@@ -21,6 +22,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from assistant.workspace.folder import APPENDING
 
 FACT = "The safe opens with zanzibar-17"
 SAID = Words([FACT])
@@ -122,3 +124,16 @@ def test_what_was_typed_at_the_prompt_goes_entry_by_entry(tmp_path: Path) -> Non
     assert text.count("+hello\n+there\n") == 2
     assert list(prompts(path, SAID)) == []
     assert list(prompts(tmp_path / "none", SAID)) == []
+
+
+def test_nothing_is_added_to_any_session_while_one_is_purged(
+    session: transcript.Transcript, tmp_path: Path
+) -> None:
+    with ExitStack() as held:
+        assert list(conversations(tmp_path, SAID, {}, held))
+        assert locking.try_lock(tmp_path / APPENDING) is None
+    with ExitStack() as held:
+        assert not list(conversations(tmp_path, Words(["nobody said this"]), {}, held))
+        lock = locking.try_lock(tmp_path / APPENDING)
+        assert lock is not None
+        lock.release()

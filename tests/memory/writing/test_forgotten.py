@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Passage
+from assistant.memory.base import Fact, Mark, Passage
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.stale_saves import Returned
@@ -77,6 +77,9 @@ def test_what_its_owner_wants_again_is_not_told(workspace: Workspace) -> None:
     ledger.remember([Fact(TEA)])
     ledger.forget([at(ledger, SAFE)])
     ledger.undo()
+    assert told(workspace) == []
+    ledger.mark([Mark(at(ledger, TEA), matters_for=("gifts",))])
+    assert "<!-- for: gifts -->" in (workspace.root / "MEMORY.md").read_text()
     assert told(workspace) == []
 
 

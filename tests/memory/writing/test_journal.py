@@ -34,7 +34,6 @@ def said(journal: Journal) -> tuple[object, ...]:
     records = journal.records.values()
     return (
         list(journal.acknowledged()),
-        journal.acknowledged()[::-1],
         journal.pending(),
         journal.purges,
         journal.damaged,
