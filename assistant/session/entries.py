@@ -198,7 +198,7 @@ class CapturedFact:
     """A fact found in a conversation, with the entries that state it; `kind` says who is behind it.
 
     `day` (ISO) is when it was said, `under` the heading of the owner's that it belongs under,
-    `matters_for` the occasions that it is to be found for.
+    `matters_for` the occasions on which it should be found.
     """
 
     text: str

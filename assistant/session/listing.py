@@ -16,6 +16,7 @@ from assistant.session.entries import (
     NO_USAGE,
     AssistantEntry,
     AttachmentEntry,
+    CapturedEntry,
     CaptureEntry,
     CompactionEntry,
     Entry,
@@ -110,6 +111,8 @@ def title(request: str) -> str:
 
 BEHIND = (CaptureEntry, NoticeEntry, RetryEntry)
 """Entries that reading a session for facts may add after its end: they are no activity."""
+ASIDE = (*BEHIND, CapturedEntry, TitleEntry, AttachmentEntry)
+"""Entries that are neither a message nor a result."""
 
 
 def _summary(directory: Path, session: str) -> SessionSummary:
@@ -139,7 +142,9 @@ def _left(entries: Sequence[Entry]) -> Left:
     if turn is None or turn.finished:
         return ""
     header = entries[0]
-    if isinstance(header, HeaderEntry) and header.origin and isinstance(entries[-1], UserEntry):
+    is_theirs = isinstance(header, HeaderEntry) and header.origin
+    last = next(entry for entry in reversed(turn.entries) if not isinstance(entry, ASIDE))
+    if is_theirs and isinstance(last, UserEntry):
         return "cut off" if any(isinstance(entry, RecalledEntry) for entry in entries) else ""
     if open_question(turn.entries):
         return "asked"

@@ -24,8 +24,6 @@ from assistant.workspace.folder import APPENDING
 
 E = TypeVar("E", bound=Entry)
 SUFFIX = ".jsonl"
-END = 1000
-"""Bytes at the end of what was read or written, by which a file that was written anew is known."""
 SUBTASK = "."
 """Separates the id of a session from the number of its subtask."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -52,18 +50,19 @@ class Transcript:
         origin: str = "",
         parent: str = "",
     ) -> None:
-        """`data` are the bytes that the entries were read from."""
+        """`data` are the bytes that the entries were read from, and none for a new session."""
         self.session = session
         self.path = path
         self.notices = list(notices)
         self.unwritten: dict[str, bytes] = {}
         self._entries = list(entries)
         self._standing = turns.standing(entries)
-        self._size, self._end = len(data), data[-END:]
-        self.rewritten = 0
-        """How often the file was found to be written anew since it was borrowed."""
+        self._size = len(data)
+        self._borrowed = data if borrowed else None
+        """What was read or written of a session that somebody else may have open."""
+        self.rewritten = False
+        """Whether the file was found to be written anew since it was borrowed."""
         self._lock = lock
-        self._borrowed = borrowed
         self._parent = parent
         self._origin = origin
 
@@ -83,21 +82,21 @@ class Transcript:
         header = next(iter(self._entries), None)
         return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
 
-    def append(self, entry: E, rewritten: int | None = None) -> E:
+    def append(self, entry: E, *, as_borrowed: bool = False) -> E:
         """Write an entry; return it with its id, and with a time if it had none.
 
-        Raises StorageError, or SessionError if the file was changed from outside, or has been
-        `rewritten` more often than so.
+        Raises StorageError, or SessionError if the file was changed from outside; with
+        `as_borrowed` also if it was written anew, as a purge does.
         """
-        (stamped,) = self.extend([entry], rewritten)
+        (stamped,) = self.extend([entry], as_borrowed=as_borrowed)
         return stamped
 
-    def extend(self, entries: Sequence[E], rewritten: int | None = None) -> list[E]:
+    def extend(self, entries: Sequence[E], *, as_borrowed: bool = False) -> list[E]:
         """Write several entries at once, as `append` does."""
         with self._alone():
             self._catch_up()
-            if rewritten is not None and self.rewritten > rewritten:
-                raise SessionError(f"session {self.session} was purged while it was read")
+            if as_borrowed:
+                self._check_as_borrowed()
             new: list[Entry] = []
             if not self._entries and entries:
                 self._claim()
@@ -110,6 +109,16 @@ class Transcript:
             stamped = [_stamped(entry, first + offset) for offset, entry in enumerate(entries)]
             self._write([*new, *stamped])
         return stamped
+
+    def check_as_borrowed(self) -> None:
+        """Raise SessionError if the file was written anew since it was borrowed."""
+        with self._alone():
+            self._catch_up()
+            self._check_as_borrowed()
+
+    def _check_as_borrowed(self) -> None:
+        if self.rewritten:
+            raise SessionError(f"session {self.session} was purged while it was read")
 
     def settle(self, reason: str) -> None:
         """End an unfinished turn for this `reason`; its open calls get results."""
@@ -128,7 +137,7 @@ class Transcript:
 
     def _claim(self) -> None:
         """Lock a new session, under another id if its own has been taken in the meantime."""
-        while self.path is not None and self._lock is None and not self._borrowed:
+        while self.path is not None and self._lock is None and self._borrowed is None:
             directory = storage.private_directory(self.path.parent)
             lock = locking.try_lock(directory / f"{self.session}.lock")
             if lock is not None and not self.path.exists():
@@ -147,11 +156,13 @@ class Transcript:
 
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
-            if self._lock is None and not self._borrowed:
+            if self._lock is None and self._borrowed is None:
                 self._lock = locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(encode, entries))
             storage.append(self.path, data)
-            self._size, self._end = self._size + len(data), (self._end + data)[-END:]
+            self._size += len(data)
+            if self._borrowed is not None:
+                self._borrowed += data
         self._take(entries)
 
     def _take(self, entries: Sequence[Entry]) -> None:
@@ -169,23 +180,23 @@ class Transcript:
         if self.path is None or not self._size:
             return
         size = self.path.stat().st_size if self.path.exists() else 0
-        if size == self._size:
+        if size == self._size and self._borrowed is None:
             return
         data = storage.read(self.path) if size else b""
-        if data[: self._size].endswith(self._end) and size > self._size:
+        if size >= self._size and data.startswith(self._borrowed or b""):
             missed, end, _ = _decoded(data[self._size :])
             if self._size + end < size:
                 self._cut(size - self._size - end, end)
             ids = {entry.id for entry in self._entries}
             self._take([entry for entry in missed if entry.id not in ids])
-            added = data[self._size : self._size + end]
-            self._size, self._end = self._size + end, (self._end + added)[-END:]
-        elif self._borrowed and data:
-            whole, _ = whole_lines(data)
-            self._entries = _parse(self.path, whole)
+            self._size += end
+            if self._borrowed is not None:
+                self._borrowed = data[: self._size]
+        elif self._borrowed is not None and data:
+            self._borrowed, _ = whole_lines(data)
+            self._entries = _parse(self.path, self._borrowed)
             self._standing = turns.standing(self._entries)
-            self._size, self._end = len(whole), whole[-END:]
-            self.rewritten += 1
+            self._size, self.rewritten = len(self._borrowed), True
         else:
             raise SessionError(
                 f"{self.path} was changed or removed while it was open", "Begin a new session"

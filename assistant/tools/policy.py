@@ -121,6 +121,11 @@ class Rule:
         glob = across(self.tool)
         return glob.matches(tool) or (tool == CODE and glob.matches(SHELL))
 
+    def permits(self, tool: str) -> bool:
+        """Return whether the rule, as one of `allow`, is about this tool: which commands may run
+        says nothing of code."""
+        return across(self.tool).matches(tool) or (not self.pattern and self.names(tool))
+
     def binds(self, tool: str) -> bool:
         """Return whether a path that the rule matches is restricted for this tool."""
         return self.names(tool) or (
@@ -265,7 +270,7 @@ class Rules:
         text, is_subject = touched
         weights = [-1]
         for rule in self._allow:
-            if not rule.names(tool) or (not rule.pattern and plan.guarded):
+            if not rule.permits(tool) or (not rule.pattern and plan.guarded):
                 continue
             if not rule.pattern or (
                 _matches_subject(tool, rule.pattern, text)
@@ -278,7 +283,7 @@ class Rules:
     def _in_commands(self) -> Iterator[Rule]:
         """Yield the rules that restrict the shell and are about files, not about command texts."""
         for rule in (*self._deny, *self._ask):
-            if rule.binds(SHELL) and rule.about((*READING, *WRITING)):
+            if any(map(rule.binds, (SHELL, CODE))) and rule.about((*READING, *WRITING)):
                 yield rule
 
     def _named(self, rules: Iterable[Rule]) -> Named:
@@ -338,7 +343,7 @@ def _parts(pattern: str) -> tuple[bool, list[str]]:
 def _matches_subject(tool: str, pattern: str, subject: str) -> bool:
     """Match a subject so that wildcards do not span operators: `git status*` does not match `git
     status; rm …`."""
-    if tool == SHELL and OPERATORS.search(subject) and subject != pattern:
+    if tool in (SHELL, CODE) and OPERATORS.search(subject) and subject != pattern:
         return False
     return bool(pattern) and fnmatchcase(subject, pattern)
 

@@ -10,6 +10,7 @@ from assistant.session import transcript
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
+    CaptureEntry,
     CompactionEntry,
     Entry,
     InterruptedEntry,
@@ -156,6 +157,7 @@ def test_how_the_last_turn_was_left_is_listed(tmp_path: Path) -> None:
         assert turn.finished is (each.left == "")
     imported = transcript.create(tmp_path, "ChatGPT")
     imported.append(asked)
+    imported.append(CaptureEntry(imported.entries[-1].id))
     imported.close()
     assert {each.left for each in sessions(tmp_path) if each.origin} == {""}
 

@@ -348,11 +348,12 @@ def test_what_borrows_a_session_goes_on_in_one_that_was_written_anew(directory: 
     session = begun(directory, UserEntry("Paint it Turquoise"), AssistantEntry("I will."))
     path, name = path_of(session), session.session
     session.close()
-    for stand_in in ("(forgotten)", "(forgot)", "Turquoise"):  # longer, shorter, as long
+    for stand_in in ("(forgotten)", "(forgot)", "Vermilion"):  # longer, shorter, as long
         borrowed = transcript.borrow(directory, name)
         anew = path.read_bytes().replace(b"Turquoise", stand_in.encode())
         storage.replace(path, anew)
         borrowed.append(NoticeEntry("read"))
+        assert borrowed.rewritten
         assert path.read_bytes().startswith(anew)
         said = [each for each in transcript.read(directory, name) if isinstance(each, UserEntry)]
         assert [each.text for each in said] == [f"Paint it {stand_in}"]

@@ -60,7 +60,7 @@ def main() -> None:
                 version = asked["params"]["protocolVersion"]
                 about = {"name": "small", "version": "1"}
                 can: dict[str, object] = {"tools": {"listChanged": True}}
-                if mood == "has more":
+                if mood in ("has more", "declares more", "templates only"):
                     can |= {"resources": {}, "prompts": {}}
                 result = {
                     "protocolVersion": version,
@@ -69,6 +69,15 @@ def main() -> None:
                 }
             case "tools/list":
                 result = {"tools": json.loads((folder / "tools.json").read_text())}
+            case "resources/list" if mood == "templates only":
+                result = {"resources": []}
+            case "resources/list" | "resources/templates/list" | "prompts/list" if (
+                mood == "declares more"
+            ):
+                fault = {"code": -32601, "message": "Method not found"}
+                say({"jsonrpc": "2.0", "id": asked["id"], "error": fault})
+            case "prompts/list" if mood == "templates only":
+                result = {"prompts": []}
             case "resources/list":
                 note = {"uri": "note:///tide", "name": "tide", "description": "When it is high"}
                 result = {"resources": [note]}

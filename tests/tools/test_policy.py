@@ -222,3 +222,17 @@ def test_a_rule_about_no_tool_is_named() -> None:
 def test_a_rule_that_means_too_much_is_a_fault_of_the_configuration() -> None:
     with pytest.raises(ConfigError, match="means over 500 globs"):
         Rules(PolicySettings(deny=("*:{1..100000}",)), [ROOT])
+
+
+@pytest.mark.parametrize("rule", ["shell:ls*", "shell:*", "*:ls*", "execute_code:ls*"])
+def test_an_allowed_command_allows_no_code(rule: str) -> None:
+    code = plan("ls = 1\nimport os", danger=Danger.DANGEROUS)
+    assert judged("execute_code", code, allow=(rule,)) == "ask"
+
+
+def test_what_is_said_of_all_commands_holds_for_code() -> None:
+    code = plan("import os", danger=Danger.DANGEROUS)
+    assert judged("execute_code", code, allow=("shell",)) == "run"
+    assert judged("execute_code", code, allow=("shell",), ask=("execute_code",)) == "ask"
+    assert judged("execute_code", plan("1"), ask=("shell",)) == "ask"
+    assert judged("execute_code", plan("1"), deny=("shell",)) == "deny"

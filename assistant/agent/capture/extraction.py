@@ -323,7 +323,7 @@ def _op(operation: Mapping[str, Any]) -> str | None:
 
 
 def _matters_for(operation: Mapping[str, Any]) -> tuple[str, ...]:
-    """The occasions of `for`, in a list or as one text; whatever else it is says nothing."""
+    """The occasions of `for`, in a list or as one text; anything else is ignored."""
     given = operation.get("for")
     return phrases(
         text for text in (given if isinstance(given, list) else [given]) if isinstance(text, str)

@@ -131,7 +131,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
     for batch in batches(turns, job.budget.window // READ_SHARE):
         yield Compacting("facts", turns_read, len(turns))
         facts: list[CapturedFact] = []
-        usage, rewritten = NO_USAGE, job.transcript.rewritten
+        usage = NO_USAGE
         try:
             for part in readings(batch):
                 extracted, used = yield from _extract(job, part)
@@ -139,7 +139,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
                 refused += extracted.refused
                 usage += used
             entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
-            entry = job.transcript.append(entry, rewritten)  # what was purged is not brought back
+            entry = job.transcript.append(entry, as_borrowed=True)  # no purged words come back
         except AssistantError as error:
             remaining = counted(len(turns) - turns_read, "turn")
             reason = job.redact(error.message)
@@ -239,6 +239,8 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         for fact in capture.facts
     ]
     try:
+        if facts:
+            transcript.check_as_borrowed()
         written = _remember(job.memory, facts)
     except MemoryFailure as error:
         problem = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,14 @@ def _statuses(text: str) -> frozenset[int | None]:
     return frozenset(chain.from_iterable(ranges))
 
 
+@cache
+def _rules() -> "list[tuple[ModelFailure, re.Pattern[str], frozenset[int | None]]]":
+    return [
+        (ModelFailure(rule["kind"]), _compiled(rule.get("words", "")), _statuses(rule["statuses"]))
+        for rule in _DATA["rule"]
+    ]
+
+
 WINDOW = _compiled(_DATA["window"])
 """Finds the tokens of the window in a provider's refusal."""
 NO_TOOLS = _compiled(_DATA["no_tools"])
@@ -49,10 +58,6 @@ NO_PICTURES = _compiled(_DATA["no_pictures"])
 """Messages of providers whose model cannot call tools, or see pictures."""
 UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 """litellm's message for a name whose provider it does not know."""
-RULES = [
-    (ModelFailure(rule["kind"]), _compiled(rule.get("words", "")), _statuses(rule["statuses"]))
-    for rule in _DATA["rule"]
-]
 DETAIL_LENGTH = 200
 HAVE_RETRY_AFTER = frozenset({ModelFailure.RATE_LIMIT, ModelFailure.SERVER, ModelFailure.TIMEOUT})
 
@@ -89,10 +94,11 @@ class Endpoint:
     ) -> ModelError:
         """Return the error for a failure of this kind, in the words for `case` if it has any."""
         messages = _DATA["message"]
-        on_ollama = f"{kind}_on_ollama"
-        case = case or (on_ollama if self.is_ollama and on_ollama in messages else kind)
+        case = case or kind
         if kind is ModelFailure.NOT_FOUND and UNKNOWN_PROVIDER in detail:
             case = "no_provider"
+        elif self.is_ollama and f"{case}_on_ollama" in messages:
+            case = f"{case}_on_ollama"
         values = {
             "model": self.model,
             "name": self.model.partition("/")[2],
@@ -234,6 +240,6 @@ def _of_transport(causes: Sequence[BaseException]) -> ModelFailure | None:
 def _of_response(text: str, status: int | None) -> ModelFailure:
     """Classify by the provider's words and the status."""
     return next(
-        (kind for kind, words, statuses in RULES if status in statuses and words.search(text)),
+        (kind for kind, words, statuses in _rules() if status in statuses and words.search(text)),
         ModelFailure.SERVER,
     )

@@ -31,7 +31,7 @@ TAIL = 16_384
 """Bytes at the end of an answer that are searched for an error."""
 ERROR_EVENT = re.compile(rb"event:\s*error")
 FINISH = re.compile(
-    rb'(?<!\\)"(?:(block)Reason|finishReason|stopReason|(?:finish|stop|done)_reason)"\s*:\s*'
+    rb'(?<!\\)"(?:(block)Reason|finishReason|stopReason|(finish|stop|done)_reason)"\s*:\s*'
     rb'("(?:[^"\\]|\\.){1,60}")'
 )
 """A finish reason on the wire, in the form of any provider."""
@@ -99,8 +99,10 @@ class Watch:
         for piece in pieces:
             self._silent_since = math.inf  # until the next piece is waited for
             for match in FINISH.finditer(self._tail[-FINISH_LENGTH:] + piece):
+                if match[2] == b"stop" and not self.only_heard:
+                    continue  # vLLM's is the text at which it stopped
                 with contextlib.suppress(ValueError):
-                    self.finish = "safety" if match[1] else json.loads(match[2])
+                    self.finish = "safety" if match[1] else json.loads(match[3])
             self._tail = (self._tail + piece)[-TAIL:]
             self._unread += len(piece)
             if self._unread > MOST_UNREAD:

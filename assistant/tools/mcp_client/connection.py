@@ -75,7 +75,7 @@ PATIENCE = 10.0
 CLOSED = -32000
 """The library's code for a closed connection."""
 PAGES = 20
-"""The most pages of tools that are read."""
+"""The most pages of a list that are read."""
 TOLD = 300
 """The most characters of a server's last output that are reported."""
 
@@ -138,8 +138,8 @@ class Connection:
         async def call(client: "Client") -> ToolResult:
             if uri:
                 return _text(map(_content, (await client.read_resource(uri)).contents))
-            listed = (await client.list_resources(cache_mode="bypass")).resources
-            patterns = (await client.list_resource_templates()).resource_templates
+            listed = await _all(client.list_resources, "resources")
+            patterns = await _all(client.list_resource_templates, "resource_templates")
             return _text(
                 [_line(resource.uri, resource.description or resource.name) for resource in listed]
                 + [_line(pattern.uri_template, pattern.description) for pattern in patterns]
@@ -156,7 +156,7 @@ class Connection:
             if name:
                 filled_in = await client.get_prompt(name, dict(arguments or {}))
                 return _text(_parts(message.content for message in filled_in.messages))
-            listed = (await client.list_prompts(cache_mode="bypass")).prompts
+            listed = await _all(client.list_prompts, "prompts")
             return _text(
                 _line(
                     f"{prompt.name}({', '.join(arg.name for arg in prompt.arguments or ())})",
@@ -242,9 +242,12 @@ class Connection:
             if cursor is None:
                 break
         can = client.server_capabilities
-        if can.resources and (await client.list_resources()).resources:
+        if can.resources and (
+            await _all(client.list_resources, "resources")
+            or await _all(client.list_resource_templates, "resource_templates")
+        ):
             definitions.setdefault(RESOURCES.name, RESOURCES)
-        if can.prompts and (await client.list_prompts()).prompts:
+        if can.prompts and await _all(client.list_prompts, "prompts"):
             definitions.setdefault(PROMPTS.name, PROMPTS)
         return definitions
 
@@ -288,6 +291,27 @@ class Connection:
         self._log.seek(0)
         lines = one_line(self._log.read().decode("utf-8", "replace"))
         return f" ({lines[-TOLD:]})" if lines else ""
+
+
+async def _all(request: Callable[..., Any], name: str) -> list[Any]:
+    """All pages of a list; what there is of it if the server cannot give it, as many declare what
+    they do not have."""
+    from mcp import MCPError
+
+    found: list[Any] = []
+    cursor: str | None = None
+    for _ in range(PAGES):
+        try:
+            page = await request(cursor=cursor, cache_mode="bypass")
+        except MCPError as error:
+            if error.code == CLOSED:
+                raise
+            break
+        found += getattr(page, name)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return found
 
 
 def _http(url: str, headers: Mapping[str, str]) -> Any:

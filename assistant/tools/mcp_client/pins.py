@@ -44,7 +44,7 @@ class Definition:
 
 RESOURCES = Definition(
     "resources",
-    "List what this server has to read, or read one of them.",
+    "List the resources of this server, or read one.",
     {
         "type": "object",
         "properties": {"uri": {"type": "string", "description": "Without it, all are listed."}},
@@ -187,7 +187,9 @@ class Pins:
             pin = replace(pin, files={**server.files, **pin.files})
             if pin.tools is None:
                 return replace(pin, tools=dict(now), seen={})
-            return replace(pin, seen=dict(now) if changes(pin.tools, now) else {})
+            ours = {name: now[name] for name in now if now[name] in (RESOURCES, PROMPTS)}
+            tools = {**ours, **pin.tools}  # described by the program, not by the server
+            return replace(pin, tools=tools, seen=dict(now) if changes(tools, now) else {})
 
         return self._change(server, compared)
 

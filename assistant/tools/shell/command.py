@@ -264,8 +264,8 @@ def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
     }
 
 
-RUN_PYTHON = 'exec python3 -u -c "$0"'
-"""Runs the Python that a command would find, a project's own included."""
+RUN_PYTHON = 'exec python3 -u -c "$1"'
+"""Runs the Python that a command in the sandbox would find, a project's own included."""
 TIMEOUT = 120
 MAX_TIMEOUT = 900
 MEGABYTE = 1_000_000
@@ -338,9 +338,10 @@ class Shell:
             argv,
             command,
             timeout,
+            self._unsafe_reason(outside),
             background=background,
-            outside=outside,
             reads=only_reads(command),
+            elsewhere=ELSEWHERE,
         )
 
     def execute_code(
@@ -355,28 +356,40 @@ class Shell:
         ] = False,
     ) -> Plan:
         """Run a Python program, as `shell` runs a command: to compute, or to work through files."""
-        argv = [interpreter(self.roots.directories), "-c", RUN_PYTHON, code]
-        return self._plan(argv, code, timeout, outside=outside)
+        unsafe, roots = self._unsafe_reason(outside), self.roots.directories
+        if unsafe:  # neither a Python nor a module that a sandboxed command has planted
+            if (python := programs.find("python3", roots)) is None:
+                raise ToolError("there is no python3 outside the workspace")
+            return self._plan([python, "-I", "-u", "-c", code], code, timeout, unsafe)
+        argv = [interpreter(roots), "-c", RUN_PYTHON, "execute_code", code]
+        return self._plan(argv, code, timeout)
 
     def _plan(
         self,
         argv: list[str],
         text: str,
         timeout: int | None,
+        unsafe: str = "",
         *,
         background: bool = False,
-        outside: bool = False,
         reads: bool = False,
+        elsewhere: str = "",
     ) -> Plan:
-        """Plan to run `argv`, which is shown to the owner as `text` and may be known to be one that
-        only `reads`."""
+        """Plan to run `argv`, which is shown to the owner as `text`.
+
+        `unsafe` says why it runs without the sandbox; `reads`, that it only reads; `elsewhere`,
+        what else helps if it takes too long.
+        """
         if unknown := stand_ins(text):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
-        unsafe = self._unsafe_reason(outside)
         start = partial(self._start, argv, not unsafe)
         not_undoable = "" if reads else too_much(self.roots.directories, self._untouched)
         keeping = nullcontext if reads or not_undoable else self._keep_checkpoint
-        work = None if background else partial(self._wait, start, timeout or TIMEOUT, keeping)
+        seconds = timeout or TIMEOUT
+        describe = partial(self._describe_ending, timeout=seconds, elsewhere=elsewhere)
+        work = (
+            None if background else partial(self._wait, partial(start, seconds), keeping, describe)
+        )
         run = (
             partial(self._run_in_background, text, start, timeout, keeping)
             if work is None
@@ -443,7 +456,7 @@ class Shell:
     def _run_in_background(
         self, command: str, start: Start, timeout: int | None, keeping: Keeping
     ) -> ToolResult:
-        describe = partial(self._describe_ending, timeout=timeout, elsewhere="")
+        describe = partial(self._describe_ending, timeout=timeout)
         number = self.jobs.add(command, partial(start, timeout), describe, keeping)
         return ToolResult(
             f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
@@ -451,12 +464,16 @@ class Shell:
         )
 
     def _wait(
-        self, start: Start, timeout: int, keeping: Keeping, call_id: str
+        self,
+        start: Callable[[], Process],
+        keeping: Keeping,
+        describe: Callable[[Ending], str],
+        call_id: str,
     ) -> Generator[Event, None, ToolResult]:
         """Run a command to its end, reporting its output as it goes."""
         output, recent, reported_at = Output(), b"", time.monotonic()
         stopped = False
-        with keeping(), start(timeout) as process:
+        with keeping(), start() as process:
             for data in process.arriving():
                 output.add(data)
                 recent = (recent + data)[-RECENT:]
@@ -469,7 +486,7 @@ class Shell:
                     stopped = True
                     process.stop()
             ending = process.close()
-        status = "[interrupted by the owner]" if stopped else self._describe_ending(ending, timeout)
+        status = "[interrupted by the owner]" if stopped else describe(ending)
         text = output.take()
         lines = len(text.splitlines())
         return ToolResult(
@@ -479,9 +496,7 @@ class Shell:
             tail=SHOWN_END,
         )
 
-    def _describe_ending(
-        self, ending: Ending, timeout: int | None, elsewhere: str = ELSEWHERE
-    ) -> str:
+    def _describe_ending(self, ending: Ending, timeout: int | None, elsewhere: str = "") -> str:
         """Describe how a command ended, in brackets; empty if it succeeded."""
         match ending.cause:
             case "time":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assistant.settings.sections import PolicySettings, ServerSettings
-from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
+from assistant.tools.mcp_client.pins import RESOURCES, Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server, named_by
 from assistant.tools.mcp_client.tools import Foreign, checked
 from assistant.tools.policy import ApproveAll, DenyAll, Policy, Rules
@@ -100,7 +100,7 @@ def test_tools_are_named_by_server_asked_about_and_their_answers_are_data(bench:
     assert happens(lambda: not runs(bench.pid))
 
 
-def test_what_a_server_has_to_read_and_its_prompts_are_tools(bench: Bench) -> None:
+def test_a_servers_resources_and_prompts_are_tools(bench: Bench) -> None:
     begun = bench.begin(bench.server("has more"))
     names = [each.name for each in begun.tools()]
     assert names == ["mcp_small_echo", "mcp_small_resources", "mcp_small_prompts"]
@@ -114,6 +114,28 @@ def test_what_a_server_has_to_read_and_its_prompts_are_tools(bench: Bench) -> No
     assert bench.call(begun, "mcp_small_prompts", **given) == "Plan a day from Hoorn."
     assert "failed" in bench.call(begun, "mcp_small_prompts", name="sail")
     assert "echo says" in bench.call(begun, text="still there")
+
+
+def test_a_server_keeps_its_tools_whatever_more_it_declares(bench: Bench) -> None:
+    begun = bench.begin(bench.server("declares more"))
+    assert [each.name for each in begun.tools()] == ["mcp_small_echo"]
+    assert "echo says" in bench.call(begun, text="hi")
+
+
+def test_what_a_known_server_gains_to_read_is_not_held_back(bench: Bench) -> None:
+    bench.begin(bench.server()).tools()
+    pins = Pins()
+    server = bench.server()
+    resources = Definition("resources", RESOURCES.description, RESOURCES.schema)
+    pin = pins.met(server, {**pins.of(server).offered, "resources": resources})
+    assert not pin.held and "resources" in pin.offered
+
+
+def test_a_server_with_templates_alone_has_resources(bench: Bench) -> None:
+    begun = bench.begin(bench.server("templates only"))
+    names = [each.name for each in begun.tools()]
+    assert names == ["mcp_small_echo", "mcp_small_resources"]
+    assert bench.call(begun, "mcp_small_resources") == "note:///{day}"
 
 
 def test_a_server_that_is_known_is_not_started_before_it_is_called(bench: Bench) -> None:

@@ -242,7 +242,7 @@ def test_code_in_the_sandbox_sees_no_other_files_and_its_output_is_bounded(
     call: Call, outside: Path
 ) -> None:
     result = call("execute_code", code=f"print(open({str(outside / 'secret.txt')!r}).read())")
-    assert result.error and "crown jewels" not in result.content
+    assert "FileNotFoundError" in result.content or "PermissionError" in result.content
     assert len(call("execute_code", code="print('x' * 5_000_000)").content) <= RESULT_LIMIT
 
 
@@ -253,3 +253,16 @@ def test_what_a_rule_says_of_commands_holds_for_code(
     tools = Shell(roots, Redactor(), interrupt).tools()
     toolbox = Toolbox(tools, Policy(Rules(PolicySettings(deny=(rule,)))))
     assert "execute_code" not in [spec.name for spec in toolbox.specs()]
+
+
+def test_code_outside_the_sandbox_loads_nothing_of_the_workspace(
+    approved: Call, workspace: Workspace
+) -> None:
+    (workspace.root / "json.py").write_text("print('planted')\n")
+    result = approved("execute_code", code="import json; print(json.dumps(1))", outside=True)
+    assert result.content == "1"
+
+
+def test_code_that_takes_too_long_is_told_what_it_can_do(call: Call, approved: Call) -> None:
+    slow = approved("execute_code", code="while True: pass", timeout=1, outside=True)
+    assert slow.content == "[stopped after 1 s; give it longer]"
