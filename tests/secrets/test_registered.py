@@ -65,7 +65,7 @@ def test_without_a_keyring_values_are_in_a_file_of_the_owner_alone(
 
 
 def test_with_a_keyring_values_are_in_it_and_the_file_has_names(system_keyring: Keyring) -> None:
-    assert registered.add("DOOR", "open-sesame") == "keyring"
+    assert registered.add("DOOR", "open-sesame") == "the keyring"
     assert system_keyring.kept == {("assistant", "DOOR"): "open-sesame"}
     assert "open-sesame" not in registered.store().read_text()
     assert registered.values() == {"DOOR": "open-sesame"}
