@@ -39,11 +39,17 @@ def main() -> None:
     os.close(ready)
     if listener:
         listener.socket.listen(64)
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        signal.signal(signal.SIGTERM, lambda *_: end(listener))
         try:
             serve(listener, seconds, began)
         finally:
             listener.close()
+
+
+def end(listener: sockets.Listener) -> None:
+    """Stop listening and exit at once: an exception would be lost in a callback of `os.fork`."""
+    listener.close()
+    os._exit(0)
 
 
 def serve(listener: sockets.Listener, seconds: float, began: float) -> None:

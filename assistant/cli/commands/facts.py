@@ -427,8 +427,12 @@ def choice(memory: Keeper, target: str) -> Passage | None:
         )
     if len(passages) == 1:
         say(passage_line(passages[0]))
-        return passages[0] if confirm("Forget it?") else None
-    return pick(passages, "Forget which one?")
+        chosen = passages[0] if confirm("Forget it?") else None
+    else:
+        chosen = pick(passages, "Forget which one?")
+    if chosen is None:
+        say("Nothing was forgotten.")
+    return chosen
 
 
 def pick(passages: Sequence[Passage], question: str) -> Passage | None:
