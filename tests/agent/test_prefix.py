@@ -130,7 +130,7 @@ def common_prefix(one: str, other: str) -> int:
     return sum(1 for _ in same)
 
 
-@pytest.mark.parametrize("turns", [5, 50, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turns", [5, 30, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", WIRES)
 def test_a_request_begins_as_the_one_before_it_but_for_its_last_turn(
     name: str, turns: int, talk: Callable[..., tuple[Conversation, Provider]]

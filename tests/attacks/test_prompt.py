@@ -19,6 +19,14 @@ from tests.support.conversations import reply
 
 ASKED = "What are the harbour orders?"
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: f"{each.family}")
+sampled_attacks = pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(attack, id=attack.family, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, attack in enumerate(ATTACKS)
+    ],
+)
+"""Every third attack by default, and all of them in the slow suite."""
 
 
 class Attacked:
@@ -95,13 +103,13 @@ def test_there_are_more_than_a_hundred_cases() -> None:
 # Memory
 
 
-@every_attack
+@sampled_attacks
 def test_in_memory_by_hand(attack: Attack, opened: Opened, notes: Callable[[str], None]) -> None:
     notes(f"- The harbour pilot: {attack.against('MEMORY')}")
     Attacked(opened).withstands()
 
 
-@every_attack
+@sampled_attacks
 def test_in_memory_by_remember(
     attack: Attack, opened: Opened, memory: LocalMemory, notes: Callable[[str], None]
 ) -> None:
@@ -125,7 +133,7 @@ def test_split_over_facts(
     Attacked(opened).withstands()
 
 
-@every_attack
+@sampled_attacks
 def test_in_what_the_recall_tool_returns(
     attack: Attack, opened: Opened, notes: Callable[[str], None]
 ) -> None:
@@ -136,7 +144,7 @@ def test_in_what_the_recall_tool_returns(
 # Tools
 
 
-@every_attack
+@sampled_attacks
 @pytest.mark.parametrize("xml", [False, True], ids=["tool message", "xml"])
 def test_in_tool_output(attack: Attack, xml: bool, opened: Opened, place: Workspace) -> None:
     page = place.root / "page.txt"
@@ -145,7 +153,7 @@ def test_in_tool_output(attack: Attack, xml: bool, opened: Opened, place: Worksp
     Attacked(opened, call("read_file", path="page.txt"), xml=xml).withstands("Hello")
 
 
-@every_attack
+@sampled_attacks
 @pytest.mark.parametrize("tool", ["list_files", "find_files", "grep"])
 def test_in_file_names(
     attack: Attack, tool: str, opened: Opened, workspace: Workspace, place: Workspace
@@ -165,7 +173,7 @@ def test_in_file_names(
     Attacked(opened, called(tool, **arguments)).withstands("Hello")
 
 
-@every_attack
+@sampled_attacks
 def test_in_the_models_own_notes(attack: Attack, opened: Opened) -> None:
     text = f"From the page: {attack.against('MEMORY')}"
     Attacked(opened, called("note", text=text)).withstands("Hello")

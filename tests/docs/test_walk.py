@@ -130,7 +130,12 @@ def recall(place: Path) -> Walk:
 FLOWS = {flow.__name__: flow for flow in (turn, capture, remember, recall)}
 
 
-@pytest.mark.parametrize("name", FLOWS)
+SLOWER = ("capture", "recall")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOWER else []) for n in FLOWS]
+)
 def test_a_flow_enters_few_modules_and_opens_each_file_once(tmp_path: Path, name: str) -> None:
     with Provider(respond=operations("The owner's sister Lena lives in Porto")) as provider:
         settings = {

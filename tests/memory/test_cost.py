@@ -99,7 +99,7 @@ def settle(index: Synchronizer) -> None:
             return
 
 
-@pytest.mark.parametrize("edited", ["0000.md", "0002.md"])
+@pytest.mark.parametrize("edited", ["0000.md", pytest.param("0002.md", marks=pytest.mark.slow)])
 def test_an_edit_reads_its_own_file_and_embeds_its_own_line(tmp_path: Path, edited: str) -> None:
     index, embedder = opened(tmp_path, FACTS)
     settle(index)

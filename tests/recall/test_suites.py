@@ -16,7 +16,8 @@ from scripts.evaluation.suites import HALVES, Asked
 
 BY_NAME = {plan.name: plan for plan in PLANS}
 ONCE = list({plan.suite: plan for plan in PLANS if plan.suite != "smalltalk"}.values())
-QUICK = ("facts", "procedures", "strings")
+QUICK = ("procedures", "strings")
+SLOWER = ("facts", "follow-ups")
 SLACK = 0.07
 """Another rounding of the vectors moves a few questions of a hundred across a threshold."""
 CASES = 0.988
@@ -56,7 +57,9 @@ def test_distractors_are_the_same_each_time_and_answer_nothing() -> None:
     assert [text for plan in PLANS for text in texts(every(plan)) if text in whole] == []
 
 
-@pytest.mark.parametrize("name", [*QUICK, pytest.param("follow-ups", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOWER)]
+)
 def test_recall_is_no_worse_than_recorded(name: str, embedder: PolyglotEmbedder) -> None:
     plan, before = BY_NAME[name], report.recorded()[name]
     with opened(plan.files(), embedder) as room:

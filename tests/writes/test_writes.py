@@ -22,8 +22,6 @@ LARGEST = 30_000
 """Bytes of MEMORY.md at the end of the year."""
 KEPT, WAITING = 0.98, 0.02
 """Of what an owner says, the share that is kept, and the most that may wait for them."""
-SAMPLED = ("lookup",)
-"""The defence that each run goes without."""
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +40,8 @@ def test_a_sample_of_the_year_scores_nought(
     _assert_flawless(live(year(3, SAMPLE), workspace, embedder, whole=whole), echoes)
 
 
-@pytest.mark.parametrize(
-    "off",
-    [off if off in SAMPLED else pytest.param(off, marks=pytest.mark.slow) for off in SWITCHES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("off", SWITCHES)
 def test_it_scores_badly_without_a_defence(
     workspace: Workspace, embedder: Embedder, off: Switch
 ) -> None:
