@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from assistant.disk import programs, storage
+from assistant.disk import locking, programs, storage
 from assistant.display import shortened
 from assistant.errors import AssistantError, ConfigError, StorageError
 from assistant.secrets.current import redactor
@@ -44,21 +44,26 @@ GONE = f"gone from {HEARTBEAT_FILE}"
 def send(workspace: Workspace, command: str | None) -> str:
     """Send undelivered news, by the shell `command` if there is one; return what went wrong.
 
-    After a fault the rest waits for the next attempt.
+    After a fault the rest waits for the next attempt. One process sends at a time, also what the
+    others add meanwhile.
     """
-    for news in (item for item in beats.load(workspace).untold if not item.sent):
-        call = _notification(_text(workspace, news), command)
-        if call is None:
-            return ""
-        fault = _run(*call)
-        with beats.changing(workspace) as state:
-            state.fault = fault
-            if not fault:
-                state.delivered = datetime.now().isoformat(timespec="minutes")
-                for item in state.untold:
-                    item.sent = item.sent or item == news
-        if fault:
-            return fault
+    lock = locking.try_lock(storage.private_directory(workspace.private) / "outbox.lock")
+    if lock is None:
+        return ""
+    with lock:
+        while news := next((item for item in beats.load(workspace).untold if not item.sent), None):
+            call = _notification(_text(workspace, news), command)
+            if call is None:
+                return ""
+            fault = _run(*call)
+            with beats.changing(workspace) as state:
+                state.fault = fault
+                if not fault:
+                    state.delivered = datetime.now().isoformat(timespec="minutes")
+                    for item in state.untold:
+                        item.sent = item.sent or item == news
+            if fault:
+                return fault
     return ""
 
 

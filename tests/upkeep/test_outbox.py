@@ -1,6 +1,7 @@
 """What the owner is told: written down first, sent until a way takes it, shown by the next chat."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -60,6 +61,15 @@ def test_it_is_sent_until_a_way_takes_it_and_then_shown_once(
     (shown,) = outbox.take(here)
     assert "heartbeat, 2026-11-23 10:00: call the bank" in shown and "hunter2" not in shown
     assert outbox.take(here) == []
+
+
+def test_processes_that_send_at_once_send_it_once(here: Workspace, tmp_path: Path) -> None:
+    list(beat.run(here, NOW + timedelta(minutes=30)))
+    phone = tmp_path / "phone"
+    with ThreadPoolExecutor(3) as pool:
+        command = f"sleep 0.3; cat >> {phone}; echo >> {phone}"
+        assert set(pool.map(lambda _: outbox.send(here, command), range(3))) == {""}
+    assert len(phone.read_text().splitlines()) == 1
 
 
 def test_a_reminder_is_found_again_where_its_line_has_moved(here: Workspace) -> None:

@@ -108,7 +108,7 @@ def test_a_beat_ends_at_its_cap_and_none_begins_past_the_months(
     for ended in (first, again):
         assert ended.returncode == 1
         assert "has used this month's 20 tokens" in ended.stderr
-    assert "due now" in run("heartbeat", "explain").stdout  # what was not begun was not taken
+    assert "due since" in run("heartbeat", "explain").stdout  # what was not begun was not taken
     assert "HEARTBEAT.md:1: stopped: it had cost" in run("chat", stdin="hello\n").stderr
 
 
