@@ -559,9 +559,9 @@ class Conversation:
         """The queued messages that have not joined the turn yet."""
         return self.interruption.waiting
 
-    def late(self) -> str:
-        """Take the messages queued too late for the turn; they become the next message."""
-        return "\n".join(self.interruption.take())
+    def late(self) -> list[str]:
+        """Take the messages queued too late for the turn, oldest first; each begins one."""
+        return self.interruption.take()
 
     @property
     def _running(self) -> Sequence[Entry]:

@@ -83,6 +83,7 @@ class LiveScreen:
         self._app.key_bindings = self._bindings()
         self._app.key_processor.before_key_press += self._on_key
         self._lines: Queue[str | BaseException] = Queue()
+        self._submitting = threading.Lock()
         self._busy = False
         self._talk: Conversation | None = None
         self._pending: Future[str] | None = None
@@ -174,12 +175,19 @@ class LiveScreen:
 
     @contextlib.contextmanager
     def working(self, talk: "Conversation | None") -> Iterator[None]:
-        """While something runs, typed messages join the turn of `talk`, or wait without one."""
+        """While something runs, typed messages join the turn of `talk`, or wait without one.
+
+        Those that came too late to join are the next lines, before what was typed after them.
+        """
         self._busy, self._talk = True, talk
         try:
             yield
         finally:
-            self._busy, self._talk = False, None
+            with self._submitting:
+                self._busy, self._talk = False, None
+                late = talk.late() if talk is not None else []
+                with self._lines.mutex:
+                    self._lines.queue.extendleft(reversed(late))
             self.draw(doing="", growing="", thought="")
 
     def aside(self, action: Callable[[], object]) -> None:
@@ -354,11 +362,13 @@ class LiveScreen:
             self._submit(text)
 
     def _submit(self, text: str) -> None:
-        for_the_chat = text.startswith(FOR_THE_CHAT) or NAMES_FILE.search(text)
-        if self._talk is not None and not for_the_chat:
-            self._talk.queue(text)
-        else:
-            self._lines.put(text)
+        """Queue a line. A message joins the running turn, unless a line before it waits."""
+        waits = text.startswith(FOR_THE_CHAT) or NAMES_FILE.search(text)
+        with self._submitting:
+            if self._talk is None or waits or not self._lines.empty():
+                self._lines.put(text)
+            else:
+                self._talk.queue(text)
 
     def _queued(self) -> tuple[Sequence[str], bool]:
         """The queued messages, and whether Enter sends them now."""

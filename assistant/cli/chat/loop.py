@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from assistant.app.chat import Chat
-from assistant.cli.chat.palette import BAD, faint, owner_text, styled
+from assistant.cli.chat.palette import BAD, faint, styled
 from assistant.cli.chat.screen import Kind, Screen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
 from assistant.cli.chat.turn_view import TurnView, show_past
@@ -32,15 +32,11 @@ class ChatLoop(Host):
         self._show_status()
 
     def take(self, line: str) -> None:
-        """Handle a line, then the messages that came too late to join its turn. Raises EOFError
-        at `/quit`."""
+        """Handle a line. Raises EOFError at `/quit`."""
         if line.startswith(BEGINS):
             self._command(line)
-            return
-        self._send(line)
-        while late := self.chat.conversation.late():
-            self.screen.put(owner_text(late))
-            self._send(late)
+        else:
+            self._send(line)
 
     def go_on(self) -> None:
         """Show the session's last exchange, and finish a turn that a crash interrupted."""

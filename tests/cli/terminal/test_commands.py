@@ -11,6 +11,7 @@ from assistant.config import load
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.open import open_memory
+from assistant.messages import Reply, ToolCall
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
 from tests.model.test_pictures import drawn
@@ -39,6 +40,42 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.say("/status")
         tty.wait("passages in")
         assert leaves(tty) == 0
+
+
+LADDER, SAW, ROPE = "The ladder is in the shed", "The saw is at home", "The rope is in the hall"
+
+
+def noting(fact: str) -> Reply:
+    return Reply(tool_calls=(ToolCall(f"note {fact}", "remember", {"fact": fact}),))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("queued", "kept"),
+    [
+        ((SAW, ROPE, "/undo"), [LADDER, SAW]),
+        (("/undo", SAW, ROPE), [ROPE]),  # the saw waits for review, beside what was undone
+    ],
+)
+def test_queued_lines_run_one_by_one_in_the_order_in_which_they_were_typed(
+    place: Path, provider: Provider, queued: tuple[str, ...], kept: list[str]
+) -> None:
+    reply, pause = held("Counting: 1 2 3 4.", " 3")
+    provider.enqueue(noting(LADDER), reply, noting(SAW), "Second.", noting(ROPE), "Third.")
+    with chat(place, provider, size=(80, 50)) as tty:
+        tty.wait("›")
+        tty.say(LADDER)
+        tty.wait("Counting: 1 2")
+        for line in queued:
+            tty.say(line)
+            tty.wait(f"queued: {line}")
+        pause.until.set()
+        tty.wait(lambda tty: "Third." in tty.text and "Taken back" in tty.text, gone="queued:")
+        echoed = [row.removeprefix("› ") for row in tty.whole.splitlines() if row[:2] == "› "]
+        assert echoed[:4] == [LADDER, *queued]
+        assert leaves(tty) == 0
+    memory = (place / "MEMORY.md").read_text()
+    assert [fact for fact in (LADDER, SAW, ROPE) if fact in memory] == kept
 
 
 @pytest.mark.slow

@@ -233,7 +233,7 @@ def test_nothing_queued_stays_on_the_screen_after_a_stop(
     provider: Provider,  # noqa: F811
 ) -> None:
     reply, _ = held("Counting: 1 2 3 4.", " 3")
-    provider.enqueue(reply, "Heard.")
+    provider.enqueue(reply, "Heard one.", "Heard both.")
     with chat(place, provider) as tty:
         tty.wait("›")
         tty.say("count to ten")
@@ -243,7 +243,7 @@ def test_nothing_queued_stays_on_the_screen_after_a_stop(
         tty.wait("queued: second")
         assert "queued: first" in tty.text
         tty.send(CTRL_C)
-        tty.wait("Heard.", gone="queued:")
+        tty.wait("Heard both.", gone="queued:")
         assert leaves(tty) == 0
 
 
