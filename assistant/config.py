@@ -27,7 +27,6 @@ SHORT_NAMES = {
 WORKSPACE = "ASSISTANT_WORKSPACE"
 WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles", "ASSISTANT_SOURCES": "sources"}
 """Variables that hold a whole section: a list as JSON, or comma-separated names."""
-MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon", "sources")
 INDEX_SECTIONS = ("embedding", "index", "sources")
 """Settings that an index depends on: different values need different indexes."""
 EDIT = "Correct it: `assistant config edit` opens the file"

@@ -29,7 +29,10 @@ TOOLS = tuple(_TOOLS.split())
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The new text of the file, and the changed setting; `doubts` warn of a model or a tool."""
+    """The new text of the file, and the changed setting: None for `value` if it was removed.
+
+    `doubts` warn of a model or a tool.
+    """
 
     text: str
     key: str
@@ -63,9 +66,10 @@ def path_of(key: str) -> Path:
 def value_at(values: Any, path: Path) -> Any:
     """The value at a path; None if it is unset."""
     for key in path:
-        if values is None or (isinstance(key, int) and key >= len(values)):
+        try:
+            values = values[key]
+        except (KeyError, IndexError, TypeError):
             return None
-        values = values[key] if isinstance(key, int) else values.get(key)
     return values
 
 
@@ -76,7 +80,8 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     model that litellm does not know.
     """
     path, file = path_of(key), config.config_file()
-    config.read_file(file)  # raises with the line of a syntax error
+    rest = config.read_file(file)  # raises with the line of a syntax error
+    _remove(rest, path)
     document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
     unset = list(values) == [""]
     if unset:
@@ -84,11 +89,11 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     else:
         _put(document, path, values[0] if len(values) == 1 else list(values))
     try:
-        valid = settings.validate(document.unwrap(), placed=False)
+        valid = settings.validate(document.unwrap(), sources=[config.Layer(str(file), rest)])
     except ConfigError as error:
         raise UsageError(error.message, error.cure) from error
     if unset:
-        return Changed(tomlkit.dumps(document), settings.shown_key(path), "unset")
+        return Changed(tomlkit.dumps(document), settings.shown_key(path), None)
     typed = valid.model_dump(mode="json", exclude_none=True)
     value = value_at(typed, path)
     _put(document, path, value)
@@ -129,7 +134,9 @@ def _put(document: Any, path: Path, value: Any) -> None:
     """Set a value, creating tables on the way. A new source is named after its folder."""
     section = str(path[0])
     if section not in settings.LISTED:
-        document.setdefault(section, tomlkit.table())[path[1]] = value
+        table = document.setdefault(section, tomlkit.table())
+        if isinstance(table, dict):  # otherwise validation names its line
+            table[path[1]] = value
         return
     if len(path) == 1 or not isinstance(document.get(section), AoT):
         document[section] = _tables(value if len(path) == 1 else document.get(section, []))
@@ -168,8 +175,7 @@ def _tables(profiles: Any) -> AoT:
 def _remove(document: Any, path: Path) -> None:
     """Remove a value if it is set."""
     parent, key = value_at(document, path[:-1]), path[-1]
-    if isinstance(key, int):
-        if key < len(parent or ()):
-            del parent[key]
-    elif parent is not None:
+    if isinstance(parent, dict):
         parent.pop(key, None)
+    elif isinstance(parent, list) and isinstance(key, int) and key < len(parent):
+        del parent[key]

@@ -23,7 +23,12 @@ def as_list(value: Any) -> Any:
     """Parse a list from an environment variable: JSON, or one text per line."""
     if not isinstance(value, str):
         return value
-    return json.loads(value) if value.lstrip().startswith("[") else value.splitlines()
+    if not value.lstrip().startswith("["):
+        return value.splitlines()
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError("a list as JSON") from error
 
 
 RESERVED = frozenset({"memory", "sessions"})

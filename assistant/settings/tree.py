@@ -1,9 +1,8 @@
 """The validated settings. `config.py` loads the sources; an unknown key is an error."""
 
-import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,7 +42,7 @@ from assistant.settings.sections import (
 def _profiles(value: Any) -> Any:
     """Normalise profiles: a list of tables, of names, or the environment's text."""
     if isinstance(value, str):
-        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+        value = as_list(value) if value.lstrip().startswith("[") else value.split(",")
     is_list = isinstance(value, list | tuple)
     return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if is_list else value
 
@@ -86,6 +85,7 @@ WANTED = {
     "float": "a number",
     "bool": "true or false",
     "string": "a text",
+    "model": "a section with settings",
 }
 """Descriptions of the expected type, by type."""
 GONE = {
@@ -103,17 +103,24 @@ LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": So
 
 
 def validate(
-    raw: Mapping[str, Any], recipe: Path | None = None, *, placed: bool = True
+    raw: Mapping[str, Any],
+    recipe: Path | None = None,
+    *,
+    placed: bool = True,
+    sources: Sequence[config.Layer] | None = None,
 ) -> Settings:
     """Validate the settings that `config.load` returned, with that `recipe`.
 
-    Raises ConfigError with the first fault, its cure and, if `placed`, its source.
+    Raises ConfigError with the first fault, its cure and, if `placed`, its source, which is one of
+    `sources`, by default those of `config.load`.
     """
     try:
         return Settings.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        source = config.whence(first["loc"], config.layers(recipe=recipe)) if placed else ""
+        if sources is None:
+            sources = config.layers(recipe=recipe) if placed else ()
+        source = config.whence(first["loc"], sources)
         raise _fault(first, f" ({source})" if source else "") from error
 
 
@@ -124,9 +131,11 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
             return ConfigError(
                 f"there is no setting {key!r} any more{source}", f"Remove it: {instead}"
             )
-        nearest = get_close_matches(key, names(), n=1)
+        is_section = len(error["loc"]) == 1 and isinstance(error["input"], Mapping)
+        nearest = get_close_matches(key, Settings.model_fields if is_section else names(), n=1)
+        nearest = [f"[{name}]" for name in nearest] if is_section else nearest
         return ConfigError(
-            f"there is no setting {key!r}{source}",
+            f"there is no {f'section [{key}]' if is_section else f'setting {key!r}'}{source}",
             f"Did you mean {nearest[0]}?"
             if nearest
             else "docs/configuration.md lists the settings",
@@ -138,16 +147,20 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
         return ConfigError(
             f"{key} should be {expected}{source}", "`assistant config edit` opens the file"
         )
+    variable = re.search(r"\((ASSISTANT_\w+)\)", source)
     if error["type"] == "missing":
         return ConfigError(
             f"the setting {key!r} is missing{source}",
-            f"Give it with `assistant config set {key} VALUE`",
+            f"Correct or unset {variable[1]}"
+            if variable
+            else f"Give it with `assistant config set {key} VALUE`",
         )
-    variable = re.search(r"\((ASSISTANT_\w+)\)", source)
     return ConfigError(
         f"the setting {key!r} cannot be {error['input']!r}{source}: it should be {expected}",
         f"Correct or unset {variable[1]}"
         if variable
+        else config.EDIT
+        if error["type"] == "model_type"
         else f"Correct it with `assistant config set {key} VALUE`",
     )
 

@@ -76,7 +76,7 @@ def greet(options: Globals) -> str:
         if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
             _write(workspace.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
         if not has_model:
-            _choose_model()
+            _choose_model(options)
     except typer.Abort:
         pass  # Ctrl-C and Ctrl-D skip the remaining questions
     except _Message as error:
@@ -113,7 +113,7 @@ def _write(path: Path, line: str, pattern: str) -> None:
     typer.echo(f"  written to {path.name}", err=True)
 
 
-def _choose_model() -> None:
+def _choose_model(options: Globals) -> None:
     """Let the owner choose models until one answers, or they choose none."""
     from assistant.model.catalogue import offers
 
@@ -126,11 +126,11 @@ def _choose_model() -> None:
     while name := _answer("Which model? (a number, a name, or Enter for none)"):
         if name.isdecimal() and 1 <= int(name) <= len(models):
             name = models[int(name) - 1].model
-        if _connects(name):
+        if _connects(options, name):
             return
 
 
-def _connects(name: str) -> bool:
+def _connects(options: Globals, name: str) -> bool:
     """Try a model, and configure it if it answers."""
     from assistant.cli.commands import config
     from assistant.model.select import try_model
@@ -141,7 +141,7 @@ def _connects(name: str) -> bool:
     _tell(f"trying {spelled(name)} …", "  ")
     try:
         _tell(f"it says: {spelled(try_model(name))}", "  ")
-        config.put("model.name", [name])
+        config.put(options, "model.name", [name])
     except AssistantError as error:
         _tell(spelled(str(error)), "  ")
         return False

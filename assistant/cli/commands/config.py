@@ -53,10 +53,7 @@ def show(
     else:
         layers = config.layers(recipe=context.obj.recipe())
         for path, value in _leaves(values):
-            line = f"{settings.shown_key(path)} = {'unset' if value is None else _text(value)}"
-            origin = config.whence(path, layers)
-            with_origin = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
-            typer.echo(with_origin if origin else typer.style(f"{line}  (default)", dim=True))
+            typer.echo(_with_origin(settings.shown_key(path), value, config.whence(path, layers)))
         typer.echo(f"The configuration file is {config.config_file()}.", err=True)
         for line in settings.unknown_variables():
             note(line)
@@ -89,27 +86,32 @@ def set_(
     """
     if key == "embedding.model" and values[0]:
         values = [_embedded_ahead(context.obj, values[0])]
-    put(key, values)
+    put(context.obj, key, values)
 
 
-def put(key: str, values: list[str]) -> None:
-    """Change a setting, and print it."""
-    from assistant.cli.config_file import changed, path_of
+def put(options: Globals, key: str, values: list[str]) -> None:
+    """Change a setting, and print it; if it is removed, print the value that holds now."""
+    from assistant.cli.config_file import changed, path_of, value_at
 
     change, file = changed(key, values), config.config_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     storage.replace(file, change.text.encode())
-    typer.echo(f"{change.key} = {_text(change.value)}  ({file})")
-    origin = config.whence(path_of(key), config.layers())
-    if origin and not Path(origin).is_absolute():
-        note(f"{origin} is set in this shell, and overrides the file")
+    origin = config.whence(path_of(key), config.layers(recipe=options.recipe()))
+    if change.value is None:
+        now = value_at(options.settings().model_dump(mode="json"), path_of(key))
+        typer.echo(_with_origin(change.key, now, origin))
+    else:
+        typer.echo(f"{change.key} = {_text(change.value)}  ({file})")
+    if origin and not origin.startswith(f"{file}:"):
+        where = "" if Path(origin).is_absolute() else " is set in this shell, and"
+        note(f"{origin}{where} overrides {file}")
     for doubt in change.doubts:
         note(doubt)
 
 
-def unset(key: Key) -> None:
+def unset(context: typer.Context, key: Key) -> None:
     """Remove a setting from the configuration file."""
-    put(key, [""])
+    put(context.obj, key, [""])
 
 
 def edit() -> None:
@@ -140,6 +142,14 @@ def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any
         return
     for key, value in values.items() if isinstance(values, dict) else enumerate(values):
         yield from _leaves(value, (*path, key))
+
+
+def _with_origin(key: str, value: Any, origin: str) -> str:
+    """A setting's value and where it comes from."""
+    line = f"{key} = {'unset' if value is None else _text(value)}"
+    if not origin:
+        return typer.style(f"{line}  (default)", dim=True)
+    return f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
 
 
 def _text(value: Any) -> str:

@@ -15,14 +15,12 @@ from typing import Any, cast
 import assistant
 from assistant import config
 from assistant.disk import locking
-from assistant.errors import DaemonError
+from assistant.errors import ConfigError, DaemonError
 from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Anchor, Workspace
 
-CLIENTS_SECTIONS = ("memory", "daemon")
-"""The settings that a client sends to a daemon; those of the index must be the same in both."""
 ATTEMPTS = 3
 """How often a request is sent if daemons die during it."""
 
@@ -126,7 +124,13 @@ class DaemonMemory:
 
     def _connected(self) -> "_Channel":
         if self._channel is None:
-            self._channel = self._dial() or self._start()
+            try:
+                self._channel = self._dial() or self._start()
+            except ConfigError:
+                from assistant.settings import tree  # only after a fault
+
+                tree.validate(self._raw)  # names the source, which only this process knows
+                raise
         return self._channel
 
     def _hang_up(self) -> None:
@@ -173,8 +177,7 @@ class DaemonMemory:
     def _hello(self) -> bytes:
         root = str(self._workspace.root)
         hello = wire.Hello(wire.PROTOCOL, assistant.__version__, self._digest, root)
-        own = {name: self._raw[name] for name in CLIENTS_SECTIONS if name in self._raw}
-        greeting = wire.Greeting(hello, own, config.changed_at())
+        greeting = wire.Greeting(hello, dict(self._raw), config.changed_at())
         return wire.request("hello", wire.HELLO, greeting)
 
 

@@ -149,8 +149,7 @@ def start(
     """
     log = sockets.log_path(workspace.root)
     storage.private_directory(log.parent)
-    settings = {name: raw[name] for name in config.MEMORY_SECTIONS if name in raw}
-    order = wire.line(wire.Order(str(workspace.root), digest, settings))
+    order = wire.line(wire.Order(str(workspace.root), digest, dict(raw)))
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as ready, log.open("ab") as output:
         try:

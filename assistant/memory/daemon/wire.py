@@ -51,7 +51,7 @@ class Hello(Struct, frozen=True):
 class Greeting(Struct, frozen=True):
     """The parameters of `hello`.
 
-    `settings` are the sections for this client's own requests; `configured` is when the
+    `settings` are the client's; those of the index must be the daemon's. `configured` is when the
     configuration file was last changed (time.time).
     """
 
@@ -61,7 +61,7 @@ class Greeting(Struct, frozen=True):
 
 
 class Order(Struct, frozen=True):
-    """What a daemon is started with: its workspace, the memory settings and their digest."""
+    """What a daemon is started with: its workspace, the settings and the digest of the index's."""
 
     workspace: str
     digest: str

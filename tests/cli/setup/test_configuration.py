@@ -57,6 +57,49 @@ def test_settings_are_set_read_and_unset_and_comments_stay(file: Path, run: Run)
     assert file.read_text().startswith("# mine\n[memory]\n")
 
 
+FAULTS = [
+    ("[memroy]\nk = 3\n", {}, "there is no section [memroy] (FILE:1). Did you mean [memory]?"),
+    ("[memory]\nk = 3\n[wbe]\n", {}, "there is no section [wbe] (FILE:3). Did you mean [web]?"),
+    (
+        "[web]\nfetch = 7\n",
+        {},
+        "the setting 'web.fetch' cannot be 7 (FILE:2): it should be true or",
+    ),
+    ("index = 3\n", {}, "the setting 'index' cannot be 3 (FILE:1): it should be a section"),
+    (TOML, {"ASSISTANT_MEMORY__K": "a few"}, "'memory.k' cannot be 'a few' (ASSISTANT_MEMORY__K)"),
+    (TOML, {"ASSISTANT_MEMROY__K": "3"}, "[memroy] (ASSISTANT_MEMROY__K). Did you mean [memory]?"),
+    (TOML, {"ASSISTANT_POLICY__DENY": "[1"}, "(ASSISTANT_POLICY__DENY): it should be a list as"),
+]
+
+
+def test_every_command_says_the_same_of_a_fault_whichever_process_reads_the_settings(
+    file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("recall", "key").returncode == 0  # starts a daemon without the faults
+    for text, variables, said in FAULTS:
+        file.write_text(text)
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            outputs = {run(*words).stderr for words in (("recall", "key"), ("config", "show"))}
+            if not variables:
+                outputs.add(run("config", "set", "memory.budget", "900").stderr)
+        assert len(outputs) == 1 and said.replace("FILE", str(file)) in outputs.pop()
+        assert file.read_text() == text
+
+
+def test_what_holds_after_a_setting_is_removed_is_what_show_says(
+    file: Path, place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "assistant.toml").write_text("[context]\nreserve_tokens = 99\n")
+    monkeypatch.setenv("ASSISTANT_MODEL", "openai/c")
+    for key in ("memory.k", "model.name", "context.reserve_tokens", "profiles.1.context_window"):
+        said = run("config", "unset", key)
+        assert said.stdout in run("config", "show").stdout, said
+        is_overridden = key in ("model.name", "context.reserve_tokens")
+        assert ("overrides" in said.stderr) is is_overridden
+
+
 @pytest.mark.slow
 def test_what_cannot_be_set_changes_nothing(file: Path, run: Run) -> None:
     for key, value, said in (
