@@ -22,7 +22,10 @@ from assistant.upkeep.tasks import Task, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 HEADING = "## Reminders"
-CURE = "Write it as “in 20 minutes”, “tomorrow at 9”, “next Monday at 10” or “every Friday at 9”"
+CURE = (
+    "Begin with a time, such as “in 20 minutes”, “tomorrow at 9”, “on the 30th at 9”, “next Monday "
+    "at 10” or “every other Friday at 9”"
+)
 RECENT = timedelta(hours=2)
 """A heartbeat that ran so recently is expected to run again."""
 NOTHING_WAKES = (
@@ -65,11 +68,11 @@ def remind(
     when, what = (" ".join(text.split()) for text in (when, what))
     when = _WHO.sub("", when)
     words = f"{when}: {what}" if what else when
-    once, rhythm = moment(words, now), instruction(words)
+    once, rhythm = moment(words, now), instruction(words, now)
     unparsed = ""
-    if isinstance(once, tuple):
-        rest = words[once[1] :]
-        unparsed = rest.split(":")[0].strip() if what else begins_with_time(rest)
+    if end := once[1] if isinstance(once, tuple) else once.end:
+        rest = words[end:]
+        unparsed = rest.split(":")[0].strip(" ,") if what else begins_with_time(rest)
     if isinstance(once, tuple) and not unparsed:
         due, _, is_timed = once
         day = f"on {due:%Y-%m-%d}"
@@ -78,9 +81,13 @@ def remind(
     elif isinstance(rhythm, tuple) and not rhythm[0].once:
         schedule, rest = rhythm
         begin, when_text = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
+        if isinstance(
+            instruction(begin), Reading
+        ):  # it counts from now, and the file has to say so
+            begin += f" from {schedule.begins}"
         day, is_timed = begin, schedule.is_timed or schedule.every is not None
     else:
-        problem = Reading(word=unparsed) if isinstance(once, tuple) else once
+        problem = Reading(word=unparsed) if unparsed or isinstance(once, tuple) else once
         if isinstance(rhythm, Reading) and rhythm.word and not (unparsed or problem.cure):
             problem = rhythm
         word = problem.word.rstrip(":")

@@ -114,6 +114,9 @@ on November 27, 2026 at 6:40 pm = once, on 2026-11-27 at 18:40
 on 2026-11-27 at 9:00 UTC = once, on 2026-11-27 at 09:00 UTC
 27.11.2026 um 18:40 = once, on 2026-11-27 at 18:40
 every other Friday from 2026-11-27 = every 2 weeks on Friday at 09:00, from 2026-11-27
+every day at half past eight = every day at 08:30
+every day at quarter to nine = every day at 08:45
+jeden Tag um halb neun = every day at 08:30
 every 2 weeks on Monday from 2026-11-30 at 9 = every 2 weeks on Monday at 09:00, from 2026-11-30
 every 3 days from 1 December 2026 = every 3 days at 09:00, from 2026-12-01
 every day at 9:00 JST = every day at 09:00 Asia/Tokyo
@@ -234,8 +237,6 @@ every day twice: x
 once: x
 once in a while: x
 daily at 8 and quarter past: x
-every day at half past eight: x
-every day at quarter to nine: x
 every day at sunrise: x
 every day at dawn: x
 every day at dinner: x
@@ -264,7 +265,6 @@ am Freitag: x
 jeden Tag gegen 9: x
 jeden Tag während der Arbeit: x
 jeden Tag außer feiertags: x
-jeden Tag um halb neun: x
 jeden Tag um 25 Uhr: x
 ab und zu: x
 tous les jours à 9h: x

@@ -89,7 +89,8 @@ def remind(
 ) -> None:
     """Set a reminder.
 
-    Times: "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "every Friday at 9".
+    Times: "in 20 minutes", "tomorrow at 9", "this Friday", "on the 30th at 10", "next week",
+    "every Friday at 9", "every 3 days".
     It is a line of HEARTBEAT.md: change or delete it there.
 
     Examples:

@@ -5,6 +5,7 @@ list of patterns over the kinds of tokens. Nothing is guessed: what it does not 
 meanings of, it names.
 """
 
+import calendar
 import functools
 import itertools
 import re
@@ -15,17 +16,25 @@ from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from assistant.memory.text.times.languages import Language, languages, later
-from assistant.memory.text.times.schedule import CODES, NINE, WORKING, Schedule
+from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule
 
 LONGEST = 300
 """Characters in which a schedule is looked for."""
 FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026-11-24”"
+NO_DAY = "The calendar has no such day"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 MORNING, EVENING, NIGHT = 8, 18, 21
 _PM = {15: range(1, 7), 18: range(4, 12), 21: range(6, 12)}
 """Hours that are meant twelve later with a part of the day: "every evening at 8"."""
 _WITHIN = {8: {*range(4, 13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 19)}, 18: {*range(16, 24)}}
 _WITHIN |= {21: {*range(18, 24), *range(6)}}
+_NEAR_THE_HOUR = {
+    ("half", "past"): 30,
+    ("quarter", "past"): 15,
+    ("quarter", "to"): -15,
+    ("quarter", "before"): -15,
+}
+"""Minutes from the hour that is named behind these kinds of words."""
 _MINUTES = {"minute": 1, "hour": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _FIRST_DAY = {"week": "BYDAY=MO", "month": "BYMONTHDAY=1", "year": "BYMONTH=1;BYMONTHDAY=1"}
@@ -40,7 +49,7 @@ _TOKEN = re.compile(
     r"|(?P<zone>\b[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_]+){1,2}\b|\b(?:UTC|GMT|JST)\b|(?<=\d)Z\b)"
     r"|(?P<hour>\d{1,4})(?:(?P<sep>[:.h])(?P<minute>[0-5]\d)(?!\d)(?:\s?(?:h|uhr)\b)?)?"
     r"(?:\s?(?P<half>[ap](?:m\b|\.m\.))|(?P<nth>st|nd|rd|th)\b|\s?(?P<clock>h\b|o'?clock\b|uhr\b)"
-    r"|(?P<dot>\.)(?=\s*(?:$|[,:]|und\b|oder\b|[^\W\d_]))|(?=Z\b)|(?!\w|%|€|\$|:\d))"
+    r"|(?P<dot>\.)(?=\s*(?:$|[,:]|und\b|oder\b|[^\W\d_]))|(?=Z\b)|(?=(?:m|mins?|minutes?|hrs?|hours?|days?|weeks?)\b)|(?!\w|%|€|\$|:\d))"
     r"|(?P<word>[^\W\d_]+(?:-five|['’][a-z]+)?)"
     r"|(?P<sign>[,&–-])",
     re.IGNORECASE,
@@ -54,8 +63,7 @@ Meaning = tuple[str, Any, bool]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far a text was understood. `word` was not, or `passed`, as `cure` explains; then nothing
-    was."""
+    """How far a text was understood. `word` was not, or `passed`, as `cure` explains."""
 
     schedule: Schedule | None = None
     end: int = 0
@@ -102,14 +110,14 @@ def may_recur(text: str) -> bool:
     return any(_kind(word) in _RECURRING for word in _WORDS.findall(text))
 
 
-def instruction(text: str) -> tuple[Schedule, str] | Reading | None:
+def instruction(text: str, now: datetime = datetime.min) -> tuple[Schedule, str] | Reading | None:
     """When, and what: the schedule that a text begins with and the rest of it.
 
     All words before a colon belong to the schedule; without one, the rest may not begin as if it
     went on with it. A `Reading` names the word that is not understood; None if the text does not
-    begin with a schedule.
+    begin with a schedule. With `now`, "every other Friday" begins with the next one.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, now)
     found = reader.schedule()
     if found.word or not found.end:
         return found if found.word else reader.stuck()
@@ -138,8 +146,10 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     end = reader.read(_MOMENT)
     if reader.due:
         return reader.due, end, True
+    if reader.fault[0]:
+        return Reading(None, 0, *reader.fault)
     if not (reader.once or reader.times or reader.parts):
-        return Reading(word=(text.split() or [""])[0])
+        return Reading(word=reader.first_unknown())
     words, part = text[:end].strip(), next(iter(reader.parts), None)
     at = _in_part(reader.times[0], part) if reader.times else time(part) if part else NINE
     if at is None:
@@ -151,7 +161,7 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     if due > now:
         return due, end, bool(reader.times)
     again = f"Say “tomorrow at {at:%H:%M}”" if day == now.date() else "Name a time to come"
-    return Reading(word=words, cure=again, passed=True)
+    return Reading(end=end, word=words, cure=again, passed=True)
 
 
 def begins_with_time(text: str) -> str:
@@ -233,8 +243,31 @@ def _kind(word: str) -> str:
     return "every" if plural and kind in ("day", "kind") else kind
 
 
-def _tokens(text: str) -> Iterator[Token]:
-    """The words of a text, until one that no schedule has."""
+def _tokens(text: str) -> list[Token]:
+    """The words of a text, until one that no schedule has; "half past nine" is one of them."""
+    tokens: list[Token] = []
+    for token in _single_tokens(text):
+        tokens.append(token)
+        kinds = [each.kind for each in tokens[-3:-1]]
+        hour = token.value.hour if token.kind == "clock" else token.value
+        if token.kind not in ("num", "clock") or hour >= 24 or not kinds:
+            continue
+        if kinds[-1] == "halfto":
+            size, minutes = 2, -30
+        elif kinds == ["num", "past"]:
+            size, minutes = 3, tokens[-3].value
+        elif tuple(kinds) in _NEAR_THE_HOUR:
+            size, minutes = 3, _NEAR_THE_HOUR[kinds[0], kinds[1]]
+        else:
+            continue
+        full = datetime.combine(date.min + DAY, time(hour))
+        at, start = (full + timedelta(minutes=minutes)).time(), tokens[-size].start
+        tokens[-size:] = [Token("clock", at, start, token.end, text[start : token.end])]
+    return tokens
+
+
+def _single_tokens(text: str) -> Iterator[Token]:
+    """The words of a text one by one."""
     at = 0
     while found := _TOKEN.match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
         at, word = found.end(), found[0]
@@ -349,7 +382,7 @@ class _Reader:
     def __init__(self, text: str, now: datetime = datetime.min) -> None:
         self._text = text[:LONGEST]
         self._now = now
-        self._tokens = list(_tokens(self._text))
+        self._tokens = _tokens(self._text)
         self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
         sizes = (len(token.kind) + 1 for token in self._tokens)
         self._places = list(itertools.accumulate(sizes, initial=0))
@@ -362,7 +395,8 @@ class _Reader:
         self._begins: date | None = None
         self._lone = ""
         """A weekday without a word that says it comes round."""
-        self._fault = ("", "")
+        self.fault = ("", "")
+        """Words that cannot be a time, and what to write in their place."""
         self.once: date | None = None
         self.times: list[time] = []
         self.parts: list[int] = []
@@ -375,6 +409,12 @@ class _Reader:
         """Whether a word of the grammar stands at a place."""
         return any(token.start == place for token in self._tokens)
 
+    def first_unknown(self) -> str:
+        """The beginning of the text, with the first word that the grammar does not know."""
+        end = self._tokens[-1].end if self._tokens else 0
+        following = re.match(r"\s*(?:[^\s:,]|:(?=\d))*", self._text[end:])
+        return self._text[: end + len(following[0] if following else "")].strip()
+
     def stuck(self) -> Reading | None:
         """Where a text that begins as if it said when says something else."""
         if not self._tokens or self._tokens[0].kind not in ("every", "adverb", "once", "kind"):
@@ -385,7 +425,7 @@ class _Reader:
 
     def read(self, productions: Sequence["_Production"]) -> int:
         """Read as long as a production fits; returns where the words end."""
-        while not (self._fault[0] or self.due) and self._take(productions):
+        while not (self.fault[0] or self.due) and self._take(productions):
             pass
         return self._tokens[self._at - 1].end if self._at else 0
 
@@ -394,6 +434,8 @@ class _Reader:
         if begin:
             self._at += len(self._ahead(_pattern("comma* and?")))
         for pattern, production in productions:
+            if self.fault[0]:
+                break
             said = self._ahead(pattern)
             if said and production(self, said):
                 self._at += len(said)
@@ -411,15 +453,15 @@ class _Reader:
     def schedule(self) -> Reading:
         """The schedule that the text begins with."""
         end = self.read(_RHYTHM)
-        made = self._schedule(self._text[:end].strip()) if end and not self._fault[0] else None
-        return Reading(None, end, *self._fault) if self._fault[0] else Reading(made, end)
+        made = self._schedule(self._text[:end].strip()) if end and not self.fault[0] else None
+        return Reading(None, end, *self.fault) if self.fault[0] else Reading(made, end)
 
     def _schedule(self, words: str) -> Schedule | None:
         """What was read, as a schedule; None if it is none, or has a fault."""
         times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
         timed = bool(self.times)
         if self._lone:
-            self._fault = self._lone, ONE_DAY
+            self.fault = self._lone, ONE_DAY
         if self.once:
             return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
         if self._unit in _MINUTES:
@@ -429,14 +471,26 @@ class _Reader:
             every = timedelta(minutes=_MINUTES[self._unit] * self._count)
             days = tuple(CODES.index(code) for code in self._days)
             return Schedule(every=every, start=start, end=end, weekdays=days, times=())
+        if self._count > 1 and not self._begins and self._now > datetime.min:
+            self._begins = self._first_day(times)
         if not (rule := self._rule()):
             return None
         if self._count > 1 and not self._begins:
-            self._fault = words, FROM_WHEN
+            self.fault = words, FROM_WHEN
         dated = bool(self._days or self._monthdays or self._unit == "day")
         return Schedule(
             rule, times, begins=self._begins, zone=self.zone, is_timed=timed, is_dated=dated
         )
+
+    def _first_day(self, times: tuple[time, ...]) -> date | None:
+        """The next day of the rule, as if it let none out."""
+        count, self._count = self._count, 1
+        rule = self._rule() if self._has_day else "FREQ=DAILY"
+        self._count = count
+        first = Schedule(rule, times, zone=self.zone).following(self._now)
+        if first and self.zone:
+            first = first.astimezone(ZoneInfo(self.zone))
+        return first.date() if first else None
 
     def _rule(self) -> str:
         """The RRULE of the days."""
@@ -465,6 +519,11 @@ class _Reader:
             return self._unit == unit and count == 1  # "on the 1st of every month"
         self._unit, self._count = unit, count
         return True
+
+    def _fails(self, said: _Words, cure: str) -> bool:
+        """Note that these words are a time that cannot be."""
+        self.fault = self._text[said[0].start : said[-1].end], cure
+        return False
 
     @property
     def _has_day(self) -> bool:
@@ -514,7 +573,9 @@ class _Reader:
     def date(self, said: _Words) -> bool:
         """A day of the year, or one day."""
         found = said.day_of_year()
-        if found is None or self._has_day:
+        if found is None:
+            return self._fails(said, NO_DAY)
+        if self._has_day:
             return False
         year, self._month, day = found
         if year:
@@ -536,8 +597,10 @@ class _Reader:
     def every(self, said: _Words) -> bool:
         counted = said.values("other", "num", "nth", "ord")
         count = 2 if said.has("other") else counted[0] if counted else 1
+        if count == 0:
+            return self._fails(said, "Say “every 30 minutes”")
         if said[-1].kind == "unit":
-            return count > 0 and self._each(said[-1].value, count)
+            return self._each(said[-1].value, count)
         if count <= 1 or not self._each("week", count):
             return False
         self._days = said.weekdays()
@@ -586,11 +649,11 @@ class _Reader:
         part = self.parts.pop() if self.parts else None
         if named := said.values("part"):
             if part is not None:
-                self._fault = said[-1].word, "Two parts of the day are named"
+                self.fault = said[-1].word, "Two parts of the day are named"
             part = named[0]
         for at in times:
             if (meant := _in_part(at, part)) is None:
-                self._fault = f"{at:%H:%M}", "It is not in that part of the day"
+                self.fault = f"{at:%H:%M}", "It is not in that part of the day"
             else:
                 self.times.append(meant)
         return True
@@ -604,23 +667,51 @@ class _Reader:
     # Productions of one time
 
     def in_a_while(self, said: _Words) -> bool:
-        """In 20 minutes, in half an hour: a time. In three days: a day."""
-        unit = said[-1].value
-        share = 0.5 if said.has("half") else 0.25 if said.has("quarter") else 1
-        count = (said.values("num") or [1])[0] * share
-        if self.once or self.times or not count or (unit not in _MINUTES and count != int(count)):
+        """In 20 minutes, in an hour and a half: a time. In three days: a day."""
+        if self.once or self.times:
             return False
+        if 0 in said.values("num"):
+            return self._fails(said, "Say “in 20 minutes”")
+        amounts, count, adds = list[tuple[float, str]](), 0.0, False
+        for token in said:
+            match token.kind:
+                case "num":
+                    count = token.value
+                case "and":
+                    adds = True
+                case "half" | "quarter":
+                    share = 0.5 if token.kind == "half" else 0.25
+                    count = count + share if adds else (count or 1) * share
+                case "unit":
+                    amounts.append((count or 1, token.value))
+                    count = 0.0
+        amounts[-1] = amounts[-1][0] + count, amounts[-1][1]
         try:
-            if unit in _MINUTES:
-                due = self._now + timedelta(minutes=count * _MINUTES[unit])
-                due = due.replace(second=0, microsecond=0)
-                self.due = due if due > self._now else due + timedelta(minutes=1)
-            else:
-                weeks = unit == "fortnight"
-                number = int(count) * (1 + weeks)
-                self.once = later(self._now.date(), number, "week" if weeks else unit)
+            if all(unit in _MINUTES for _, unit in amounts):
+                minutes = sum(count * _MINUTES[unit] for count, unit in amounts)
+                self._due_in(timedelta(minutes=minutes))
+                return True
+            ((number, unit),) = amounts
+            weeks = unit == "fortnight"
+            if number != int(number) or unit in _MINUTES:
+                return False
+            self.once = later(
+                self._now.date(), int(number) * (1 + weeks), "week" if weeks else unit
+            )
         except (OverflowError, ValueError):
             return False
+        return True
+
+    def _due_in(self, span: timedelta) -> None:
+        due = (self._now + span).replace(second=0, microsecond=0)
+        self.due = due if due > self._now else due + timedelta(minutes=1)
+
+    def in_hours(self, said: _Words) -> bool:
+        """In 2h, in 2h30."""
+        token = said[-1]
+        if "h" not in token.word.lower() or self.once or self.times:
+            return False
+        self._due_in(timedelta(hours=token.value.hour, minutes=token.value.minute))
         return True
 
     def near_day(self, said: _Words) -> bool:
@@ -632,30 +723,81 @@ class _Reader:
             at = self._kinds.startswith("at_", self._places[self._at + len(said)])
             self.parts = [EVENING if at else NIGHT]
         ahead = {"today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
+        if said.has("after"):
+            if said.values("unit") != ["day"]:
+                return False
+            ahead = 2
         self.once = self._now.date() + timedelta(days=ahead)
         return True
 
-    def next_weekday(self, said: _Words) -> bool:
-        if self.once or said[-1].plural:
+    def weekday(self, said: _Words) -> bool:
+        """Friday, this Friday, next Friday; Friday of next week, Friday week."""
+        (weekday,), units = said.values("day"), said.values("unit")
+        if self.once or said[-1].plural or units not in ([], ["week"]):
             return False
         today = self._now.date()
-        self.once = today + timedelta(days=(said[-1].value - today.weekday() - 1) % 7 + 1)
+        day = today + (weekday - today.weekday() - 1) % 7 * DAY + DAY
+        if said.has("this"):
+            day = today + (weekday - today.weekday()) % 7 * DAY
+        elif units and said.has("next"):
+            day = today + (7 - today.weekday() + weekday) * DAY
+        elif units:
+            day += 7 * DAY
+        self.once = day
+        return True
+
+    def weekend(self, said: _Words) -> bool:
+        if self.once or said[-1].plural or said[-1].value != "SA SU":
+            return False
+        today = self._now.date()
+        self.once = today + max(0, 5 - today.weekday()) * DAY
+        return True
+
+    def next_unit(self, said: _Words) -> bool:
+        """The first day of next week, month or year."""
+        (unit,) = said.values("unit")
+        today = self._now.date()
+        begins = {
+            "week": today - today.weekday() * DAY,
+            "month": today.replace(day=1),
+            "year": today.replace(month=1, day=1),
+        }
+        if self.once or said[-1].plural or unit not in begins:
+            return False
+        self.once = later(begins[unit], 1, unit)
         return True
 
     def next_date(self, said: _Words) -> bool:
-        found = said.day_of_year()
-        if self.once or not found:
+        """3 December, Friday 4 December, the 30th, the 5th of next month."""
+        if self.once:
             return False
-        year, month, day = found
         today = self._now.date()
-        for each in (year,) if year else range(today.year, today.year + 9):
-            try:
-                self.once = date(each, month, day)
-            except ValueError:
-                continue  # 29 February
-            if year or self.once >= today:
-                return True
-        return False
+        if said.has("month") or said.has("date") or said.has("dotted"):
+            found = said.day_of_year()
+            year, month, day = found or (0, 0, 0)
+            months = [
+                (each, month) for each in ((year,) if year else range(today.year, today.year + 9))
+            ]
+        else:
+            (day,) = said.values("ord", "nth")
+            if said.values("unit") not in ([], ["month"]):
+                return False
+            first = today.year * 12 + today.month - 1 + said.has("unit")
+            found = (0, 0, day) if 1 <= day <= 31 else None
+            year, months = (
+                0,
+                [divmod(first + ahead, 12) for ahead in range(1 if said.has("unit") else 3)],
+            )
+            months = [(each, number + 1) for each, number in months]
+        if found is None:
+            return self._fails(said, NO_DAY)
+        days = [date(*each, day) for each in months if day <= calendar.monthrange(*each)[1]]
+        self.once = next((each for each in days if year or each >= today), None)
+        if self.once is None:
+            return self._fails(said, NO_DAY)
+        if said.has("day") and said.values("day") != [self.once.weekday()]:
+            self._fails(said, f"{self.once} is a {self.once:%A}")
+        return True
 
     def one_time(self, said: _Words) -> bool:
         times = said.clocks()
@@ -674,6 +816,8 @@ _MACROS = {
     "DATE": "(date | dotted | month (num|ord) (comma* year)? | (num|ord) of? month (comma* year)?)",
     "OFMONTH": "((of|in) (the|every|a|of)* unit)",
     "CLOCK": "(clock|noon|num)",
+    "AMOUNT": ("(a|an)? num? of? ((and (a|an))? half (of|a|an)* | quarter (of|a|an)*)? unit"),
+    "GOESON": "(?!of|in|every|to|and|comma|ord|nth|num|day|kind|unit|month)",
     "SEP": "((comma+ and? | and) (on|the|at)*)",
 }
 
@@ -716,11 +860,20 @@ _RHYTHM = _grammar(
 )
 _MOMENT = _grammar(
     {
-        "in (num|a|an)? ((half|quarter) (of|a|an)*)? unit": _Reader.in_a_while,
+        "in AMOUNT (comma* and? num unit)? (and (a|an) half)?": _Reader.in_a_while,
+        "AMOUNT from (now|today)": _Reader.in_a_while,
+        "in clock": _Reader.in_hours,
         "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,
+        "(on|the)* unit after tomorrow": _Reader.near_day,
         "(on|the)* this (?=part)": _Reader.near_day,
-        "(on|the)* next? day": _Reader.next_weekday,
-        "(on|the)* next? DATE": _Reader.next_date,
+        "(on|the)* (day comma*)? (on|the|next)* DATE": _Reader.next_date,
+        "(on|the)* (day comma*)? (on|the)* (ord|nth) of the? next unit": _Reader.next_date,
+        "(on|the)* (day comma*)? (on|the)* (ord|nth) GOESON": _Reader.next_date,
+        "(on|the)* day ((in|of|the)* next)? unit": _Reader.weekday,
+        "(on|the|in)* next unit (on|the)* day": _Reader.weekday,
+        "(on|the)* (next|this)? day": _Reader.weekday,
+        "(on|at|the)* this? kind": _Reader.weekend,
+        "(on|the|in)* next unit": _Reader.next_unit,
         "at CLOCK | clock | noon": _Reader.one_time,
         "(in|the|at|on)* part": _Reader.one_part,
         "zone": _Reader.in_zone,
