@@ -10,7 +10,7 @@ import typer
 from assistant.cli.commands.heartbeat import send_news
 from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, note, print_json
 from assistant.display import counted, spelled
-from assistant.errors import AssistantError, UsageError
+from assistant.errors import AssistantError, ConfigError, UsageError
 
 if TYPE_CHECKING:
     from assistant.heartbeat.incoming import Incoming
@@ -55,14 +55,23 @@ def event(
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
     received = incoming(source, input_bytes(MOST_BYTES + 1))
     own = queue.put(options.workspace(), received, id=id, reply_to=reply_to)
-    answer = None
-    if own:
-        for answered in answer_waiting(options.workspace(), own=own, no_daemon=options.no_daemon):
+    answer, fault = None, ""
+    try:
+        for answered in (
+            answer_waiting(options.workspace(), own=own, no_daemon=options.no_daemon) if own else ()
+        ):
             answer = answered if answered.queued.name == own else answer
+    except ConfigError as error:  # no model, or no tokens
+        fault = str(error)
     if answer:
         _show(answer, as_json)
-    elif as_json:
+        return
+    if fault:
+        note(f"{fault}; the event waits for the next `heartbeat run` or `listen`")
+    if as_json:
         print_json({"source": source, "state": "queued" if own else "known"})
+    elif fault:
+        typer.echo("Queued.", err=True)
     elif own:
         typer.echo(
             "Queued: another process is answering events, and will answer this one.", err=True

@@ -8,6 +8,7 @@ import typer
 
 from assistant.cli.options import AsJson, Globals, note, print_json
 from assistant.display import counted, spelled
+from assistant.errors import ConfigError
 
 if TYPE_CHECKING:
     from assistant.heartbeat.beat import Beat
@@ -35,15 +36,23 @@ def run(
             typer.echo(f"Sent: {spelled(program)}")
         return
     beats = []
+    fault: ConfigError | None = None
     send_news(options)  # undelivered before
-    for finished in beat.run(options.workspace(), datetime.now(), no_daemon=options.no_daemon):
-        beats.append(finished)
-        if not as_json:
-            _show(finished)
-        send_news(options)
-    for event in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
-        typer.echo(f"{spelled(event.queued.event.title)}: {event.outcome.state}", err=True)
-        send_news(options)
+    try:
+        for finished in beat.run(options.workspace(), datetime.now(), no_daemon=options.no_daemon):
+            beats.append(finished)
+            if not as_json:
+                _show(finished)
+            send_news(options)
+    except ConfigError as error:  # no model, or no tokens: what was done is shown all the same
+        fault = error
+    try:
+        for event in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
+            typer.echo(f"{spelled(event.queued.event.title)}: {event.outcome.state}", err=True)
+            send_news(options)
+    except ConfigError as error:
+        if not fault:
+            note(f"events wait in the queue: {error}")
     if as_json:
         print_json(
             [
@@ -59,6 +68,8 @@ def run(
                 for done in beats
             ]
         )
+    if fault:
+        raise fault
     if any(done.outcome.state in ("failed", "waiting") for done in beats):
         raise typer.Exit(1)
 

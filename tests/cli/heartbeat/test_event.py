@@ -257,3 +257,16 @@ def test_an_event_is_known_by_what_tells_it_from_others() -> None:
     issue = incoming("github", b'{"action": "opened", "issue": {"title": "It leaks"}}')
     assert issue.title == "github: It leaks"
     assert incoming("ci", b'{"text": " ", "n": 1}').title == 'ci: {"text": " ", "n": 1}'
+
+
+def test_an_event_without_a_model_is_kept_and_said_to_be(run: Run, place: Path) -> None:
+    sent = run("event", "--source", "ci", stdin='{"text": "the build failed"}')
+    assert sent.returncode == 0 and len(waiting(place)) == 1
+    assert "no model is configured" in sent.stderr and "the event waits" in sent.stderr
+    answered = run("event", "--source", "ci", "--json", stdin='{"text": "it failed again"}')
+    assert json.loads(answered.stdout) == {"source": "ci", "state": "queued"}
+    assert len(waiting(place)) == 2
+    (place / "HEARTBEAT.md").write_text("- on 2026-11-24 at 09:00 remind me: call the bank\n")
+    beats = run("heartbeat", "run", "--json")
+    assert beats.returncode == 0 and isinstance(json.loads(beats.stdout), list)
+    assert "events wait in the queue" in beats.stderr and len(waiting(place)) == 2
