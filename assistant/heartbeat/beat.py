@@ -55,7 +55,7 @@ def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
         keys = {task.key for task in listed}
         state.seen = {key: since for key, since in state.seen.items() if key in keys}
         state.waiting = {key: due for key, due in state.waiting.items() if key in keys}
-        state.looked = now.isoformat(timespec="minutes")
+        state.look(now)
     return sorted(due_tasks, key=lambda item: item[1])
 
 

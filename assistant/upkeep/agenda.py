@@ -11,6 +11,7 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.text.times.period import Period
 from assistant.memory.text.times.schedule import told
 from assistant.quoting import one_line
+from assistant.session import beats
 from assistant.upkeep.tasks import Task, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
@@ -37,14 +38,16 @@ def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tupl
 
 
 def _reminders(workspace: Workspace, today: date, last: date) -> Iterator[Due]:
-    """The next time of each reminder in HEARTBEAT.md, if it is within the days."""
+    """The first time of each reminder in HEARTBEAT.md since it was made, if within the days."""
     try:
         listed, _ = tasks(read_text(workspace.root / HEARTBEAT_FILE))
     except (FileNotFoundError, StorageError):  # the heartbeat and `doctor` report the fault
         return
-    before = datetime.combine(today, time.min) - timedelta(minutes=1)
+    seen = beats.load(workspace).seen
+    midnight = datetime.combine(today, time.min) - timedelta(minutes=1)
     for task in listed:
-        moment = task.schedule.following(before) if task.reminds else None
+        since = datetime.fromisoformat(seen.get(task.key, midnight.isoformat()))
+        moment = task.schedule.following(max(midnight, since)) if task.reminds else None
         if moment and moment.date() <= last:
             yield _due(task, moment)
 
@@ -54,7 +57,7 @@ def _due(task: Task, moment: datetime) -> Due:
     text, line, schedule = task.text, task.line, task.schedule
     passage = Passage(task.key, text, text, HEARTBEAT_FILE, line, line, 0, len(text))
     rhythm = "" if schedule.once else told(schedule)
-    return Due(day, day, passage, f"{moment:%H:%M}", schedule.rule, rhythm)
+    return Due(day, day, passage, f"{moment:%H:%M}", schedule.recurrence(), rhythm)
 
 
 def fact(due: Due) -> str:

@@ -26,8 +26,8 @@ CURE = (
     "Begin with a time, such as “in 20 minutes”, “tomorrow at 9”, “on the 30th at 9”, “next Monday "
     "at 10” or “every other Friday at 9”"
 )
-RECENT = timedelta(hours=2)
-"""A heartbeat that ran so recently is expected to run again."""
+RECENT = timedelta(hours=3)
+"""If the heartbeat ran several times so recently, a timer of the owner's own is taken to run it."""
 NOTHING_WAKES = (
     "No timer is installed that would deliver it: `assistant heartbeat install` installs one"
 )
@@ -43,13 +43,18 @@ class Reminder:
     when: str
     text: str
     line: int
+    next: str
+    """The next time that it is due, as `2026-11-24T09:00` on the local clock."""
+    is_new: bool
+    """Whether it was not there before."""
     wakes: bool
     """Whether anything on this machine will deliver it."""
 
     @property
     def said(self) -> str:
         """A confirmation: "Tue 24 Nov, 09:00: call the bank (HEARTBEAT.md:21)"."""
-        return f"{self.when}: {self.text} ({HEARTBEAT_FILE}:{self.line})"
+        text = f"{self.when}: {self.text} ({HEARTBEAT_FILE}:{self.line})"
+        return text if self.is_new else f"Already there: {text}"
 
     @property
     def note(self) -> str:
@@ -60,7 +65,9 @@ class Reminder:
 def remind(
     workspace: Workspace, when: str, now: datetime, what: str = "", origin: Origin = OWNER
 ) -> Reminder:
-    """Write a reminder into HEARTBEAT.md; without `what`, the text follows the time in `when`.
+    """Write a reminder into HEARTBEAT.md, unless one of this time and text is there already.
+
+    Without `what`, the text follows the time in `when`.
 
     `memory undo` undoes it. Raises UsageError with the word that is not understood, LedgerError if
     the file changes meanwhile.
@@ -102,20 +109,31 @@ def remind(
             f"“{late}” could be the time of the reminder or part of its text",
             f"Put the time of day first: “{day} {late}: …”",
         )
-    task = _write(workspace, f"- {begin} remind me: {text}", now, origin)
-    return Reminder(when_text, task.text, task.line, wakes(workspace, now))
-
-
-def wakes(workspace: Workspace, now: datetime) -> bool:
-    """Whether a timer is installed for the workspace, or the heartbeat ran recently."""
-    looked = beats.load(workspace).looked
-    return timers.is_installed(workspace) or bool(
-        looked and abs(now - datetime.fromisoformat(looked)) < RECENT
+    task, is_new = _write(workspace, f"- {begin} remind me: {text}", now, origin)
+    following = task.schedule.following(now)
+    return Reminder(
+        when_text,
+        task.text,
+        task.line,
+        f"{following:%Y-%m-%dT%H:%M}" if following else "",
+        is_new,
+        wakes(workspace, now),
     )
 
 
-def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> Task:
-    """Write the line under the heading of reminders, as a task that counts from now."""
+def wakes(workspace: Workspace, now: datetime) -> bool:
+    """Whether a timer is installed for the workspace, or the heartbeat has run again and again."""
+    looks = beats.load(workspace).looks
+    return timers.is_installed(workspace) or (
+        len(looks) == beats.MAX_LOOKS and abs(now - datetime.fromisoformat(looks[0])) < RECENT
+    )
+
+
+def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> tuple[Task, bool]:
+    """Write the line under the heading of reminders, as a task that counts from now.
+
+    Returns the task and True; or the one that is there already, and False.
+    """
     try:
         before = read_text(workspace.root / HEARTBEAT_FILE)
     except FileNotFoundError:
@@ -137,7 +155,11 @@ def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> Ta
     task = next((task for task in tasks(text)[0] if task.line == index + 1), None)
     if task is None:
         raise UsageError(f"“{line}” cannot be read as a reminder", CURE)
+    same = (told(task.schedule), task.text.casefold())
+    for other in tasks(before)[0]:
+        if other.reminds and (told(other.schedule), other.text.casefold()) == same:
+            return other, False
     replace_files(workspace, {HEARTBEAT_FILE: (before, text)}, origin)
     with beats.changing(workspace) as state:
         state.seen[task.key] = now.isoformat(timespec="seconds")
-    return task
+    return task, True

@@ -123,7 +123,9 @@ def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspa
     with pytest.raises(Remark, match="1 task; no timer on this machine runs them"):
         _heartbeat(Options())  # type: ignore[arg-type]
     with beats.changing(here) as known:
-        known.looked = known.beat = datetime.now().isoformat(timespec="minutes")
+        for minutes in (10, 5, 0):
+            known.look(datetime.now() - timedelta(minutes=minutes))
+        known.beat = known.looked
         known.fault = "the notification failed with 3: no bus"
     with pytest.raises(Remark, match=r"1 task; last run 20.*; the notification failed with 3"):
         _heartbeat(Options())  # type: ignore[arg-type]

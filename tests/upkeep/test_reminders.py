@@ -14,7 +14,7 @@ from assistant.memory.writing.ledger import Ledger
 from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.upkeep import outbox
-from assistant.upkeep.reminders import remind
+from assistant.upkeep.reminders import remind, wakes
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 
@@ -206,3 +206,38 @@ def test_an_edited_task_is_not_done_again_for_a_time_that_has_passed(here: Works
     assert later == ["another"]
     tomorrow = [task.text for task, _ in beat.due(here, NOW + timedelta(days=1))]
     assert sorted(tomorrow) == ["another", "look closely"]
+
+
+def test_the_same_reminder_is_kept_once(here: Workspace) -> None:
+    first = remind(here, "tomorrow at 9 call the bank", NOW)
+    text = (here.root / "HEARTBEAT.md").read_text("utf-8")
+    for words in ("tomorrow at 9 Call the bank", "on 24 November at 9:00: call the bank"):
+        again = remind(here, words, NOW)
+        assert not again.is_new and again.line == first.line
+        assert again.said == f"Already there: {first.said}"
+    assert (here.root / "HEARTBEAT.md").read_text("utf-8") == text
+    assert remind(here, "tomorrow at 10 call the bank", NOW).is_new
+    assert remind(here, "every day at 9 call the bank", NOW).is_new
+
+
+@pytest.mark.parametrize(
+    ("words", "due"),
+    [
+        ("in 20 minutes the oven", "2026-11-23T10:00"),
+        ("every Friday at 18 the bins", "2026-11-27T18:00"),
+        ("every other Monday at 9 the plants", "2026-11-30T09:00"),
+        ("every 3 days at 9 the plants", "2026-11-24T09:00"),
+    ],
+)
+def test_the_next_time_of_a_reminder_is_a_moment(here: Workspace, words: str, due: str) -> None:
+    assert remind(here, words, NOW).next == due
+    (task,) = (task for task in beat.read(here)[0] if task.reminds)
+    following = task.schedule.following(NOW)
+    assert following and f"{following:%Y-%m-%dT%H:%M}" == due
+
+
+def test_only_runs_that_repeat_are_taken_for_a_timer(here: Workspace) -> None:
+    for minute, expected in ((0, False), (0, False), (5, False), (10, True)):
+        assert list(beat.run(here, NOW + timedelta(minutes=minute))) == []
+        assert wakes(here, NOW + timedelta(minutes=minute)) is expected
+    assert not wakes(here, NOW + timedelta(hours=4))

@@ -91,6 +91,42 @@ class Schedule:
         own = self if counted or self.begins else replace(self, begins=first.replace(day=1))
         return [each.date() for each in own._rrule(begin).between(begin, end, inc=True)]
 
+    def recurrence(self) -> str:
+        """The RRULE with its times of day, for a calendar; empty for one day."""
+        if self.once:
+            return ""
+        days = ",".join(CODES[weekday] for weekday in self.weekdays)
+        if self.every and not self.end:
+            minutes = self.every // timedelta(minutes=1)
+            unit, count = ("MINUTELY", minutes) if minutes % 60 else ("HOURLY", minutes // 60)
+            interval = f";INTERVAL={count}" if count > 1 else ""
+            return f"FREQ={unit}{interval}{f';BYDAY={days}' if days else ''}"
+        times, rule = self.times, self.rule
+        if self.every:
+            offsets = self._offsets()
+            times = tuple(
+                sorted({(datetime.combine(ORIGIN, self.start) + each).time() for each in offsets})
+            )
+            rule = f"FREQ=DAILY;BYDAY={days}" if days else "FREQ=DAILY"
+        if len(times) == 1:
+            return rule
+        hours, minutes_of = (
+            sorted({getattr(at, part) for at in times}) for part in ("hour", "minute")
+        )
+        product = [time(hour, minute) for hour in hours for minute in minutes_of]
+        rule = f"{rule};BYHOUR={_joined(hours)};BYMINUTE={_joined(minutes_of)}"
+        if len(product) == len(times):
+            return rule
+        rule = rule.replace("FREQ=WEEKLY;BYDAY", "FREQ=DAILY;BYDAY")
+        places = _joined([product.index(at) + 1 for at in times])
+        return f"{rule};BYSETPOS={places}" if rule.startswith("FREQ=DAILY") else self.rule
+
+    def _offsets(self) -> list[timedelta]:
+        """From the start of its hours, when an interval is due."""
+        assert self.every and self.end
+        length = (datetime.combine(ORIGIN, self.end) - datetime.combine(ORIGIN, self.start)) % DAY
+        return [number * self.every for number in range(length // self.every + 1)]
+
     def key(self, due: datetime) -> str:
         """A name for a due time that is the same on every machine."""
         if self.every or self.zone:
@@ -127,10 +163,8 @@ class Schedule:
 
     def _in_hours(self, now: datetime, step: int) -> Iterator[datetime]:
         """The same, of an interval within hours; these may go over midnight."""
-        assert self.every and self.end
-        begin = datetime.combine(now, self.start) - step * timedelta(days=1)
-        length = (datetime.combine(now, self.end) - datetime.combine(now, self.start)) % DAY
-        offsets = [number * self.every for number in range(length // self.every + 1)]
+        begin = datetime.combine(now, self.start) - step * DAY
+        offsets = self._offsets()
         for number in range(REACH.days):
             for offset in offsets[::step]:
                 due = begin + step * number * DAY + offset
@@ -138,6 +172,10 @@ class Schedule:
                     continue
                 if due > now if step > 0 else due <= now:
                     yield due
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 _NAMES = dict(zip(CODES, calendar.day_name, strict=True))

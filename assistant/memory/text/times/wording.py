@@ -130,7 +130,7 @@ def instruction(text: str, now: datetime = datetime.min) -> tuple[Schedule, str]
         dashed = joint and joint[0].strip() in ("—", "–", "-") and not colon
         if left and not is_task and not dashed:
             before_colon = colon and left.end() <= colon.end() and left[1] != "-"
-            goes_on = left[1].lower() in _connectives() or reader.knows(found.end + left.start(1))
+            goes_on = left[1].lower() in _connectives() or reader.goes_on(found.end + left.start(1))
             if before_colon or goes_on:
                 return Reading(end=found.end, word=left[1])
     if found.schedule is None:
@@ -408,6 +408,12 @@ class _Reader:
     def knows(self, place: int) -> bool:
         """Whether a word of the grammar stands at a place."""
         return any(token.start == place for token in self._tokens)
+
+    def goes_on(self, place: int) -> bool:
+        """Whether a word of the grammar stands at a place, and is no article of another word."""
+        last = self._tokens[-1]
+        is_article = last.start == place and last.kind in ("the", "a", "an")
+        return self.knows(place) and not is_article
 
     def first_unknown(self) -> str:
         """The beginning of the text, with the first word that the grammar does not know."""
