@@ -54,6 +54,14 @@ class _File:
     before: str
     text: str
     inserted: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    """Those of the text as it was read and after each edit, as far as they were asked for."""
+
+    def digest(self) -> str:
+        """The digest of the text as edited so far."""
+        if len(self.digests) <= len(self.inserted):
+            self.digests.append(digest(self.text))
+        return self.digests[-1]
 
 
 class Draft:
@@ -92,7 +100,7 @@ class Draft:
 
     def digest(self, source: str) -> str:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
-        return digest(self.text(source))
+        return self._file(source).digest()
 
     def is_unread(self, source: str, stamp: Stamp | None) -> bool:
         """Whether a file was not read yet and still has this stamp, so that it need not be read."""
@@ -121,12 +129,14 @@ class Draft:
 
     def original(self, source: str) -> tuple[str, str]:
         """The text of a file as it was read, and its digest."""
-        before = self._file(source).before
-        return before, digest(before)
+        file = self._file(source)
+        file.digest()
+        return file.before, file.digests[0]
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change; return its journal entry. Raises StorageError if a merge conflicts."""
         before, file = self.editable(source), self._file(source)
+        state = file.digest()
         file.text = splice.apply(before)
         file.inserted.append(splice.inserted)
         removed = digest(splice.removed) if splice.removed else ""
@@ -137,8 +147,8 @@ class Draft:
             at=splice.at,
             removed=removed,
             inserted=splice.inserted,
-            before=digest(before),
-            after=digest(file.text),
+            before=state,
+            after=file.digest(),
             above=tuple(map(line_digest, lines_above(before, splice.at))),
             below=tuple(map(line_digest, lines_below(before, splice.at + len(splice.removed)))),
         )

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from operator import itemgetter
 
 from assistant.errors import LedgerError
 from assistant.memory.annotations import in_core, mattering, without_phrases
@@ -88,10 +89,9 @@ def words_of(fact: str) -> set[str]:
     return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
 
 
-def _span(text: str, passage: Passage) -> tuple[int, int]:
+def _span(text: str, chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
     """Where a passage stands in the file's text now. Raises LedgerError if it has changed."""
     span = passage.start_char, passage.end_char
-    chunks = chunks_of(text, passage.source)
     long = [chunk for chunk in chunks if len(chunk.text) >= LONG]
     same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.text == passage.text]
     is_piece = text[slice(*span)] == passage.text and any(
@@ -103,11 +103,14 @@ def _span(text: str, passage: Passage) -> tuple[int, int]:
         same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.id == passage.id]
     same = same or [found for chunk in long for found in _occurrences(chunk, passage.text)]
     if len(same) != 1:
-        raise LedgerError(
-            f"the fact at {passage.citation} has changed since it was shown",
-            "Recall it and try again",
-        )
+        raise _changed(passage)
     return same[0]
+
+
+def _changed(passage: Passage) -> LedgerError:
+    return LedgerError(
+        f"the fact at {passage.citation} has changed since it was shown", "Recall it and try again"
+    )
 
 
 def _occurrences(chunk: Chunk, piece: str) -> Iterator[tuple[int, int]]:
@@ -125,7 +128,8 @@ def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
     Raises LedgerError if it cannot be struck out, or has changed since it was shown.
     """
     text = draft.editable(old[0].source)
-    spans = sorted(_span(text, passage) for passage in old)
+    chunks = chunks_of(text, old[0].source)
+    spans = sorted(_span(text, chunks, passage) for passage in old)
     if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(spans)):
         raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
     start, end = spans[0][0], spans[-1][1]
@@ -144,13 +148,24 @@ def removals(
 ) -> list[Edit]:
     """Remove passages, and each dated heading that this empties if `is_ours(source, title)`."""
     edits = []
-    for passage in sorted(passages, key=lambda passage: passage.start_char, reverse=True):
-        text = draft.editable(passage.source)
-        cut = removal(text, *_span(text, passage))
-        headings = _DATED_HEADING.findall(text[: cut.at])
-        if headings and is_ours(passage.source, headings[-1]):
-            cut = with_emptied_heading(text, cut, headings[-1])
-        edits.append(draft.edit(passage.source, cut))
+    for source in dict.fromkeys(passage.source for passage in passages):
+        text = draft.editable(source)
+        chunks = chunks_of(text, source)
+        below = len(text)
+        located = [
+            (*_span(text, chunks, passage), passage)
+            for passage in passages
+            if passage.source == source
+        ]
+        for start, end, passage in sorted(located, key=itemgetter(0), reverse=True):
+            if end > below:
+                raise _changed(passage)  # it was named twice
+            below, text = start, draft.text(source)
+            cut = removal(text, start, end)
+            headings = _DATED_HEADING.findall(text[: cut.at])
+            if headings and is_ours(source, headings[-1]):
+                cut = with_emptied_heading(text, cut, headings[-1])
+            edits.append(draft.edit(source, cut))
     return edits
 
 
@@ -164,17 +179,19 @@ def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
     Raises LedgerError if that leaves none.
     """
     edits, refused = [], None
-    for mark in sorted(marks, key=lambda mark: mark.passage.start_char, reverse=True):
-        text = draft.editable(mark.passage.source)
-        try:
-            start, end = _span(text, mark.passage)
-            marked = _marked(text[start:end], text[end:], mark)
-        except LedgerError as error:
-            refused = error
-            continue
-        if marked != text[start:end]:
-            edit = draft.edit(mark.passage.source, Splice(start, text[start:end], marked))
-            edits.append(edit)
+    for source in dict.fromkeys(mark.passage.source for mark in marks):
+        text = draft.editable(source)
+        chunks = chunks_of(text, source)
+        changes: dict[tuple[int, int], str] = {}
+        for mark in (mark for mark in marks if mark.passage.source == source):
+            try:
+                start, end = _span(text, chunks, mark.passage)
+                changes[start, end] = _marked(text[start:end], text[end:], mark)
+            except LedgerError as error:
+                refused = error
+        for (start, end), marked in sorted(changes.items(), reverse=True):
+            if marked != text[start:end]:
+                edits.append(draft.edit(source, Splice(start, text[start:end], marked)))
     if refused and not edits:
         raise refused
     return edits
