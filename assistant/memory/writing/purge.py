@@ -112,15 +112,11 @@ class Purge:
     def _carry_out(self, purging: Purging, *, resumed: bool) -> "_Plan":
         with ExitStack() as stack:
             plan = _Plan(self._commits, self._review, self._stores, purging, stack)
-            if not resumed:
-                draft = Draft(self._commits.workspace)
-                removals(draft, purging.passages, self._journal.has_made_heading)  # or refuse
-                self._journal.begin(purging)
             try:
                 self._commits.attempt(partial(self._edit_files, plan, resumed=resumed))
             except AssistantError:
-                is_begun = self._journal.of_request(purging.id) or self._journal.pending()
-                if not (resumed or is_begun):
+                is_written = self._journal.of_request(purging.id) or self._journal.pending()
+                if purging.id in self._journal.purges and not (resumed or is_written):
                     self._journal.settle((), [purging.id])
                 raise
             # nothing can refuse any more: take the words out of all that was kept
@@ -145,6 +141,8 @@ class Purge:
         passages = plan.purging.passages
         remove = partial(removals, change.draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(remove, passages) if resumed else remove(passages)
+        if plan.purging.id not in self._journal.purges:
+            self._journal.begin(plan.purging)
         edits += _without_notes(change.draft, self._commits.workspace.sources(), plan.words)
         plan.has_edited = bool(edits)
         if edits or not self._journal.of_request(plan.purging.id):

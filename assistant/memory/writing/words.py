@@ -24,6 +24,8 @@ PART = 5
 _MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _WORD = re.compile(r"[^\W_]+")
 _MARKUP = re.compile(r"[*_`~&<>\[\\]")
+_MARKS = re.compile(r"[^\x00-\u02ff]+")
+"""All combining characters are beyond Latin."""
 _SPACED = 0x2E80
 """Scripts below this code point put spaces between words."""
 
@@ -66,7 +68,7 @@ class Words:
 
     def _without_told(self, line: str) -> str:
         """The line, unless it tells a fact; without what a fact that stood there mattered for."""
-        if self._is_told_by(line):
+        if self._is_told_by(line, _bare(line)):
             return GONE
         return without_phrases(line) if GONE in line else line
 
@@ -78,13 +80,18 @@ class Words:
 
     def lines_in(self, text: str) -> list[int]:
         """The numbers of the lines that contain or tell one of the facts, from 1."""
-        lines = enumerate(text.split("\n"), start=1)
-        return [number for number, line in lines if self.occur_in(line) or self._is_told_by(line)]
+        occur = self.occur_in(text)  # what no text contains no line of it does
+        lines = zip(text.split("\n"), _bare(text).split("\n"), strict=True)
+        return [
+            number
+            for number, (line, bare) in enumerate(lines, start=1)
+            if (occur and self.occur_in(line)) or self._is_told_by(line, bare)
+        ]
 
-    def _is_told_by(self, line: str) -> bool:
+    def _is_told_by(self, line: str, bare: str) -> bool:
         """Whether a line has, in whatever form, all the words that tell one of the facts."""
-        texts = [line, plain(line)] if _MARKUP.search(line) else [line]
-        return any(_tells(words, bare) for bare in map(_bare, texts) for words in self._telling)
+        texts = [bare, _bare(plain(line))] if _MARKUP.search(line) else [bare]
+        return any(_tells(words, text) for text in texts for words in self._telling)
 
 
 def _tells(words: Sequence[str], bare: str) -> bool:
@@ -115,8 +122,12 @@ def _bare(text: str) -> str:
     """A text without accents, marks and case."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text)
-        text = "".join(c for c in decomposed if not unicodedata.combining(c))
+        text = _MARKS.sub(_without_accents, decomposed)
     return text.casefold()
+
+
+def _without_accents(match: "re.Match[str]") -> str:
+    return "".join(c for c in match[0] if not unicodedata.combining(c))
 
 
 def _composed(text: str) -> str:
