@@ -32,6 +32,7 @@ from msgspec.structs import replace
 
 from assistant.disk import storage
 from assistant.errors import StorageError
+from assistant.memory.annotations import without_phrases
 from assistant.memory.base import JournalEntry, Origin, Passage
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import LINES
@@ -180,7 +181,7 @@ def now() -> str:
 class Record:
     """A write, the number of its line, and what became of it.
 
-    `item` is the line of the fact that it added, `heading` that of the heading added with it.
+    `item` is the line of the fact that it added, without what it matters for, `heading` that of the heading added with it.
     """
 
     line: int
@@ -465,7 +466,9 @@ def _record(line: int, write: Write) -> Record:
         return Record(line, write, write.source)
     first = next((text.strip() for text in LINES.findall(added.inserted)), "")
     heading = first if first.startswith(_HEADING) else None
-    return Record(line, write, write.source, item_of(added.inserted), heading)
+    return Record(
+        line, write, write.source, without_phrases(item_of(added.inserted)).strip(), heading
+    )
 
 
 class Journals:

@@ -63,7 +63,7 @@ class SavedText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines that are not blank, stripped."""
+        """Its lines that are not blank, stripped, without what they matter for."""
         return _lines(self.text)
 
     @cached_property
@@ -125,7 +125,7 @@ class SavedText:
 
     def _keys(self, ignored: Container[str], facts: Collection[str]) -> set[str]:
         """The keys of the text's blocks without the lines `ignored`, at least those of `facts`."""
-        lines = ("" if line.strip() in ignored else line for line in BREAKS.split(self.text))
+        lines = ("" if _unmarked(line) in ignored else line for line in BREAKS.split(self.text))
         return fact_keys("\n".join(lines), facts)
 
     @cached_property
@@ -244,7 +244,12 @@ def _content_words(text: str) -> set[str]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for match in LINES.findall(text) if (line := match.strip())]
+    return [line for match in LINES.findall(text) if (line := _unmarked(match))]
+
+
+def _unmarked(line: str) -> str:
+    """A line without what it matters for, which may be said later, or otherwise."""
+    return without_phrases(line).strip()
 
 
 def fact_keys(text: str, facts: Collection[str] | None = None) -> set[str]:
@@ -335,4 +340,4 @@ class ForgottenLines:
 
 def _bare(line: str) -> str:
     """A line without its bullet and what it matters for."""
-    return without_phrases(line).strip().lstrip("-*+ \t")
+    return _unmarked(line).lstrip("-*+ \t")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import LedgerError
+from assistant.memory.annotations import mattering
 from assistant.memory.base import Fact
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
@@ -328,6 +329,33 @@ def test_what_comes_back_and_goes_again_is_offered_again(workspace: Workspace) -
         assert len(ledger.erased()) == lost
     with pytest.raises(LedgerError, match="older copy"):
         ledger.undo()
+
+
+@pytest.mark.parametrize("how", SAVES)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [((), ("gifts",)), (("gifts",), ()), (("gifts", "music"), ("travel",)), (("music",),) * 2],
+)
+def test_a_deleted_fact_that_comes_back_is_watched_again_whatever_it_matters_for(
+    workspace: Workspace, before: tuple[str, ...], after: tuple[str, ...], how: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+
+    def saved(text: str) -> list[str]:
+        save(path, text, how)
+        ledger.observe("MEMORY.md")
+        return [entry.text for entry in ledger.erased()]
+
+    ledger.remember([Fact("Older")])
+    copy = memory(workspace)
+    ledger.remember([Fact("Spielt Harfe", matters_for=before), Fact("Learnt too")])
+    whole = memory(workspace)
+    line = next(line for line in whole.split("\n") if "Harfe" in line)
+    assert saved(f"{whole}typed\n") == []
+    assert saved(memory(workspace).replace(f"{line}\n", "")) == []
+    assert saved(whole.replace(line, mattering("- Spielt Harfe", after))) == []
+    assert saved(f"{copy}typed\n") == ["Spielt Harfe", "Learnt too"]
 
 
 def test_what_was_struck_out_before_a_fact_was_written_anew_says_nothing_of_it(
