@@ -35,8 +35,8 @@ from assistant.workspace.folder import Workspace
 NOTES_BUDGET = 250
 """Tokens of a recall for the passages of one source; all sources together get at most half."""
 AHEAD_SECONDS = 30.0
-"""How often notes and past conversations are compared with their indexes without a query: ten
-thousand files take a tenth of a second."""
+"""How often notes and past conversations are compared with their indexes without a query, from the
+start on: ten thousand files take a tenth of a second."""
 SHARE = 2
 """Notes may take one in so many of a recall's tokens, and of its passages."""
 FAR = 0.6
@@ -64,7 +64,7 @@ class Library:
         self._progress = progress
         self._opening = threading.Lock()
         self._open: dict[str, Collection] = {}
-        self._ahead_seconds, self._looked = ahead_seconds, time.monotonic()
+        self._ahead_seconds, self._looked = ahead_seconds, float("-inf")
 
     def recall(self, query: Query) -> Recall:
         """Search the corpus that the query is `within`.

@@ -181,7 +181,8 @@ def now() -> str:
 class Record:
     """A write, the number of its line, and what became of it.
 
-    `item` is the line of the fact that it added, without what it matters for, `heading` that of the heading added with it.
+    `item` is the line of the fact that it added, without what it matters for, `heading` that of the
+    heading added with it.
     """
 
     line: int

@@ -116,6 +116,20 @@ def test_what_is_added_purged_or_deleted_is_so_at_once(
     assert search(memory, "gardener Tanaka").passages == ()
 
 
+def test_they_are_indexed_as_soon_as_memory_is_open(
+    workspace: Workspace, embedder: PolyglotEmbedder
+) -> None:
+    left(workspace, UserEntry("The gardener is Tanaka"))
+    library = Library(workspace, Settings(), embedder)
+    library.refresh()
+    catalog = workspace.sessions_index / "catalog.db-wal"
+    deadline = time.monotonic() + 60
+    while not (catalog.exists() and b"Tanaka" in catalog.read_bytes()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    library.close()
+
+
 def test_they_are_indexed_before_anybody_asks(
     workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
