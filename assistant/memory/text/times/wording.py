@@ -875,6 +875,7 @@ _MOMENT = _grammar(
         "(on|the)* (day comma*)? (on|the|next)* DATE": _Reader.next_date,
         "(on|the)* (day comma*)? (on|the)* (ord|nth) of the? next unit": _Reader.next_date,
         "(on|the)* (day comma*)? (on|the)* (ord|nth) GOESON": _Reader.next_date,
+        "(in|the)* next unit (on|the)* (ord|nth) GOESON": _Reader.next_date,
         "(on|the)* day ((in|of|the)* next)? unit": _Reader.weekday,
         "(on|the|in)* next unit (on|the)* day": _Reader.weekday,
         "(on|the)* (next|this)? day": _Reader.weekday,
