@@ -77,6 +77,13 @@ class MemoryContract:
         assert second.status == "stored"
         assert [passage.id for passage in second.similar] == [first]
 
+    def test_a_fact_of_many_chunks_is_not_similar_to_itself(self, memory: Keeper) -> None:
+        story = "The long way round goes " + "over hills and along rivers, " * 400
+        for fact in (story, f"Some say {story}"):
+            (written,) = memory.remember([Fact(fact)])
+            own = (written.source, written.line)
+            assert own not in [(near.source, near.start_line) for near in written.similar]
+
     def test_a_superseded_fact_gives_way_to_its_successor(self, memory: Keeper) -> None:
         (old,) = memory.remember([Fact("Lives in Berlin")])
         (new,) = memory.remember([Fact("Lives in Lisbon", replaces=f"MEMORY.md:{old.line}")])

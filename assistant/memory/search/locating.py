@@ -140,7 +140,10 @@ def _encodable(text: str) -> str:
 
 
 def similar(store: IndexStore, fact: Chunk) -> tuple[Passage, ...]:
-    """The most similar other current facts, nearest first: the fact may supersede them."""
+    """The most similar other current facts, nearest first: the fact may supersede them.
+
+    The other chunks of a long fact are the same fact.
+    """
     catalog = store.catalog
     layout = catalog.layout()
     vector = catalog.vectors.read(layout.vector[catalog.positions(layout, [fact.id])].tolist())[0]
@@ -150,6 +153,8 @@ def similar(store: IndexStore, fact: Chunk) -> tuple[Passage, ...]:
     near = [
         passage(chunks[row], cosine)
         for row, cosine in zip(rows, cosines.tolist(), strict=True)
-        if row in chunks and chunks[row].id != fact.id and chunks[row].status == "current"
+        if row in chunks
+        and (chunks[row].source, chunks[row].start_line) != (fact.source, fact.start_line)
+        and chunks[row].status == "current"
     ]
     return tuple(fact for fact in near if fact.score >= LEAST_COSINE)[:MOST_SIMILAR]
