@@ -14,11 +14,11 @@ import socket
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 from assistant.cli import resident
 from assistant.memory.daemon import sockets
+from assistant.memory.daemon.lifecycle import Code
 
 IDLE_SECONDS = 900.0
 TICK = 20.0
@@ -32,8 +32,9 @@ def main() -> None:
     from assistant.model.provider.litellm_model import warm_up
 
     ready, seconds = int(sys.argv[1]), float(sys.argv[2] or IDLE_SECONDS)
-    began, name = time.time(), resident.socket_name()  # a library may change the environment
+    code, name = Code(), resident.socket_name()  # a library may change the environment
     warm_up()
+    code.check()  # notes what was imported since
     listener = None if sockets.answers(name) else sockets.listen(name)
     os.write(ready, b"1")
     os.close(ready)
@@ -41,7 +42,7 @@ def main() -> None:
         listener.socket.listen(64)
         signal.signal(signal.SIGTERM, lambda *_: end(listener))
         try:
-            serve(listener, seconds, began)
+            serve(listener, seconds, code)
         finally:
             listener.close()
 
@@ -52,7 +53,7 @@ def end(listener: sockets.Listener) -> None:
     os._exit(0)
 
 
-def serve(listener: sockets.Listener, seconds: float, began: float) -> None:
+def serve(listener: sockets.Listener, seconds: float, code: Code) -> None:
     """Fork for each connection until it has been idle for so long, or this code has changed."""
     running, last = 0, time.monotonic()
     while listener.stands() and (running or time.monotonic() - last < seconds):
@@ -63,22 +64,12 @@ def serve(listener: sockets.Listener, seconds: float, began: float) -> None:
         if not ready:
             continue
         with listener.socket.accept()[0] as connection:
-            if _changed(began):
+            if code.check():
                 return
             if os.fork() == 0:
                 listener.socket.close()
                 os._exit(_run_for(connection))
         running, last = running + 1, time.monotonic()
-
-
-def _changed(began: float) -> bool:
-    """Whether any imported module of the program has changed on disk."""
-    names = [name for name in sys.modules if name.partition(".")[0] == "assistant"]
-    files = [sys.modules[name].__file__ for name in names]
-    try:
-        return any(Path(file).stat().st_mtime > began for file in files if file)
-    except OSError:
-        return True
 
 
 def _run_for(connection: socket.socket) -> int:

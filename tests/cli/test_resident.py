@@ -3,12 +3,15 @@
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from assistant.cli import resident
 from assistant.memory.daemon import sockets
+from assistant.memory.daemon.lifecycle import Code
 from tests.cli.conftest import ASSISTANT
 from tests.cli.talk.test_ask import command, done
 from tests.support.provider import Pause, Provider, Raw, fails
@@ -75,3 +78,16 @@ def test_it_is_worthwhile_where_a_model_is_asked(
     raw: dict[str, object], model: str | None, expected: bool
 ) -> None:
     assert resident.is_worthwhile(raw, model) is expected
+
+
+def test_code_is_changed_by_a_file_that_an_upgrade_dates_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("assistant.made_up")
+    module.__file__ = str(tmp_path / "made_up.py")
+    Path(module.__file__).write_text("")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    code = Code()
+    assert not code.check()
+    os.utime(module.__file__, (0, 0))
+    assert code.check()
