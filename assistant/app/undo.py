@@ -37,7 +37,7 @@ class TakenBack:
 
     files: tuple[str, ...]
     removed: tuple[str, ...]
-    facts: tuple[str, ...]
+    writes: tuple[JournalEntry, ...]
     left: tuple[str, ...]
 
 
@@ -66,7 +66,7 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
     undone = []
     for write in changed.facts:
         try:
-            undone.append(memory.undo([write.id]).text)
+            undone.append(memory.undo([write.id]))
         except AssistantError as error:
             unchanged.append(f"“{write.text}”: {error.message}")
     new = [path for path in restored if files.get(path) == "nothing"]

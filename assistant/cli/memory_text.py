@@ -1,14 +1,14 @@
 """Results of memory as text and as JSON."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from assistant.display import counted, exactly, shortened, spelled
-from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
+from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered
 
 if TYPE_CHECKING:
     from assistant.session.entries import RecalledEntry
@@ -154,6 +154,27 @@ def one_line(text: str, width: int = 100) -> str:
 def passage_line(passage: Passage) -> str:
     """A passage on one line, after its citation."""
     return one_line(f"{passage.citation}  {passage.shown}")
+
+
+UNDONE = {
+    "remember": "no longer in {0.source}: {1}",
+    "forget": "back in {0.source}: {1}",
+    "mark": "without the mark again, in {0.source}: {1}",
+    "amend": "{0.source} is as it was before ({1})",
+}
+"""What undoing a write of each kind means, for its entry and a line of its text."""
+
+
+def undone_lines(entry: JournalEntry) -> Iterator[str]:
+    """What became of the text of an undone write, a line each."""
+    form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
+    return (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
+
+
+def show_undone(entry: JournalEntry) -> None:
+    """Print what undoing a write has done."""
+    for line in undone_lines(entry):
+        typer.echo(f"Undone: {spelled(line)}")
 
 
 def show_diff(lines: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli.help import Function, add, group
-from assistant.cli.options import Globals, at_terminal
+from assistant.cli.options import Globals, at_terminal, path_of
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 
@@ -45,7 +45,10 @@ def _show_version(requested: bool) -> None:
 def options(
     context: typer.Context,
     workspace: Annotated[
-        Path | None, typer.Option("-w", "--workspace", metavar="DIR", help="Use this workspace.")
+        Path | None,
+        typer.Option(
+            "-w", "--workspace", parser=path_of, metavar="DIR", help="Use this workspace."
+        ),
     ] = None,
     no_daemon: Annotated[
         bool, typer.Option("--no-daemon", help="Do not use the memory daemon.")

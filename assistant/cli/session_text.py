@@ -10,6 +10,7 @@ import typer
 
 from assistant import events
 from assistant.app.undo import TakenBack
+from assistant.cli.memory_text import undone_lines
 from assistant.display import counted, local_time, outcome, shortened, spelled
 from assistant.messages import ToolCall
 from assistant.session import entries, listing
@@ -72,7 +73,7 @@ def undo_lines(back: TakenBack) -> Iterator[str]:
     """What an undo has restored, and what it has not, a line each."""
     yield from (f"  {path} is restored" for path in back.files)
     yield from (f"  {path} is removed" for path in back.removed)
-    yield from (f"  forgotten: {fact}" for fact in back.facts)
+    yield from (f"  {line}" for write in back.writes for line in undone_lines(write))
     yield from (f"  not undone: {what}" for what in back.left)
 
 

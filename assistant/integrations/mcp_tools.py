@@ -171,11 +171,10 @@ class MemoryTools:
         self.files.check_open()
         if not query.strip():
             raise UsageError("the query is empty", "Say in words what to look for")
-        try:
-            date.fromisoformat(as_of or "2000-01-01")
-        except ValueError as error:
-            raise UsageError(f"{as_of[:40]!r} is not a date", "Write it as 2026-05-08") from error
-        recall = self.memory().recall(Query(query, k=k, as_of=as_of or None))
+        from assistant.memory.text.times.dates import day_of  # not needed for the first answer
+
+        day = day_of(as_of[:40], date.today(), last=True).isoformat() if as_of else None
+        recall = self.memory().recall(Query(query, k=k, as_of=day))
         passages = self.files.shown(recall.passages)
         text = (
             f"{FRAMING}\n\n{entries(passages)}" if passages else "Nothing in memory mentions this."

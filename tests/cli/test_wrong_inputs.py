@@ -84,12 +84,20 @@ WRONG = {
     "-w /nowhere recall x": "there is no workspace at /nowhere. Run `assistant init /nowhere`",
     # what is given, and makes no sense
     "recall": "there is no query on standard input. Write one a line",
-    "recall x --as-of 'last week'": "'last week' is not a date. Write it as 2026-05-08",
+    "recall x --as-of 'last nonsense'": "'last nonsense' is not a date. Give a day such "
+    "as 2026-11-01, yesterday, 7d, friday or last week",
+    "recall x --as-of ''": "'' is not a date. Give a day such as 2026-11-01, yesterday, 7d, friday "
+    "or last week",
+    "forget MEMORY.md:9999": "MEMORY.md has no fact in line 9999. `assistant recall` shows each "
+    "MEMORY.md:LINE",
+    "init ''": "a path is empty. Name it; `.` is the current folder",
+    "-w '' recall x": "a path is empty. Name it; `.` is the current folder",
+    "export ''": "a path is empty. Name it; `.` is the current folder",
     "ask ''": "the message is empty. Give some words",
     "remember ''": "the fact is empty. Give some words",
     "event --source ci": "there is no event on standard input. Pipe a JSON object into it",
-    "memory log --since soon": "'soon' is not a date. Give a day such as 2026-11-01, today, "
-    "yesterday, 7d or 2w",
+    "memory log --since soon": "'soon' is not a date. Give a day such as 2026-11-01, yesterday, "
+    "7d, friday or last week",
     "memory merge one two": "a merge takes BASE, OURS, THEIRS and the file's name. "
     "Name those, or nothing to merge conflict copies",
     "skills new 'Bad Name'": "'Bad Name' cannot be the name of a skill. Use lower-case letters, "

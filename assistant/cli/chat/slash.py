@@ -19,7 +19,13 @@ from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
 from assistant.cli.help import did_you_mean
-from assistant.cli.memory_text import one_line, show_recall, show_recorded, show_written
+from assistant.cli.memory_text import (
+    one_line,
+    show_recall,
+    show_recorded,
+    show_undone,
+    show_written,
+)
 from assistant.cli.options import at_terminal, run_editor
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
@@ -35,6 +41,7 @@ from assistant.session import listing
 from assistant.session.entries import AssistantEntry, RecalledEntry
 from assistant.session.history import group
 from assistant.session.listing import markdown
+from assistant.session.transcript import session_ids
 from assistant.upkeep.agenda import coming
 
 ATTACHED = "attached to your next message"
@@ -182,7 +189,7 @@ def undo(host: Host, _: str) -> None:
     since = max([chat.opened, *(datetime.fromisoformat(t.entries[-1].time) for t in turns[-1:])])
     if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
         entry = chat.memory.undo()
-        typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
+        show_undone(entry)
         return
     last = next(changed_by(chat.workspace, chat.memory, record.session, record.entries), None)
     if last is None:
@@ -465,6 +472,6 @@ def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
             *(profile.name for profile in chat.settings.profiles),
             *catalogue.names(),
         ],
-        "/resume": lambda: [session.id for session in listing.sessions(workspace.sessions)],
+        "/resume": lambda: reversed(session_ids(workspace.sessions)),
         "/edit": lambda: [path.name for path in sorted(workspace.root.glob("*.md"))],
     }

@@ -257,7 +257,11 @@ def recall(
     ] = None,
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="DATE", help="Answer from what was recorded by then."),
+        typer.Option(
+            "--as-of",
+            metavar="DATE",
+            help="Answer from what was recorded by then, such as `last week`.",
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Include superseded facts.")] = False,
     why: Annotated[bool, typer.Option("--why", help="Show why each passage matches.")] = False,
@@ -277,7 +281,7 @@ def recall(
       assistant recall where do I live --as-of 2025-06-01 --all
       assistant recall door code -k 1 --why
     """
-    _check_date(as_of)
+    as_of = None if as_of is None else _iso_day(as_of)
     if sessions and within:
         raise UsageError("--sessions and --in exclude each other", "Give one of them")
     verbatim = sys.stdout.isatty() and not as_json
@@ -312,13 +316,12 @@ def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
 
 
-def _check_date(text: str | None) -> None:
-    from datetime import date
+def _iso_day(text: str) -> str:
+    from datetime import date  # both are only needed with --as-of
 
-    try:
-        date.fromisoformat(text or "2000-01-01")
-    except ValueError as error:
-        raise UsageError(f"{text!r} is not a date", "Write it as 2026-05-08") from error
+    from assistant.memory.text.times.dates import day_of
+
+    return day_of(text, date.today(), last=True).isoformat()
 
 
 # Forget
@@ -446,6 +449,12 @@ def pick(passages: Sequence[Passage], question: str) -> Passage | None:
 def _located(memory: Keeper, target: str) -> Located:
     located = memory.locate(target)
     if not located.passages:
+        source, _, line = target.rpartition(":")
+        if located.exact and source and line.isdecimal():
+            raise LedgerError(
+                f"{source} has no fact in line {line}",
+                f"`assistant recall` shows each {source}:LINE",
+            )
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
     return located
 

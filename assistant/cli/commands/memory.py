@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.memory_text import one_line, show_diff
-from assistant.cli.options import AsJson, Globals, Yes, print_json
+from assistant.cli.memory_text import one_line, show_diff, show_undone
+from assistant.cli.options import AsJson, Globals, Yes, path_of, print_json
 from assistant.cli.questions import confirmed
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
@@ -78,7 +78,7 @@ def log(
         typer.Option(
             "--since",
             metavar="DAY",
-            help="What was learnt, changed and forgotten from then on: a date, or `7d`.",
+            help="What was learnt, changed and forgotten from then on: a date, `7d`, `last week`.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -91,6 +91,8 @@ def log(
     """
     if since is not None:
         return _show_changes(context.obj, since, as_json=as_json)
+    from assistant.upkeep.changes import FOR_GOOD
+
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         entries = memory.log(limit)
@@ -101,7 +103,8 @@ def log(
         typer.echo("Nothing has been written to memory yet.", err=True)
     for entry in entries:
         undone = " (undone)" if entry.undone else ""
-        line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
+        text = one_line(entry.text) or FOR_GOOD * (entry.action == "forget")
+        line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {text}"
         typer.echo(spelled(f"{line}  [{entry.origin.kind}]{undone}"))
         for source in sentences(workspace, entry.origin) if entry.text else ():
             typer.echo(typer.style(f"    {spelled(source)}", dim=True))
@@ -111,9 +114,10 @@ def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
     """Print what memory has learnt, changed and forgotten, by day."""
     from datetime import date
 
+    from assistant.memory.text.times.dates import day_of
     from assistant.upkeep import changes
 
-    day = changes.day_of(since, date.today())
+    day = day_of(since, date.today())
     with options.memory() as memory:
         changed = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
     if as_json:
@@ -144,8 +148,7 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(entry))
     else:
-        for line in entry.text.split("\n"):
-            typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(line)}")
+        show_undone(entry)
 
 
 def check(
@@ -310,7 +313,8 @@ def _show_merge(planned: "CopyMerge") -> None:
 def map_(
     context: typer.Context,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Write the page to this file.")
+        Path | None,
+        typer.Option("--to", parser=path_of, metavar="FILE", help="Write the page to this file."),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in your browser.")] = False,
     as_json: AsJson = False,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, path_of, print_json
 from assistant.display import counted, spelled
 from assistant.errors import WorkspaceError
 from assistant.workspace import folder, template, trust
@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 def init(
     context: typer.Context,
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Its folder, if not the default one.")
+        Path | None,
+        typer.Argument(parser=path_of, metavar="[DIR]", help="Its folder, if not the default one."),
     ] = None,
     archive: Annotated[
         Path | None,
-        typer.Option("--from", metavar="ARCHIVE", help="Restore an archive of `assistant export`."),
+        typer.Option(
+            "--from",
+            parser=path_of,
+            metavar="ARCHIVE",
+            help="Restore an archive of `assistant export`.",
+        ),
     ] = None,
     git: Annotated[
         bool, typer.Option("--git", help="Keep it in git, which then merges memory fact by fact.")

@@ -71,6 +71,7 @@ class Purge:
         Past `sessions` are covered if that is asked for. Raises, with nothing changed, LedgerError
         if a file no longer holds the bytes of a passage, SessionError if a session that must change
         is open, and StorageError. After a later error the purge is completed another time.
+        If no store holds the words, nothing is written; `entry` is empty then.
         """
         with self._locked():
             check_wanted()
@@ -82,9 +83,11 @@ class Purge:
             id = request or new_id()
             purging = Purging(id, now(), facts, tuple(passages), entries, sessions)
             plan = self._carry_out(purging, resumed=False)
-            entry = self._journal.of_request(id)[0].id
+            done = self._journal.of_request(id).get(0)
         left = remains(self._commits.workspace, plan.words, self._notes, sessions=sessions)
-        return Forgotten(entry, tuple(passages), True, plan.cleared(), tuple(left))
+        return Forgotten(
+            done.id if done else "", tuple(passages), True, plan.cleared(), tuple(left)
+        )
 
     def finish(self) -> None:
         """Complete the purges that were begun. Raises what prevents it; the rest waits."""
@@ -141,10 +144,12 @@ class Purge:
         passages = plan.purging.passages
         remove = partial(removals, change.draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(remove, passages) if resumed else remove(passages)
-        if plan.purging.id not in self._journal.purges:
-            self._journal.begin(plan.purging)
         edits += _without_notes(change.draft, self._commits.workspace.sources(), plan.words)
         plan.has_edited = bool(edits)
+        if not (resumed or plan.cleared()):
+            return  # nothing is forgotten, so the journal does not say so
+        if plan.purging.id not in self._journal.purges:
+            self._journal.begin(plan.purging)
         if edits or not self._journal.of_request(plan.purging.id):
             kept = (plan.words.without_digests(replace(edit, removed="")) for edit in edits)
             change.writes.append(

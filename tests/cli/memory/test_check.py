@@ -32,7 +32,7 @@ def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) ->
     assert str(left.name) in found[1] and not left.exists()
     assert "Nothing is wrong" in run("memory", "check").stdout
     assert len(json.loads(run("memory", "log", "--json").stdout)) == 3
-    assert run("memory", "undo").stdout == "Undone: remember MEMORY.md  Cleo has the map\n"
+    assert run("memory", "undo").stdout == "Undone: no longer in MEMORY.md: Cleo has the map\n"
 
 
 def test_a_conflict_is_no_fact_and_is_not_written_into(place: Path, run: Run) -> None:

@@ -25,7 +25,7 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     assert "All of memory is in every prompt" in listed.stdout
     (line,) = [line for line in listed.stdout.splitlines() if KEY in line]
     assert line.startswith("MEMORY.md:") and "added by you" in line and "<!--" not in line
-    assert run("memory", "undo").stdout == f"Undone: mark MEMORY.md  {KEY}\n"
+    assert run("memory", "undo").stdout == f"Undone: without the mark again, in MEMORY.md: {KEY}\n"
     assert path.read_bytes() == before
 
     facts = json.loads(run("memory", "core", "--json").stdout)["facts"]

@@ -45,8 +45,12 @@ def test_a_fact_that_no_file_says_is_purged_by_its_words(place: Path, run: Run, 
     assert (done.returncode, done.stdout) == (0, "Forgotten for good.\n")
     assert b"My dentist is in Hull" not in (place / ".assistant/journal.jsonl").read_bytes()
     assert "Tom's dentist is in Hull on Mondays" in (place / MEMORY).read_text()
-    again = run("forget", "My dentist is in Hull", "--purge", "--yes")
-    assert again.returncode == 1
+    log = run("memory", "log").stdout
+    assert "(a fact, forgotten for good)" in log
+    for unknown in ("My dentist is in Hull", "the moon is a lamp"):
+        again = run("forget", unknown, "--purge", "--yes")
+        assert again.returncode == 1
+    assert run("memory", "log").stdout == log
 
 
 def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> None:

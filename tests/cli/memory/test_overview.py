@@ -10,7 +10,7 @@ from assistant.config import load
 from assistant.errors import UsageError
 from assistant.memory.base import Fact
 from assistant.memory.open import open_memory
-from assistant.upkeep.changes import day_of
+from assistant.memory.text.times.dates import day_of
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import Run
 
@@ -57,12 +57,25 @@ def test_a_memory_is_drawn_and_what_changed_is_told(place: Path, run: Run, tmp_p
         ("yesterday", "2026-11-20"),
         ("7d", "2026-11-14"),
         ("2 weeks ago", "2026-11-07"),
+        ("Last Week", "2026-11-09"),
+        ("friday", "2026-11-20"),
+        ("samstag", "2026-11-21"),
+        ("letzten Montag", "2026-11-16"),
+        ("3 May", "2026-05-03"),
+        ("24 December", "2025-12-24"),
+        ("May 2025", "2025-05-01"),
     ],
 )
 def test_a_day_is_named_in_words(text: str, day: str) -> None:
     assert day_of(text, date(2026, 11, 21)).isoformat() == day
 
 
+def test_what_was_recorded_by_a_week_or_a_month_includes_its_last_day() -> None:
+    assert day_of("last week", date(2026, 11, 21), last=True) == date(2026, 11, 15)
+    assert day_of("May 2025", date(2026, 11, 21), last=True) == date(2025, 5, 31)
+
+
 def test_what_is_no_day_is_refused() -> None:
-    with pytest.raises(UsageError, match="Give a day such as"):
-        day_of("the day after", date(2026, 11, 21))
+    for text in ("the day after", "9999999w", "2026-13-01", "friday and last week", ""):
+        with pytest.raises(UsageError, match="Give a day such as"):
+            day_of(text, date(2026, 11, 21))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 
+from assistant.errors import UsageError
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.languages import ANY, DATED, FULL, IMPOSSIBLE, Resolve
 from assistant.memory.text.times.period import Period, on_day
@@ -72,6 +73,35 @@ def mentioned(text: str, anchor: str | None) -> list[Mention]:
 def periods(query: str, today: date) -> list[Period]:
     """The times a question asks about, in its order; a month without a year is any year's."""
     return list(dict.fromkeys(each.period for each in _found(query, ANY, today)))
+
+
+def day_of(text: str, today: date, *, last: bool = False) -> date:
+    """The day that an option names: its first or `last` one, if it names a week or a month.
+
+    A weekday, or a day without a year, is the latest one. Raises UsageError.
+    """
+    word = text.strip().lower()
+    try:
+        if ago := _AGO.fullmatch(word.removesuffix("ago").strip()):
+            return today - timedelta(days=int(ago[1]) * (7 if ago[2][0] == "w" else 1))
+        for start, end, weekday in languages.weekdays(word):
+            if (start, end) == (0, len(word)):
+                return today - timedelta(days=(today.weekday() - weekday) % 7)
+    except OverflowError as error:
+        raise UsageError(f"{text!r} is not a date", _DAYS) from error
+    mention = next(iter(_found(text.strip(), ANY, today)), None)
+    if mention is None or (mention.start, mention.end) != (0, len(text.strip())):
+        raise UsageError(f"{text!r} is not a date", _DAYS)
+    found = mention.period
+    day = found.end if last else found.start
+    if found.yearly:
+        years = (on_day(today.year - ago, day.month, day.day) for ago in range(9))
+        return next((found.start for found in years if found and found.start <= today), day)
+    return day
+
+
+_AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")
+_DAYS = "Give a day such as 2026-11-01, yesterday, 7d, friday or last week"
 
 
 def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
