@@ -40,22 +40,26 @@ BATCH_CHARACTERS = 8 << 20
 MAX_NAME_BYTES = 200
 """Maximum length of a file's name."""
 Redact = Callable[[str], str]
-Change = Literal["new", "grown", "known"]
+Change = Literal["new", "grown", "known", "gone"]
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC).isoformat(timespec="milliseconds")
 """The time of messages without one."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of items of one kind; `known` ones have been imported before."""
+    """Counts of items of one kind; `known` ones are here.
+
+    `gone` ones were imported before, and not again: the owner may have deleted or refused them.
+    """
 
     found: int = 0
     new: int = 0
     grown: int = 0
     known: int = 0
+    gone: int = 0
 
     def count(self, what: str, number: int = 1) -> None:
-        """Add items that are `new`, `grown` or `known`."""
+        """Add items that are `new`, `grown`, `known` or `gone`."""
         self.found += number
         setattr(self, what, getattr(self, what) + number)
 
@@ -170,7 +174,7 @@ class Importer:
         directory, kind = self._workspace.sessions, self.report.kind
         session = adopting.find(directory, kind, conversation.id)
         if session is None and was_taken:
-            return "known"
+            return "gone"
         messages = list(self._entries(conversation))
         if self._memory is None:
             new = len(adopting.unknown(directory, session, messages)) if session else len(messages)
@@ -199,7 +203,7 @@ class Importer:
         self._fact_keys.add(key)
         mark = digest(f"fact\n{key}")[:16]
         if self._was_taken(mark):
-            self.report.facts.count("known")
+            self.report.facts.count("gone")
             return
         origin = Origin(self._origin)
         section = f"Imported from {self.report.kind}"
@@ -235,8 +239,10 @@ class Importer:
         source, mark = self._source(document), digest(f"document\n{document.text}")[:16]
         path = self._workspace.root / source
         existing = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
-        if existing == document.text or (existing is None and self._was_taken(mark)):
+        if existing == document.text:
             self.report.documents.count("known")
+        elif existing is None and self._was_taken(mark):
+            self.report.documents.count("gone")
         elif path.exists() and digest(f"document\n{existing}")[:16] not in self._record:
             self.report.problems.append(Problem(document.name, "you have changed the file here"))
         else:

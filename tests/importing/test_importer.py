@@ -72,7 +72,7 @@ def test_an_export_is_taken_over_once_and_then_what_is_new(
     for grown, new in ((1, 1), (0, 0)):
         done = take(workspace, again, memory)
         assert (done.conversations.grown, done.conversations.new) == (grown, new)
-        assert (done.facts.new, done.facts.known) == (0, 1)  # refused once is refused
+        assert (done.facts.new, done.facts.gone) == (0, 1)  # refused once is refused
     boats = transcript.read(workspace.sessions, listing.sessions(workspace.sessions)[0].id)
     assert len({each.id for each in boats}) == len(boats)
     assert len(listing.sessions(workspace.sessions)) == 2
@@ -94,6 +94,25 @@ def test_what_was_left_out_is_told_to_programs(workspace: Workspace, tmp_path: P
     path = zipped(tmp_path / "1.zip", {"conversations.json": [simple("empty")]})
     done = CliRunner().invoke(cli, ["-w", str(workspace.root), "import", str(path), "--json"])
     assert json.loads(done.stdout)["left_out"] == {"nothing said": 1}
+
+
+def test_what_was_deleted_here_is_told_from_what_is_here_and_a_file_left_out_fails(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    notes = folder(tmp_path / "notes", {"Keel.md": "Oak", "Mast.md": "Pine"})
+    words = ["-w", str(workspace.root), "--no-daemon", "import", str(notes), "--yes"]
+    first = CliRunner().invoke(cli, words)
+    assert (
+        first.exit_code == 0 and "2 notes: 2 new" in first.stdout and "--again" not in first.stdout
+    )
+    (workspace.root / "memory/imported/Keel.md").unlink()
+    second = CliRunner().invoke(cli, words)
+    assert "2 notes: 1 already here, 1 imported before" in second.stdout
+    assert "--again also imports what you have deleted" in second.stdout
+    (notes / "Rope.md").write_bytes(b"\xff\xfe\xff hemp")
+    third = CliRunner().invoke(cli, [*words, "--again"])
+    assert third.exit_code == 1 and "not read: Rope.md" in third.output
+    assert (workspace.root / "memory/imported/Keel.md").read_text() == "Oak"
 
 
 def test_a_fact_keeps_the_day_it_was_written_down(
@@ -169,7 +188,7 @@ def test_the_documents_of_a_project_are_undone_together(
     assert take(workspace, path, memory).documents.known == 3
     memory.undo()
     assert not any(each.exists() for each in made)
-    assert take(workspace, path, memory).documents.known == 3
+    assert take(workspace, path, memory).documents.gone == 3
     assert take(workspace, path, memory, again=True).documents.new == 3
     assert all(each.exists() for each in made)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, at_terminal, print_json
+from assistant.cli.options import AsJson, Yes, at_terminal, path_of, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
@@ -23,7 +23,10 @@ SHOWN = 20
 def import_(
     context: typer.Context,
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="An export: a zip, a folder or a file.")
+        Path,
+        typer.Argument(
+            parser=path_of, metavar="PATH", help="An export: a zip, a folder or a file."
+        ),
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be imported, and import nothing.")
@@ -94,24 +97,34 @@ def _show(report: "Report", *, as_json: bool) -> None:
 
 def _line(tally: "Tally", what: str, more: str) -> None:
     if tally.found:
-        parts = {"new": tally.new, "updated": tally.grown, "already here": tally.known}
+        parts = {
+            "new": tally.new,
+            "updated": tally.grown,
+            "already here": tally.known,
+            "imported before": tally.gone,
+        }
         counts = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
         typer.echo(f"  {counted(tally.found, what)}{more}: {counts}")
 
 
 def _end(report: "Report", path: Path, *, as_json: bool) -> None:
     if not as_json:
-        if not report.written:
+        tallies = (report.conversations, report.facts, report.documents)
+        if any(tally.gone for tally in tallies):
+            typer.echo("--again also imports what you have deleted or refused here since.")
+        if not report.written and any(tally.new or tally.grown for tally in tallies):
             typer.echo(f"Nothing was written. `assistant import {path} --yes` imports it.")
-        elif report.facts.new:
+        elif report.written and report.facts.new:
             typer.echo("`assistant memory review` shows the facts that wait for you.")
-    if report.cut:
+    if report.problems:
         raise typer.Exit(1)
 
 
 def export(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The zip archive to write.")],
+    path: Annotated[
+        Path, typer.Argument(parser=path_of, metavar="PATH", help="The zip archive to write.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Write the workspace, sessions included, to an archive; `init --from` restores it.
