@@ -25,7 +25,7 @@ from assistant.importing.items import (
     Skipped,
 )
 from assistant.memory.base import Fact, Origin, Remembered
-from assistant.memory.open import replace_files
+from assistant.memory.open import amend_files
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
 from assistant.quoting import one_line
@@ -267,7 +267,7 @@ class Importer:
         """Write the collected documents as one change for `undo`."""
         texts, self._texts, self._size = self._texts, {}, 0
         if self._memory is not None and texts:
-            replace_files(self._workspace, texts, Origin(self._origin), self._batch_id)
+            amend_files(self._workspace, texts, Origin(self._origin), self._batch_id)
         self._record |= self._document_marks
 
     def _was_taken(self, mark: str) -> bool:

@@ -93,7 +93,7 @@ def amending(
     return Commits(workspace).amending(texts, origin)
 
 
-def replace_files(
+def amend_files(
     workspace: Workspace, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
 ) -> None:
     """Give memory files (source to old and new text) new texts, as one write for `undo`.

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from assistant.errors import UsageError
 from assistant.memory.base import Origin
-from assistant.memory.open import replace_files
+from assistant.memory.open import amend_files
 from assistant.memory.text.markdown import newline
 from assistant.memory.text.times.schedule import told
 from assistant.memory.text.times.wording import (
@@ -159,7 +159,7 @@ def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> tu
     for other in tasks(before)[0]:
         if other.reminds and (told(other.schedule), other.text.casefold()) == same:
             return other, False
-    replace_files(workspace, {HEARTBEAT_FILE: (before, text)}, origin)
+    amend_files(workspace, {HEARTBEAT_FILE: (before, text)}, origin)
     with beats.changing(workspace) as state:
         state.seen[task.key] = now.isoformat(timespec="seconds")
     return task, True
