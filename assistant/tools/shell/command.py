@@ -310,10 +310,6 @@ class Shell:
         functions = (self.shell, self.execute_code)
         return [tool(function, writes=True, reveals=True) for function in functions]
 
-    def as_tool(self) -> Tool:
-        """Return `shell` alone."""
-        return self.tools()[0]
-
     def shell(
         self,
         command: Annotated[str, Field(min_length=1, description="For bash, in the workspace.")],

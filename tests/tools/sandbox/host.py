@@ -20,7 +20,7 @@ from tests.tools.conftest import calling
 place, name, command, *background = sys.argv[1:]
 shell = Shell(
     Roots(Workspace(Path(place))), Redactor(), threading.Event(), lambda: name == "inside"
-).as_tool()
+).tools()[0]
 call = calling(Toolbox([shell]), ApproveAll())
 result = call("shell", command=command, background=bool(background))
 sys.stdout.write(f"{result.content}\n")

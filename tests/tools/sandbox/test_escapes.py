@@ -117,7 +117,7 @@ def place(workspace: Workspace, outside: Path, home: Path) -> Path:
 def escaping(place: Path, home: Path) -> Call:
     """A shell in this sandbox. The home is an added directory, so that it can be seen at all."""
     roots = Roots(Workspace(place / "workspace"), [place])
-    tool = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
     return calling(Toolbox([tool]), DenyAll())
 
 
@@ -126,7 +126,7 @@ def bounded(place: Path) -> Call:
     """A shell in this sandbox that may write to the workspace only."""
     tool = Shell(
         Roots(Workspace(place / "workspace")), Redactor(), threading.Event(), lambda: True
-    ).as_tool()
+    ).tools()[0]
     return calling(Toolbox([tool]), DenyAll())
 
 
@@ -209,7 +209,7 @@ EXECUTED_ONCE_MADE = {
 
 @pytest.mark.parametrize("way", EXECUTED_ONCE_MADE)
 def test_what_others_execute_is_not_made(workspace: Workspace, way: str) -> None:
-    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).as_tool()
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).tools()[0]
     calling(Toolbox([shell]), DenyAll())("shell", command=EXECUTED_ONCE_MADE[way])
     there = {path.name for path in workspace.root.iterdir()}
     assert there.isdisjoint({".git", "HEAD", *EXECUTED})
@@ -232,7 +232,7 @@ def test_a_submodule_hands_over_no_execution(
     git(inner, "commit", "--allow-empty", "-m", "x")
     git(workspace.root, "add", "sub")
     evil = f"git init -q sub; git -C sub config core.fsmonitor 'touch {tmp_path}/owned'"
-    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).as_tool()
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).tools()[0]
     call = calling(Toolbox([shell]), DenyAll())
     call("shell", command=f"rm -rf sub/.git; mv sub/.git away; {evil}; mv sub gone; {evil}")
     git(workspace.root, "status")
@@ -242,7 +242,7 @@ def test_a_submodule_hands_over_no_execution(
 def test_a_guarded_file_has_no_other_name(workspace: Workspace) -> None:
     (workspace.root / "other.md").hardlink_to(workspace.root / "MEMORY.md")
     before = (workspace.root / "MEMORY.md").read_text()
-    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).as_tool()
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).tools()[0]
     calling(Toolbox([shell]), DenyAll())("shell", command="echo evil >> other.md")
     assert (workspace.root / "MEMORY.md").read_text() == before
 

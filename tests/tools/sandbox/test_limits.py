@@ -75,7 +75,7 @@ except OSError as error:
 def shell(workspace: Workspace, inside: bool = True, **settings: int) -> Call:
     roots = Roots(workspace)
     chosen = ShellSettings(**settings)
-    tool = Shell(roots, Redactor(), threading.Event(), lambda: inside, chosen).as_tool()
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: inside, chosen).tools()[0]
     return calling(Toolbox([tool]), ApproveAll())
 
 

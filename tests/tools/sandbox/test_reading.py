@@ -52,7 +52,7 @@ def shell(workspace: Workspace) -> Running:
     ) -> Callable[[str], ToolResult]:
         roots = Roots(workspace, added, PolicySettings(**rules))
         settings = ShellSettings(readable=readable)
-        tool = Shell(roots, Redactor(), threading.Event(), lambda: True, settings).as_tool()
+        tool = Shell(roots, Redactor(), threading.Event(), lambda: True, settings).tools()[0]
         call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
         return lambda command: call("shell", command=command)
 
@@ -223,7 +223,7 @@ def test_more_denied_places_than_can_be_hidden_make_a_command_ask(workspace: Wor
     for number in range(1_100):
         (workspace.root / f"{number}.pem").touch()
     roots = Roots(workspace, (), PolicySettings(deny=("*:*.pem",)))
-    tool = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
     call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
     assert "nobody is here to approve" in call("shell", command="ls").content
 
@@ -235,7 +235,7 @@ def test_an_added_scratch_directory_is_the_one_that_file_tools_see(
     if not Path(where).is_dir() or Path(where).is_symlink():
         pytest.skip(f"there is no {where}")
     roots = Roots(workspace, [Path(where)])
-    shell = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
+    shell = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
     may = Policy(Rules(PolicySettings(allow=("shell",))))  # though it holds too much to be copied
     call: Call = calling(Toolbox([shell, *reading_tools(roots)], may), DenyAll())
     name = f"{where}/{tmp_path.name}-{workspace.root.parent.name}"

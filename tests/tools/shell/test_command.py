@@ -24,7 +24,7 @@ confined = pytest.mark.skipif(not available(), reason="no sandbox works here")
 @pytest.fixture
 def unconfined(roots: Roots, interrupt: threading.Event) -> Toolbox:
     """A shell on a machine where no sandbox works."""
-    return Toolbox([Shell(roots, Redactor(), interrupt, lambda: False).as_tool()])
+    return Toolbox([Shell(roots, Redactor(), interrupt, lambda: False).tools()[0]])
 
 
 @pytest.fixture(params=["confined", "outside"])
@@ -136,7 +136,7 @@ def test_the_environment_is_a_choice_of_harmless_names() -> None:
 
 def test_a_secret_is_put_into_the_command_and_kept_out_of_the_answer(roots: Roots) -> None:
     redactor = Redactor({"DOOR": "open-sesame"})
-    box = Toolbox([Shell(roots, redactor, threading.Event()).as_tool()], redactor=redactor)
+    box = Toolbox([Shell(roots, redactor, threading.Event()).tools()[0]], redactor=redactor)
     call = calling(box, ApproveAll())
     result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | base64")
     assert (roots.workspace.root / "there").read_text() == "open-sesame"
@@ -197,7 +197,7 @@ def test_what_the_owner_writes_meanwhile_in_the_place_of_a_stand_in_stays(
 
 def test_always_covers_what_was_shown_and_nothing_else(workspace: Workspace) -> None:
     roots = Roots(workspace, policy=PolicySettings(ask=("shell",)))
-    shell = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
+    shell = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
     box = Toolbox([shell], Policy(roots.rules))
 
     def action(**arguments: object) -> str:

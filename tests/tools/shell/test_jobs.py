@@ -24,7 +24,7 @@ def jobs() -> Iterator[Jobs]:
 
 @pytest.fixture
 def box(roots: Roots, jobs: Jobs, interrupt: threading.Event) -> Toolbox:
-    shell = Shell(roots, Redactor({"DOOR": "open-sesame"}), interrupt, jobs=jobs).as_tool()
+    shell = Shell(roots, Redactor({"DOOR": "open-sesame"}), interrupt, jobs=jobs).tools()[0]
     return Toolbox([shell, *job_tools(jobs, interrupt)], redactor=Redactor({"DOOR": "open-sesame"}))
 
 

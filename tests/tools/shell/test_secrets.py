@@ -40,7 +40,7 @@ ENCODINGS = {
 @pytest.fixture
 def box(roots: Roots) -> Toolbox:
     redactor = Redactor(SECRETS)
-    shell = Shell(roots, redactor, threading.Event()).as_tool()
+    shell = Shell(roots, redactor, threading.Event()).tools()[0]
     return Toolbox([shell, *reading_tools(roots)], Policy(roots.rules), redactor)
 
 
@@ -82,7 +82,7 @@ def test_a_secret_in_a_command_asks_first_and_names_it(box: Toolbox, workspace: 
 
 def test_no_rule_lets_a_secret_into_a_command_unasked(workspace: Workspace) -> None:
     roots = Roots(workspace, policy=PolicySettings(allow=("shell", "shell:*")))
-    shell = Shell(roots, Redactor(SECRETS), threading.Event()).as_tool()
+    shell = Shell(roots, Redactor(SECRETS), threading.Event()).tools()[0]
     box = Toolbox([shell], Policy(roots.rules), Redactor(SECRETS))
     assert box.review(ToolCall("1", "shell", {"command": "ls"})).action == "run"
     given = ToolCall("1", "shell", {"command": "curl -H [[secret:DOOR]]"})
