@@ -16,6 +16,7 @@ from assistant.errors import SessionError
 from assistant.messages import Message, Picture
 from assistant.session.entries import AttachmentEntry, TitleEntry
 from assistant.session.transcript import SUFFIX, Transcript, borrow, find, locked, subtask_ids
+from assistant.workspace.stores import PICTURES, PROMPTS
 
 
 def rename(directory: Path, name: str, title: str) -> str:
@@ -60,7 +61,6 @@ def sweep(directory: Path, now: datetime) -> None:
 # The prompt of each turn
 
 PROMPTS_KEPT = timedelta(days=30)
-PROMPTS = ".prompts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,6 @@ def _prompts(path: Path) -> list[Sent]:
 
 
 # Pictures
-
-PICTURES = ".pictures"
-"""The suffix of the folder with a session's pictures."""
 
 
 def keep_picture(transcript: Transcript, title: str, picture: Picture) -> AttachmentEntry:

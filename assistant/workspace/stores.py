@@ -14,6 +14,10 @@ from assistant import config
 from assistant.disk.storage import TEMPORARY
 from assistant.workspace.folder import Workspace
 
+PROMPTS = ".prompts"
+"""The suffix of the files, beside transcripts, with the prompts that were sent."""
+PICTURES = ".pictures"
+"""The suffix of the folders, beside transcripts, with their pictures."""
 Base = Literal["workspace", "state", "cache", "config"]
 """The folder that a store's patterns are relative to: the workspace, or the program's own folder in
 the user's state, cache or config directory (XDG)."""

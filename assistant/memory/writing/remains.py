@@ -18,6 +18,7 @@ from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
 from assistant.memory.writing.words import GONE, Words
 from assistant.workspace.folder import APPENDING, Workspace
+from assistant.workspace.stores import PICTURES, PROMPTS
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is searched."""
@@ -26,10 +27,6 @@ MOST_OF_GIT = 64 << 20
 GIT_SECONDS = 20
 TEXTS = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of a transcript's entry that hold text."""
-PROMPTS = ".prompts"
-"""The suffix of the files, beside transcripts, with the prompts that were sent."""
-PICTURES = ".pictures"
-"""The suffix of the folders, beside transcripts, with their pictures."""
 _BACKUPS = ("~", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
 _SKIPPED = frozenset({".git", ".assistant", "node_modules"})
 _TYPED = re.compile(r"(?=^# )", re.MULTILINE)
