@@ -4,8 +4,9 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,6 +83,14 @@ class Globals:
 
         recipe = self.recipe()
         return tree.validate(config.load(recipe=recipe), recipe)
+
+    def hidden(self) -> Callable[[str], bool]:
+        """Whether the owner's rules keep a source out of recall. Raises ConfigError."""
+        from assistant.tools.files.access import Roots  # as above
+
+        settings = self.settings()
+        roots = Roots(self.workspace(), (), settings.policy, notes=settings.notes)
+        return partial(roots.denies, "recall")
 
     @contextlib.contextmanager
     def memory(self) -> Iterator[Keeper]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.commands.facts import pick
+from assistant.cli.commands.facts import located, pick
 from assistant.cli.memory_text import one_line, passage_line
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
@@ -51,15 +51,13 @@ def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
 
     from assistant.agent.memory_text import CORE_TOKENS, standing  # the parser: for this alone
     from assistant.secrets.current import redactor
-    from assistant.tools.files.access import Roots
 
     workspace, settings = options.workspace(), options.settings()
-    roots = Roots(workspace, (), settings.policy, notes=settings.notes)
     stands = partial(
         standing,
         workspace,
         redact=redactor().redact,
-        hidden=partial(roots.denies, "recall"),
+        hidden=options.hidden(),
         core=memory.core,
     )
     whole, chosen = stands(most=settings.memory.whole), stands(most=0)
@@ -132,15 +130,10 @@ def _chosen(memory: Keeper, target: str) -> Passage | None:
 
     Raises LedgerError if there is none, or without a terminal more than one.
     """
-    located = memory.locate(target)
-    passages = located.passages
-    if not passages:
-        raise LedgerError(
-            f"nothing in memory mentions {target!r}", "`assistant remember` writes a fact down"
-        )
-    if located.exact and len(passages) == 1:
-        return passages[0]
+    found = located(memory, target)
+    if found.exact and len(found.passages) == 1:
+        return found.passages[0]
     if not at_terminal():
-        candidates = "; ".join(map(passage_line, passages))
+        candidates = "; ".join(map(passage_line, found.passages))
         raise LedgerError(f"no single fact is {target!r}: {candidates}", "Name one by FILE:LINE")
-    return pick(passages, "Which one?")
+    return pick(found.passages, "Which one?")

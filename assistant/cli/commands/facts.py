@@ -399,14 +399,14 @@ def _exact_fact(memory: Keeper, target: str) -> Passage:
 
     Raises LedgerError with the candidates if there is none, or more than one.
     """
-    located = _located(memory, target)
-    if located.exact and len(located.passages) == 1:
-        return located.passages[0]
-    candidates = "; ".join(map(passage_line, located.passages))
-    many = f"{len(located.passages)} facts say {target!r}"
+    found = located(memory, target)
+    if found.exact and len(found.passages) == 1:
+        return found.passages[0]
+    candidates = "; ".join(map(passage_line, found.passages))
+    many = f"{len(found.passages)} facts say {target!r}"
     none = f"no fact says exactly {target!r}; closest matches"
     raise LedgerError(
-        f"{many if located.exact else none}: {candidates}",
+        f"{many if found.exact else none}: {candidates}",
         "Name one by FILE:LINE, or choose it without --yes",
     )
 
@@ -416,14 +416,14 @@ def choice(memory: Keeper, target: str) -> Passage | None:
 
     Raises LedgerError without candidates, UsageError without a terminal.
     """
-    located = _located(memory, target)
-    passages = located.passages
-    if not located.exact:
+    found = located(memory, target)
+    passages = found.passages
+    if not found.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
     if not at_terminal():
         for passage in passages:
             say(passage_line(passage))
-        if len(passages) == 1 and located.exact:
+        if len(passages) == 1 and found.exact:
             raise UsageError("this needs your confirmation", "Run it again with --yes")
         raise UsageError(
             "it is not clear which fact is meant", "Run it again with its FILE:LINE and --yes"
@@ -446,17 +446,18 @@ def pick(passages: Sequence[Passage], question: str) -> Passage | None:
     return passages[int(answer) - 1] if answer in map(str, range(1, len(passages) + 1)) else None
 
 
-def _located(memory: Keeper, target: str) -> Located:
-    located = memory.locate(target)
-    if not located.passages:
+def located(memory: Keeper, target: str) -> Located:
+    """The facts that the target may mean. Raises LedgerError if there is none."""
+    found = memory.locate(target)
+    if not found.passages:
         source, _, line = target.rpartition(":")
-        if located.exact and source and line.isdecimal():
+        if found.exact and source and line.isdecimal():
             raise LedgerError(
                 f"{source} has no fact in line {line}",
                 f"`assistant recall` shows each {source}:LINE",
             )
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
-    return located
+    return found
 
 
 COMMANDS = (remember, recall, forget)

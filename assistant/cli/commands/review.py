@@ -184,22 +184,18 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
     """Have the model say what old facts matter for, and tell the owner in a line."""
     from datetime import date
-    from functools import partial
 
     from assistant.secrets.current import redactor
-    from assistant.tools.files.access import Roots
     from assistant.upkeep import mattering
     from assistant.upkeep.tidy import configured_model
 
-    workspace, settings = options.workspace(), options.settings()
+    workspace = options.workspace()
     model = configured_model(workspace)
     if model is None:
         raise UsageError(
             "no model can be used", "Run `assistant config set model NAME`, and `assistant trust`"
         )
-    roots = Roots(workspace, (), settings.policy, notes=settings.notes)
-    hidden = partial(roots.denies, "recall")
-    facts = mattering.unmarked(workspace, redactor(), hidden, date.today())
+    facts = mattering.unmarked(workspace, redactor(), options.hidden(), date.today())
     done = mattering.mark(memory, model, facts)
     told = f"{done.marked} of {counted(done.asked, 'fact')} now say when they matter"
     left = f"; {done.left:,} left for another run" if done.left else ""

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
+from tests.support.provider import Provider
 
 KEY = "The spare key is with Ada, next door"
 
@@ -62,3 +65,22 @@ def test_what_cannot_stand_there_is_said(place: Path, run: Run) -> None:
 def test_without_a_model_nothing_can_say_what_facts_matter_for(run: Run) -> None:
     refused = run("memory", "tidy", "--with-model")
     assert refused.returncode == 2 and "no model can be used" in refused.stderr
+
+
+def test_the_model_says_what_facts_matter_for_but_of_none_that_a_rule_hides(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "memory").mkdir()
+    (place / "memory" / "diary.md").write_text("- Slept badly\n")
+    (place / "HEARTBEAT.md").unlink(missing_ok=True)
+    (place / "AGENTS.md").unlink()
+    answer = json.dumps({"facts": [{"fact": 1, "for": ["a lost key", "travel"]}]})
+    with Provider(answer, json.dumps({"pairs": []})) as provider:
+        monkeypatch.setenv("ASSISTANT_MODEL", "openai/test")
+        monkeypatch.setenv("ASSISTANT_API_BASE", provider.url)
+        monkeypatch.setenv("ASSISTANT_POLICY__DENY", "recall:memory/diary.md")
+        done = run("memory", "tidy", "--with-model")
+        sent = str(provider.requests[0].body["messages"])
+    assert "1 of 1 fact now say when they matter" in done.stderr, done
+    assert KEY in sent and "Slept badly" not in sent
+    assert "a lost key" in (place / "MEMORY.md").read_text()
