@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -183,3 +184,32 @@ def test_an_owner_killed_while_chroma_works_leaves_nothing_wrong(inn: Inn, secon
         assert memory.status().chunks == len(FACTS)
         memory.rebuild()
         assert ids(memory) == inn.ids
+
+
+FLIPS = {
+    "text": "UPDATE chunks SET text = replace(text, 'Sardinha', 'Sardanha')",
+    "words": "UPDATE chunks SET plain = replace(plain, 'Sardinha', 'Sardinh')",
+    "status": "UPDATE chunks SET status = 'superseded'",
+    "date": "UPDATE chunks SET date = '2026-03-15' WHERE date = '2026-03-14'",
+    "heading": "UPDATE sections SET heading = replace(heading, 'Boats', 'Coats')",
+    "columns": "UPDATE sources SET layout = CAST(substr(layout, 1, length(layout) - 4)"
+    " || x'00000001' AS BLOB)",
+}
+
+
+@pytest.mark.parametrize("flipped", FLIPS)
+def test_what_is_read_of_the_catalog_for_an_answer_is_as_it_was_written(
+    workspace: Workspace, flipped: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text(
+        "# Boats\n\n## Seen -- 2026-03-14\n\n- The boat is called Sardinha\n", encoding="utf-8"
+    )
+    with contextlib.closing(LocalMemory(workspace, Settings(), HashingEmbedder())) as memory:
+        (before,) = memory.recall(Query("boat called Sardinha")).passages
+    (workspace.index / "catalog.sum").unlink()  # as after a kill
+    with contextlib.closing(sqlite3.connect(workspace.index / "catalog.db")) as db, db:
+        assert db.execute(FLIPS[flipped]).rowcount
+    with contextlib.closing(LocalMemory(workspace, Settings(), HashingEmbedder())) as memory:
+        assert memory.recall(Query("boat called Sardinha")).passages == (before,)
+        assert any("index was damaged" in notice for notice in memory.status().notices)

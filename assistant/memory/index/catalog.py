@@ -17,6 +17,7 @@ from itertools import count
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -50,7 +51,8 @@ _TABLES = (
     "heading_postings",
 )  # fmt: skip
 _DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
-_ROW = """c.rowid, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status, c.until
+_ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status,
+    c.until
     FROM chunks c JOIN sections h ON h.id = c.section"""
 
 
@@ -296,8 +298,8 @@ class Catalog:
             kept, generation = self._layout, self.generation
             if kept is not None and kept.generation == generation:
                 return kept
-            rows = db.execute("SELECT name, layout FROM sources ORDER BY name").fetchall()
-            layout = Layout(generation, rows)
+            rows = db.execute("SELECT name, layout, checksum FROM sources ORDER BY name").fetchall()
+            layout = Layout(generation, [(name, _intact(*row)) for name, *row in rows])
             if kept is None or generation > kept.generation:
                 self._layout = layout
             return layout
@@ -374,9 +376,12 @@ class Catalog:
         positions = layout.known(np.array([row[0] for row in found], dtype=np.int64)).tolist()
         chunks = {}
         for position, row in zip(positions, found, strict=True):
-            rowid, id_, text, plain, heading, day, mentions, status, until = row
+            rowid, checksum, *said = row
             if position == NOWHERE:
                 continue
+            if checksum != _checksum(*said):
+                raise CatalogDamaged("a chunk of the index is not as it was written")
+            id_, text, plain, heading, day, mentions, status, until = said
             source = layout.source[position]
             start_line, end_line, start_char, end_char = layout.table[position].item()[-4:]
             chunks[rowid] = Chunk(
@@ -420,10 +425,19 @@ class _Writer:
         for name in RANGE:
             table[name] = list(map(attrgetter(name), update.chunks))
         self._drop_sections(source, update.name, table["section"])
+        packed = table.tobytes()
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, sha256 = ?,"
-            " read_ns = ?, chunks = ?, layout = ? WHERE id = ?",
-            (*update.stat, update.digest, time.time_ns(), len(table), table.tobytes(), source),
+            " read_ns = ?, chunks = ?, layout = ?, checksum = ? WHERE id = ?",
+            (
+                *update.stat,
+                update.digest,
+                time.time_ns(),
+                len(table),
+                packed,
+                crc32(packed),
+                source,
+            ),
         )
 
     def _sections(
@@ -440,7 +454,7 @@ class _Writer:
         keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
         vectors = vector_ids(self._db, list(keys.values()))
         for heading in new:
-            encoded = json.dumps(heading, ensure_ascii=False)
+            encoded = _encoded(heading)
             vector = vectors.get(keys.get(heading, b""))
             (found[heading],) = self._db.execute(
                 "INSERT INTO sections (source, heading, vector) VALUES (?, ?, ?) RETURNING id",
@@ -496,15 +510,19 @@ class _Writer:
                 row, update.content[place], section, vector, led, lengths[row], _day(c.date),
                 _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain), 0, 0, 0, 0,
             )  # fmt: skip
+            mentioned = json.dumps(c.mentions)
+            checksum = _checksum(
+                c.id, c.text, c.plain, _encoded(c.heading), c.date, mentioned, c.status, c.until
+            )
             rows.append(
                 (row, section, vector, c.id, source, said(c.plain), c.date, c.status, c.until,
-                 json.dumps(c.mentions), c.plain, c.text)
+                 mentioned, c.plain, c.text, checksum)
             )  # fmt: skip
             if self._diary and c.status == "current" and (spoken := _spoken_of(c)):
                 spoken_of.append((row, *spoken))
         self._db.executemany(
             "INSERT INTO chunks (rowid, section, vector, id, source, said, date, status, until,"
-            " mentions, plain, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " mentions, plain, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
@@ -520,8 +538,27 @@ class _Writer:
 
 
 def _columns(db: sqlite3.Connection, source: str) -> NDArray[Any]:
-    row = db.execute("SELECT layout FROM sources WHERE name = ?", (source,)).fetchone()
-    return np.frombuffer(row[0] if row else b"", dtype=COLUMNS)
+    query = "SELECT layout, checksum FROM sources WHERE name = ?"
+    row = db.execute(query, (source,)).fetchone()
+    return np.frombuffer(_intact(*row) if row else b"", dtype=COLUMNS)
+
+
+def _intact(layout: bytes, checksum: int) -> bytes:
+    """The packed columns of a source's chunks. Raises CatalogDamaged if they are others than were
+    written."""
+    if crc32(layout) != checksum:
+        raise CatalogDamaged("a file's columns in the index are not as they were written")
+    return layout
+
+
+def _checksum(*fields: str | None) -> int:
+    """What tells whether a chunk is read as it was written."""
+    return crc32("\0".join(field or "" for field in fields).encode("utf-8", "surrogatepass"))
+
+
+def _encoded(heading: Sequence[str]) -> str:
+    """A heading path as it is stored."""
+    return json.dumps(heading, ensure_ascii=False)
 
 
 def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes] | None:

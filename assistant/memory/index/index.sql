@@ -1,11 +1,12 @@
 -- The index of a corpus. It is derived from the files: SCHEMA_VERSION in database.py grows with each
 -- change here, and an index of another version is made again.
 
--- A file as it was last read; `layout` holds the columns of its chunks, see layout.py.
+-- A file as it was last read; `layout` holds the columns of its chunks, see layout.py, `checksum`
+-- is theirs.
 CREATE TABLE sources (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER, size INTEGER,
   mtime_ns INTEGER, ctime_ns INTEGER, sha256 TEXT, read_ns INTEGER, chunks INTEGER,
-  layout BLOB NOT NULL DEFAULT x'');
+  layout BLOB NOT NULL DEFAULT x'', checksum INTEGER NOT NULL DEFAULT 0);
 
 -- A heading path of a file, as JSON; `vector` is that of what its headings say.
 CREATE TABLE sections (
@@ -13,11 +14,12 @@ CREATE TABLE sections (
   UNIQUE (source, heading));
 
 -- A chunk, without where it stands. Those that state the same fact have the same number in `said`.
+-- `checksum` is that of what is read of it for an answer.
 CREATE TABLE chunks (
   rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
   section INTEGER NOT NULL, vector INTEGER NOT NULL, said INTEGER NOT NULL,
   date TEXT, status TEXT NOT NULL, until TEXT, mentions TEXT NOT NULL,
-  plain TEXT NOT NULL, text TEXT NOT NULL);
+  plain TEXT NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE INDEX chunks_by_said ON chunks (said);
 
 -- The chunks that say what they matter for; `vector` is that of these words.
