@@ -55,7 +55,7 @@ from assistant.events import (
 )
 from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.protocol import Memory
-from assistant.messages import Given, Message, Picture, Usage
+from assistant.messages import Given, Message, Note, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
 from assistant.model.smalltalk import is_sum, small_talk
@@ -172,7 +172,9 @@ class Conversation:
             if isinstance(content, Picture):
                 keeping.keep_picture(self.transcript, title, content)
             else:
-                self.transcript.append(AttachmentEntry(title, self.redactor.redact(content)))
+                attachment = self.redactor.redact(content)
+                inward = isinstance(content, Note)
+                self.transcript.append(AttachmentEntry(title, attachment, inward=inward))
         yield from self._turn(request)
 
     def resume(self) -> Iterator[Event]:

@@ -53,6 +53,12 @@ class Picture:
         return f"a picture: {self.media.partition('/')[2].upper()}{size}"
 
 
+class Note(str):
+    """A text that the program attaches, such as what an undo did. Nothing in it is from outside."""
+
+    __slots__ = ()
+
+
 Given = Mapping[str, str | Picture]
 """Attachments of a message, by title: data, and not the owner's word."""
 

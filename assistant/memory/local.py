@@ -330,7 +330,9 @@ class LocalMemory:
 
     def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
         with self._lock:
+            reviewed = self._ledger.reviewed(ids, request)
             undone = self._ledger.undo(ids, request=request)
+            self._review.hold(reviewed)
             self._refresh_index()
             return undone
 

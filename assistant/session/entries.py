@@ -62,7 +62,8 @@ class TitleEntry(_Entry):
 class AttachmentEntry(_Entry):
     """Data that came with a message, such as standard input; it is not the owner's own words.
 
-    A `picture` is the name of a copy that is kept beside the session; `size` is in pixels.
+    A `picture` is the name of a copy that is kept beside the session; `size` is in pixels. `inward`
+    is a note by the program itself, with nothing from outside.
     """
 
     type: ClassVar[str] = "attachment"
@@ -70,6 +71,7 @@ class AttachmentEntry(_Entry):
     text: str
     picture: str = ""
     size: tuple[int, int] = (0, 0)
+    inward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

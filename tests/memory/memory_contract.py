@@ -484,6 +484,20 @@ class MemoryContract:
         assert [entry.origin.kind for entry in memory.log()] == ["owner", "tool"]
         assert [entry.origin.entries for entry in memory.log()] == [origin.entries] * 2
 
+    def test_an_accepted_fact_waits_again_once_it_is_undone(self, memory: Keeper) -> None:
+        origin = Origin("tool", "s1", ("e1",))
+        memory.remember([Fact("Ana moved to Porto", origin=origin, matters_for=("visits",))])
+        for _ in range(2):
+            (held,) = memory.waiting()
+            memory.review(held.id, accept=True)
+            memory.undo()
+        (again,) = memory.waiting()
+        assert again.fact.origin == origin and again.fact.matters_for == ("visits",)
+        assert found(memory, "Where did Ana move?") == []
+        remember(memory, "Ben sails")
+        memory.undo()
+        assert len(memory.waiting()) == 1
+
     def test_what_memory_says_already_does_not_wait(self, memory: Keeper) -> None:
         (there,) = remember(memory, "Ben sails")
         (known,) = memory.remember([Fact("ben sails.", origin=Origin("tool"))])

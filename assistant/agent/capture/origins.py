@@ -51,7 +51,7 @@ def is_tainted(entries: Iterable[Entry]) -> bool:
         match entry:
             case QuestionEntry(call_id=call_id):
                 questions.add(call_id)
-            case AttachmentEntry():
+            case AttachmentEntry(inward=False):
                 return True
             case UserEntry(text=text) if pasted(text):
                 return True
@@ -82,6 +82,8 @@ def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]
                 case ToolResultEntry(call_id=call_id, content=answer) if call_id in offered:
                     typed = answer not in offered[call_id]
                     origins[entry.id] = Said("owner" if typed else speaker, answer)
+                case AttachmentEntry(text=text, inward=True):
+                    origins[entry.id] = Said(speaker, text)
                 case ToolResultEntry(content=content) | AttachmentEntry(text=content):
                     speaker = "tool"
                     origins[entry.id] = Said("tool", content)
@@ -212,7 +214,7 @@ def outside_sentences(entries: Iterable[Entry]) -> list[str]:
         match entry:
             case ToolResultEntry(tool=tool, content=text) if tool not in INWARD:
                 texts.append(text)
-            case AttachmentEntry(text=text):
+            case AttachmentEntry(text=text, inward=False):
                 texts.append(text)
             case UserEntry(text=text):
                 texts.append(pasted(text))

@@ -33,7 +33,7 @@ from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.events import ApprovalRequested
 from assistant.memory.base import Fact, Origin, Query
-from assistant.messages import Picture, ToolCall
+from assistant.messages import Note, Picture, ToolCall
 from assistant.model import catalogue
 from assistant.model.base import check_sight
 from assistant.model.pictures import picture_of
@@ -207,7 +207,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
         lines.append(f"Taken back: “{one_line(changed.turn.request)}”")
         lines += undo_lines(take_back(host.chat.workspace, host.chat.memory, changed))
     typer.echo(spelled("\n".join(lines)))
-    host.attachments["What the owner has undone"] = "\n".join(lines)
+    host.attachments["What the owner has undone"] = Note("\n".join(lines))
 
 
 EVERYTHING, FILES, TALK = (

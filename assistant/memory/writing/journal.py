@@ -75,7 +75,8 @@ class Write(Struct, frozen=True, tag="write"):
 
     `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
     that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
-    keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`).
+    keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`). The fact of a
+    `reviewed` write had waited for the owner.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Write(Struct, frozen=True, tag="write"):
     purged: bool = False
     together: str = ""
     gone: tuple[str, ...] = ()
+    reviewed: bool = False
 
     @property
     def added(self) -> Edit | None:

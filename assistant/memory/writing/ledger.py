@@ -138,7 +138,7 @@ class Ledger:
             self._add(
                 change, fact, given_up_by(fact, replaced), Write(
                     new_id(), now(), action, clean(fact.text), fact.origin,
-                    request=request, part=part, together=fact.together,
+                    request=request, part=part, together=fact.together, reviewed=fact.waits,
                 ),
             )
             for part, fact in enumerate(facts)
@@ -284,6 +284,16 @@ class Ledger:
                 if path.is_file() and not path.stat().st_size:
                     path.unlink()
         return undone
+
+    def reviewed(self, ids: Sequence[str], request: str | None) -> list[Fact]:
+        """The facts that had waited for review and that this undo will take back.
+
+        One that superseded another is not among them: which it was is not known any more.
+        """
+        self._journal.refresh()
+        writes = [] if self._journal.of_request(request) else self._to_undo(ids)
+        added = (write for write in writes if write.reviewed and write.action == "remember")
+        return [self._fact(self._journal.entry(write)) for write in added]
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """These of the writes that can be reversed, or the latest with what belongs to it; newest

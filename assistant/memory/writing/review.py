@@ -88,7 +88,7 @@ class Review:
             return done[0]
         with self.locked():
             held = self._named(id)
-            fact = held.fact
+            fact = replace(held.fact, waits=True)
             if text is not None:
                 fact = replace(fact, text=text, origin=replace(fact.origin, kind="owner"))
             old = (replaced or {}).get(fact.replaces or "", ())

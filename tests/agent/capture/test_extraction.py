@@ -352,6 +352,13 @@ def test_what_came_with_a_message_is_not_the_owners_word() -> None:
     assert statements(turn, 9) == ["Summarise this.", "A code."]
 
 
+def test_what_the_program_attaches_is_nothing_from_outside() -> None:
+    note = AttachmentEntry("What the owner has undone", "removed: plan.txt", id="e2", inward=True)
+    turn = Turn((UserEntry("Anna is my cousin from Graz.", id="e1"), note))
+    fact = add("The owner's cousin Anna lives in Graz", "e1", quote="Anna is my cousin from Graz")
+    assert kinds([turn], fact) == ["owner"]
+
+
 def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:
     asked, looked = TURNS
     own_words = Origin("assistant", "s", ("e1", "e2"))
