@@ -63,15 +63,15 @@ class ModelSettings(Table):
     effort: Effort | None = None
     """How hard the model thinks; `none` turns thinking off. Unset: the provider's default."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """How long an answer may be silent. Its first word is waited for 2.5 times as long (on this
-    machine without a limit), and the whole answer may take 15 times as long."""
+    """Maximum seconds of silence in an answer. Its first word may take 2.5 times as long (no
+    limit for a model on this machine), and the whole answer 15 times as long."""
     max_rounds: int = Field(default=25, ge=1)
     """Maximum requests to the model in a turn, before it has to answer."""
     resident: bool = True
     """After an `ask`, keep a process with the provider's library loaded (200 MB), so that the next
     starts at once. It ends after `daemon.idle_seconds`."""
     sees: bool | None = None
-    """Whether it takes pictures. Unset: what litellm knows, else they are tried."""
+    """Whether the model accepts pictures. Unset: what litellm knows, else pictures are sent."""
     tool_format: Literal["auto", "native", "xml"] = "auto"
     """How tools are offered: by the provider's tool calling, or as XML in the prompt."""
 
@@ -95,18 +95,18 @@ class MemorySettings(Table):
     k: int = Field(default=32, ge=1)
     """Maximum number of passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
-    """Maximum number of their tokens; a turn of a chat is given at most 450."""
+    """Maximum tokens of those passages; a turn of a chat gets at most 450."""
     whole: int = Field(default=4000, ge=0)
-    """A memory of up to so many tokens, and a quarter of the model's window, is in the prompt
-    whole. 0: never, only its core."""
+    """Maximum tokens of a memory that is in the prompt whole, at most a quarter of the model's
+    window. 0: only its core is in the prompt."""
     capture: Literal["always", "compaction", "never"] = "always"
     """When facts are extracted from conversations: at their end and before compaction, only before
-    compaction, or never. It takes a language model."""
+    compaction, or never. Needs a language model."""
     capture_tokens: int = Field(default=1_000_000, ge=0)
-    """Maximum tokens a month for that, after conversations have ended."""
+    """Maximum tokens a month for extracting facts after conversations have ended."""
     upkeep: Literal["daily", "never"] = "daily"
-    """Whether what the program wrote to MEMORY.md is kept in order, once a day before a chat is
-    read: superseded and passed facts are archived, old ones sorted in."""
+    """Whether what the program wrote to MEMORY.md is tidied once a day, before facts are extracted:
+    superseded and past facts are archived, and old ones moved under your headings."""
 
 
 class EmbeddingSettings(Table):
@@ -117,11 +117,11 @@ class EmbeddingSettings(Table):
     needs the extra `models` (`scripts/environment models`)."""
 
     query_prefix: str | None = None
-    """What the model wants before a question, as e5 wants `query: `. Unset: what its configuration
-    says."""
+    """The prefix that the model needs before a question, such as `query: ` for e5. Unset: the one
+    in its configuration."""
 
     document_prefix: str | None = None
-    """What it wants before a text of memory, as e5 wants `passage: `."""
+    """The prefix that it needs before a text of memory, such as `passage: ` for e5."""
 
 
 class IndexSettings(Table):
@@ -144,24 +144,24 @@ class DaemonSettings(Table):
     """[daemon]: the resident process that owns the index."""
 
     idle_seconds: float = Field(default=900.0, gt=0)
-    """How long it stays without a request."""
+    """Seconds without a request after which the daemon ends."""
 
 
 class SourceSettings(Table):
-    """[[sources]]: notes of yours, recalled where they lie and never written to."""
+    """[[sources]]: notes of yours, recalled in place and never written to."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)
-    """What its passages are cited by: `NAME:Folder/Note.md:12`."""
+    """The name in citations of its passages: `NAME:Folder/Note.md:12`."""
     path: str
     """The folder, such as an Obsidian vault; `~` is your home."""
     include: Texts = ()
-    """Globs of the notes to recall, such as `Work/**`. Unset: all markdown in it."""
+    """Globs of the notes to recall, such as `Work/**`. Unset: all of them."""
     exclude: Texts = ()
     """Globs of folders and notes to leave out."""
 
     @property
     def folder(self) -> Path:
-        """Where the notes lie."""
+        """The folder of the notes."""
         return Path(self.path).expanduser()
 
     @field_validator("name")
@@ -217,7 +217,7 @@ class ContextSettings(Table):
     `tools`, `memory`, `skills`, `bootstrap`."""
 
     compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
-    """The share of the room for history from which it is compacted."""
+    """Share of the room for the history above which it is compacted."""
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
     """The share of the history, newest first, that compaction keeps word for word."""
     reserve_tokens: int = Field(default=4096, ge=0)
@@ -246,7 +246,7 @@ class ShellSettings(Table):
     """[shell]: what commands may use, and read besides the workspace and the system."""
 
     readable: tuple[str, ...] = ()
-    """More that sandboxed commands may read, such as `~/.local/bin`."""
+    """Further paths that sandboxed commands may read, such as `~/.local/bin`."""
     processes: int = Field(default=512, ge=8)
     """Maximum processes of a command."""
     memory_mb: int | None = Field(default=None, ge=64)
@@ -276,23 +276,23 @@ class ServerSettings(Table):
     """[mcpServers.NAME]: a server of other people's tools, in the Model Context Protocol."""
 
     type: str | None = None
-    """`stdio` or `http`, as other programs write it; what is used follows from the rest."""
+    """`stdio` or `http`, as in other programs; ignored, because `command` or `url` decides it."""
     command: str | None = None
     """The command that starts it, which speaks the protocol on standard input and output."""
     args: tuple[str, ...] = ()
     """The command's arguments. `${NAME}` is filled in from the environment, here and below."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Variables that it is given; of yours it gets no more than `HOME`, `PATH` and the like."""
+    """Environment variables for it; of yours, it gets only `HOME`, `PATH` and the like."""
     cwd: str | None = None
     """The directory it is started in."""
     url: str | None = None
-    """The address of one that runs already, which speaks the protocol over HTTP."""
+    """The address of a running server that speaks the protocol over HTTP."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """Headers that it is sent, such as a token."""
+    """Headers to send to it, such as a token."""
     disabled: bool = False
-    """Leave it out."""
+    """Do not use this server."""
     start_seconds: float = Field(default=30.0, gt=0)
-    """How long it may take to start, and to name its tools: `npx` fetches it first."""
+    """Maximum seconds to start and list its tools; `npx` downloads it first."""
     timeout_seconds: float = Field(default=60.0, gt=0)
     """How long a call may take."""
 

@@ -51,8 +51,9 @@ def chat(report: Report, place: Workspace) -> None:
     ]  # fmt: skip
     report.section(
         "The chat",
-        "litellm is imported behind the prompt, with what it would itself import only at its first "
-        "call. Who takes some seconds to type waits for none of it, as with the next message.",
+        "litellm is imported in the background while you type, including what it would import only "
+        "at its first call. If you take a few seconds to type, you wait for none of it, nor does "
+        "the next message.",
         table(("from the start of the process", "seconds"), rows),
     )
 

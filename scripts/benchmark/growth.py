@@ -179,9 +179,9 @@ def pruning(report: Report, directory: Path, embedder: Embedder, size: int) -> N
     ]
     report.section(
         "Query terms pruned by document frequency",
-        f"{size:,} chunks. Of a query's words the rarest are looked up, until their occurrences "
-        f"add up to {question.MAX_POSTINGS:,}. Each question and each set of keywords is answered "
-        "by one fact: how often is it the first passage, how often among the eight?",
+        f"{size:,} chunks. A query looks up its rarest words until their occurrences add up to "
+        f"{question.MAX_POSTINGS:,}. One fact answers each question and each set of keywords: how "
+        "often is it the first passage, and how often among the first eight?",
         table(("words", "recall p50 / p95", "first", "among eight"), rows),
     )
     report.add(

@@ -142,10 +142,10 @@ def side_by_side(report: Report, directory: Path, sizes: Sequence[int]) -> None:
     ]  # fmt: skip
     report.section(
         "In one file",
-        "`remember` writes to MEMORY.md, however long that is. Seconds of the processor, of the "
-        "thread that answers; vectors are bags of hashed words, no model is asked, and Chroma is "
-        "told behind the answer. The file that is written is read three times and written whole: "
-        "hold that against the last column, its bytes read once, decoded and digested.",
+        "`remember` writes to MEMORY.md, however long that is. The figures are processor seconds "
+        "of the thread that answers; vectors are bags of hashed words, without a model, and Chroma "
+        "is updated after the answer. The file is read three times and written whole: compare that "
+        "with the last column, its bytes read once, decoded and hashed.",
         table(
             ("facts in", "facts", *(TOLD[name] for name in GOALS), "reading the file once"), rows
         ),

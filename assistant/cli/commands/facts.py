@@ -55,7 +55,7 @@ def remember(
     context: typer.Context,
     fact: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one a line."),
+        typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one per line."),
     ] = None,
     section: Annotated[
         str, typer.Option("--section", metavar="NAME", help="Heading to write it under.")
@@ -248,7 +248,7 @@ def recall(
     context: typer.Context,
     query: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
+        typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one per line."),
     ] = None,
     k: Most = None,
     budget: Annotated[

@@ -154,7 +154,7 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
 def check(
     context: typer.Context,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Also make the index again, without embedding again.")
+        bool, typer.Option("--rebuild", help="Also rebuild the index, without embedding again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

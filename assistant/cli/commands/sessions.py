@@ -35,7 +35,7 @@ def show(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a conversation; with --json its entries, one a line.
+    """Show a conversation; with --json its entries, one per line.
 
     Examples:
       assistant sessions show k7q

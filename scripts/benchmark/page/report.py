@@ -65,12 +65,13 @@ class Report:
         """The page in markdown."""
         missed = [each for each in self.results if each.missed]
         head = (
-            "Written by `scripts/bench`; `scripts/bench --quick` is a short look that writes "
-            "nothing, and `scripts/bench --against COMMIT` sets another commit beside this "
-            "one. Every figure stands beside what it is held against, taken in the same run on "
-            "the same machine: compare the sides, since the seconds are this machine's. The memory "
-            "is made of synthetic facts from a seed, a list item each. Where nothing else is said, "
-            "a time is the median of several, both sides taking turns."
+            "`scripts/bench` measures these figures on your machine and writes this page; "
+            "`scripts/bench --quick` runs a short version and writes nothing, and `scripts/bench "
+            "--against COMMIT` compares another commit with this one. Each figure is next to its "
+            "baseline, measured in the same run on the same machine: compare the two, because the "
+            "seconds depend on the machine. The memory consists of synthetic facts from a seed, "
+            "one list item each. Unless stated otherwise, a time is the median of several runs "
+            "that alternate between both sides."
         )
         rows = [
             (each.what, each.measured, each.beside, each.goal, each.missed or "met")

@@ -60,11 +60,10 @@ def _tell_growth(report: Report, stages: Sequence[Stage]) -> None:
     )
     report.section(
         "Growth",
-        "A thousand facts a file. The catalog is made from the files with vectors embedded before, "
-        "so its time is that of reading, splitting and writing. An edit reads the one file that "
-        "changed and embeds what is new in it, whatever the size of the memory. Recall is asked "
-        "over the daemon's socket by a client that stays connected, 200 questions after 20 to warm "
-        "up.",
+        "A thousand facts per file. The catalog is built with vectors that were embedded before, "
+        "so its time is that of reading, chunking and writing. An edit reads the one file that "
+        "changed and embeds what is new in it, whatever the size of the memory. A client that "
+        "stays connected asks over the daemon's socket: 200 questions after 20 to warm up.",
         table(heads, rows),
         chart="memory",
     )
