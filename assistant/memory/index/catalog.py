@@ -1,7 +1,7 @@
-"""What is indexed: sources, chunks and their words; the truth about the index.
+"""The catalog: sources, chunks and their words. It is authoritative for the index.
 
-A change to a source is one transaction, which also notes in the outbox what Chroma still has to
-be told; a crash between the two converges.
+A change to a source is one transaction, which also adds to the outbox the changes that Chroma still
+needs; after a crash between the two, both converge.
 """
 
 import json
@@ -45,7 +45,7 @@ from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 BEYOND = np.iinfo(np.int64).max
 """A row id that no chunk has."""
 LISTS = 1024
-"""Lists of texts that stay decoded."""
+"""Number of decoded lists of texts to cache."""
 _TABLES = (
     "sources", "sections", "chunks", "marks", "occasions", "outbox", "vocabulary", "postings",
     "heading_postings",
@@ -57,7 +57,7 @@ _ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.menti
 
 
 class Stat(NamedTuple):
-    """What tells a file from its earlier self without reading it."""
+    """The status that shows, without reading a file, whether it has changed."""
 
     inode: int
     size: int
@@ -67,7 +67,7 @@ class Stat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An indexed file as it was when it was last read; `read_ns` (time.time_ns) is for people."""
+    """An indexed file as it was last read; `read_ns` (time.time_ns) is only for display."""
 
     name: str
     stat: Stat
@@ -78,7 +78,7 @@ class Source:
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """What a source says now, in order, and the stat and digest of the bytes it was read from."""
+    """The current chunks of a source, in order, and the stat and digest of the bytes read."""
 
     name: str
     stat: Stat
@@ -87,7 +87,7 @@ class SourceUpdate:
 
     @cached_property
     def content(self) -> NDArray[np.uint64]:
-        """A hash of each chunk, wherever it stands in the file."""
+        """A hash of each chunk, independent of its position in the file."""
         ids = bytes.fromhex("".join([chunk.id for chunk in self.chunks]))
         variants = np.array([chunk.variant for chunk in self.chunks], np.uint64)
         return variants ^ np.frombuffer(ids, ">u8").astype(np.uint64)
@@ -105,9 +105,9 @@ class SourceUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What Chroma must be told next: upserts and deletes, which share no id, and a mark for them.
+    """The next changes for Chroma: upserts and deletes, which share no id, and a mark for them.
 
-    The mark is 0 when there is nothing.
+    The mark is 0 if there are none.
     """
 
     ids: Sequence[str]
@@ -120,21 +120,21 @@ class Pending:
 
 
 class Outbox:
-    """Chroma's to-do list: which chunks it must still be told of. Written with what it is about."""
+    """The chunks whose changes Chroma still needs, written in the transaction of the changes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.size = 0
-        """How many ids Chroma must still be told of; waits for nobody."""
+        """The number of ids that are pending; read without a lock."""
         self.recount()
 
     def recount(self) -> None:
-        """Look at the size again: a source was written."""
+        """Read the size again after a source was written."""
         with self._database.using() as db:
             self.size = int(db.execute("SELECT count(*) FROM outbox").fetchone()[0])
 
     def pending(self, limit: int) -> Pending:
-        """The next to tell, of one id only the last state."""
+        """The next changes, with only the last state of each id."""
         with self._database.using() as db:
             rows = db.execute(
                 "SELECT o.chunk, v.value, o.seq FROM outbox o LEFT JOIN chunks c ON c.id = o.chunk"
@@ -150,12 +150,12 @@ class Outbox:
         )
 
     def done(self, mark: int) -> None:
-        """Forget what was told up to `mark`."""
+        """Remove the changes up to `mark`, which have been applied."""
         with self._database.transaction() as db:
             self.size -= db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,)).rowcount
 
     def tell_all(self) -> None:
-        """Have every chunk told again: Chroma's data is gone."""
+        """Mark every chunk as pending, because Chroma's data is gone."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM outbox")
             db.execute("INSERT INTO outbox (chunk) SELECT id FROM chunks")
@@ -172,8 +172,8 @@ class Catalog:
     def __init__(
         self, path: Path, cache: Path, *, readonly: bool = False, diary: bool = False
     ) -> None:
-        """Open or make it, with the vectors in `cache`; see `Database`. `diary`: the days that
-        chunks speak of are kept."""
+        """Open or create it, with the vectors in `cache`; see `Database`. With `diary`, the days
+        that chunks mention are stored."""
         self.database = Database(path, cache, readonly=readonly)
         self._diary = diary
         self.vectors = VectorCache(self.database)
@@ -181,7 +181,7 @@ class Catalog:
         self.vocabulary = Vocabulary(self.database)
         self.words = InvertedIndex(self.database)
         self._tokenizer = Tokenizer()
-        """Of what is written: a question waits for none of it."""
+        """The tokenizer of writes; queries do not wait for it."""
         self._layout: Layout | None = None
 
     def close(self) -> None:
@@ -194,26 +194,26 @@ class Catalog:
 
     @property
     def generation(self) -> int:
-        """Grows with every change of the chunks; of what a thread that is `reading` sees."""
+        """A number that grows with every change of the chunks, of the state this thread sees."""
         return self.database.generation
 
     @property
     def is_latest(self) -> bool:
-        """Whether what this thread sees is the latest there is."""
+        """Whether this thread sees the latest state."""
         return self.database.generation == self.database.latest
 
     def reading(self) -> AbstractContextManager[None]:
-        """Let this thread see one state of the catalog, beside whoever writes."""
+        """Let this thread see one state of the catalog, while others write."""
         return self.database.reading()
 
     def fact(self, key: str) -> str | None:
-        """What was kept of the whole under a name."""
+        """The value stored under a key, about the whole catalog."""
         with self.database.using() as db:
             row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else None
 
     def keep_fact(self, key: str, value: str) -> None:
-        """Keep something of the whole."""
+        """Store a value about the whole catalog."""
         with self.database.using() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
@@ -223,7 +223,7 @@ class Catalog:
             return int(db.execute("SELECT ifnull(sum(chunks), 0) FROM sources").fetchone()[0])
 
     def sources(self) -> dict[str, Source]:
-        """What is indexed, by name."""
+        """The indexed sources, by name."""
         with self.database.using() as db:
             rows = db.execute(
                 "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, chunks"
@@ -242,7 +242,7 @@ class Catalog:
     # Changes
 
     def touch(self, name: str, stat: Stat, read_ns: int) -> None:
-        """Note that a file whose content is the same has another stat, or was read again."""
+        """Record that a file with unchanged content has another stat, or was read again."""
         with self.database.using() as db:
             db.execute(
                 "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, read_ns = ?"
@@ -251,9 +251,9 @@ class Catalog:
             )
 
     def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> None:
-        """Make the rows of sources those of updates, whose vectors must be cached, at once.
+        """Replace the rows of sources by those of updates, whose vectors must be cached, at once.
 
-        A chunk whose id is there already keeps its row.
+        A chunk whose id exists already keeps its row.
         """
         with self.database.changing() as db:
             writer = _Writer(db, self._tokenizer, fingerprint, diary=self._diary)
@@ -277,7 +277,7 @@ class Catalog:
         self.outbox.recount()
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted, in free pages or in the log."""
+        """Erase deleted content from free pages and the log."""
         self.vectors.prune(0)
         with self.database.transaction() as db:
             db.execute("DELETE FROM vocabulary")
@@ -287,13 +287,13 @@ class Catalog:
         self.database.vacuum()
 
     def verify(self) -> None:
-        """See that the database is sound from end to end. Raises CatalogDamaged."""
+        """Check the whole database. Raises CatalogDamaged."""
         self.database.check()
 
     # Reading
 
     def layout(self) -> Layout:
-        """Where every chunk stands; kept until the next change."""
+        """The position of every chunk, cached until the next change."""
         with self.database.using() as db:
             kept, generation = self._layout, self.generation
             if kept is not None and kept.generation == generation:
@@ -317,11 +317,11 @@ class Catalog:
         return [chunks[row] for row in rowids if row in chunks]
 
     def by_id(self, id_: str) -> list[Chunk]:
-        """The chunk of this id, if it is there."""
+        """The chunk with this id, if it exists."""
         return list(self._chunks("c.id IN (SELECT value FROM json_each(?))", [id_]).values())
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
-        """Where in a layout the chunks of these ids stand, `NOWHERE` for one that is not there."""
+        """The positions in a layout of the chunks with these ids; `NOWHERE` for an unknown id."""
         with self.database.using() as db:
             rows = db.execute(
                 "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
@@ -331,15 +331,15 @@ class Catalog:
         return layout.known(np.array([there.get(id_, BEYOND) for id_ in ids], dtype=np.int64))
 
     def untold(self, layout: Layout) -> Rows:
-        """The positions of the chunks that Chroma must still be told of."""
+        """The positions of the chunks that are pending for Chroma."""
         with self.database.using() as db:
             rows = db.execute("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
             found = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
         return np.asarray(found[found != NOWHERE])
 
     def marked(self, layout: Layout) -> tuple[Rows, Rows]:
-        """The positions of the chunks that say what they matter for, and the numbers of the vectors
-        of that."""
+        """The positions of the chunks that say what they matter for, and the numbers of those
+        vectors."""
         with self.database.using() as db:
             rows = np.array(db.execute("SELECT chunk, vector FROM marks").fetchall(), np.int64)
         rows = rows.reshape(-1, 2)
@@ -347,18 +347,18 @@ class Catalog:
         return at[at != NOWHERE], rows[at != NOWHERE, 1]
 
     def at_line(self, source: str, line: int) -> list[Chunk]:
-        """The chunks of a source that stand on a line, in order."""
+        """The chunks of a source on a line, in order."""
         layout = self.layout()
         return self.chunks(layout.rowid[layout.at_line(source, line)].tolist())
 
     def stating(self, fact: str) -> list[Chunk]:
-        """The current chunks that say a fact and nothing else."""
+        """The current chunks that state a fact and nothing else."""
         where = "c.status = 'current' AND c.said IN (SELECT value FROM json_each(?))"
         return list(self._chunks(where, [said(fact)]).values())
 
     def speaking(self, first: date, last: date) -> list[tuple[Chunk, tuple[Occasion, ...]]]:
-        """The current chunks that may speak of these days, and what of: as far as can be told of
-        one under no date."""
+        """The current chunks that may mention these days, with their occasions: as far as these can
+        be determined without a date of recording."""
         with self.database.using() as db:
             rows = db.execute(
                 "SELECT * FROM occasions WHERE first <= ? AND last >= ?",
@@ -368,7 +368,7 @@ class Catalog:
         return [(chunk, found[row]) for row, chunk in self.by_row(list(found)).items()]
 
     def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
-        """The chunks that a condition holds for, by row."""
+        """The chunks that satisfy a condition, by row."""
         layout = self.layout()
         with self.database.using() as db:
             rows = db.execute(f"SELECT {_ROW} WHERE {where}", (json.dumps(list(values)),))
@@ -393,7 +393,7 @@ class Catalog:
 
 
 class _Writer:
-    """Rewrites the rows of sources, as far as they changed, within a transaction."""
+    """Rewrites the changed rows of sources within a transaction."""
 
     def __init__(
         self,
@@ -410,7 +410,7 @@ class _Writer:
         self._fingerprint = fingerprint
 
     def replace(self, update: SourceUpdate) -> None:
-        """Make the rows of a source those of an update, whose vectors must be cached."""
+        """Replace the rows of a source by those of an update, whose vectors must be cached."""
         self._db.execute("INSERT OR IGNORE INTO sources (name) VALUES (?)", (update.name,))
         (source,) = self._db.execute(
             "SELECT id FROM sources WHERE name = ?", (update.name,)
@@ -443,9 +443,9 @@ class _Writer:
     def _sections(
         self, source: int, name: str, wanted: set[tuple[str, ...]]
     ) -> dict[tuple[str, ...], int]:
-        """The numbers of heading paths of a source; those that are new are made.
+        """The numbers of heading paths of a source; new paths are inserted.
 
-        Of a new one the vector of what its headings say is noted, if that is cached.
+        A new path gets the vector of its headings, if that is cached.
         """
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
         found = {_listed(heading): int(id_) for id_, heading in rows} if wanted else {}
@@ -544,7 +544,7 @@ def _columns(db: sqlite3.Connection, source: str) -> NDArray[Any]:
 
 
 def _intact(layout: bytes, checksum: int) -> bytes:
-    """The packed columns of a source's chunks. Raises CatalogDamaged if they are others than were
+    """The packed columns of a source's chunks. Raises CatalogDamaged if they differ from what was
     written."""
     if crc32(layout) != checksum:
         raise CatalogDamaged("a file's columns in the index are not as they were written")
@@ -552,7 +552,7 @@ def _intact(layout: bytes, checksum: int) -> bytes:
 
 
 def _checksum(*fields: str | None) -> int:
-    """What tells whether a chunk is read as it was written."""
+    """A checksum that shows whether a chunk is read as it was written."""
     return crc32("\0".join(field or "" for field in fields).encode("utf-8", "surrogatepass"))
 
 
@@ -562,7 +562,7 @@ def _encoded(heading: Sequence[str]) -> str:
 
 
 def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
-    """The first and last day that a chunk may speak of, and what of; None for none."""
+    """The first and last day that a chunk may mention, and its occasions; None if it has none."""
     found = occasions(chunk.plain, chunk.date)
     undated = chunk.date is None and may_speak(chunk.plain)
     if not found and not undated:
@@ -578,14 +578,14 @@ def _day(iso: str | None) -> int:
 
 
 def said(plain: str) -> int:
-    """What chunks that state the same fact have in common, and next to no others."""
+    """A hash that is equal for chunks that state the same fact."""
     key = fact_key(plain).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(key, digest_size=8).digest(), signed=True)
 
 
 @lru_cache(LISTS)
 def _listed(encoded: str) -> tuple[str, ...]:
-    """A list of texts; many chunks have the same. Raises CatalogDamaged."""
+    """A decoded list of texts; many chunks share one. Raises CatalogDamaged."""
     try:
         return tuple(json.loads(encoded))
     except ValueError as error:
@@ -593,5 +593,5 @@ def _listed(encoded: str) -> tuple[str, ...]:
 
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:
-    """What is found by the words of where it stands."""
+    """The text of a chunk's location, by whose words the chunk is found."""
     return searchable("\n".join((*path_words(name), *heading)))

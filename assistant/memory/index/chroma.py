@@ -1,8 +1,8 @@
 """Chroma: the nearest vectors, embedded in the workspace or on a server.
 
-Chroma holds nothing that the catalog does not: ids and vectors, no text, no place. So there is one
-rule for whatever is wrong with it: `reset` throws it away, and it is filled again from the catalog
-without embedding anything. This is the only import of chromadb.
+Chroma holds only ids and vectors, all of which are in the catalog too. So there is one rule for
+every fault: `reset` throws it away, and it is filled again from the catalog without embedding
+anything. This module is the only one that imports chromadb.
 """
 
 import contextlib
@@ -29,13 +29,12 @@ from assistant.memory.embedding.embedder import Vectors
 from assistant.settings.sections import IndexSettings
 
 PREFIX = "assistant-"
-"""What the names of our collections begin with."""
+"""The prefix of our collections' names."""
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 200}}
 SOON, LONG = 0.5, 10.0
-"""Seconds that a server may be silent when it is asked, and when it is told; Chroma would wait for
-ever."""
+"""Timeouts of a server in seconds, for queries and for writes; Chroma has none."""
 HEARTBEAT = "/api/v2/heartbeat"
-"""What a server answers without a token."""
+"""The path that a server answers without a token."""
 CURE = "Start it, or remove index.url from the configuration"
 CLOSED = "the index is closed"
 
@@ -43,12 +42,12 @@ _EXPORTER = "opentelemetry.exporter.otlp.proto.grpc.trace_exporter"
 _M_PERTURB, _FILLED_WITH = -6, 0xA5
 _UNUSABLE = {"InvalidArgumentError", "InvalidDimensionException", "NotFoundError"}
 _FORBIDDEN = {"ChromaAuthError", "AuthorizationError"}
-"""Chroma's errors, by name: nothing is imported to look at one."""
+"""Chroma's errors by name, so that chromadb need not be imported to recognise them."""
 
 Client = Any
-"""Chroma's own annotations leave out what its clients can do, `close` among it."""
+"""Chroma's own annotations lack some methods of its clients, such as `close`."""
 Belongs = Mapping[str, str | int]
-"""What tells the vectors of a workspace and a model from all others."""
+"""The metadata that identifies the vectors of a workspace and a model."""
 
 
 class VectorsDamaged(MemoryFailure):
@@ -58,8 +57,8 @@ class VectorsDamaged(MemoryFailure):
 class VectorStore(ABC):
     """The vectors of one workspace by one embedding model. Thread-safe; one process at a time.
 
-    The first operation opens it, which takes a second for the import of chromadb alone: `ready`
-    tells whether that is done. All operations raise MemoryFailure when a server does not answer,
+    The first operation opens it, which takes a second for importing chromadb alone; `ready` says
+    whether it is open. All operations raise MemoryFailure when a server does not answer,
     and VectorsDamaged when the data cannot be used.
     """
 
@@ -77,7 +76,7 @@ class VectorStore(ABC):
         return self._collection is not None
 
     def wait(self) -> None:
-        """Open it, unless it is open."""
+        """Open it if it is not open yet."""
         if self.ready:
             return
         with self._lock:
@@ -87,27 +86,27 @@ class VectorStore(ABC):
                 self._open()
 
     def probe(self) -> None:  # noqa: B027
-        """Raise MemoryFailure, soon, if a server does not answer; opens nothing."""
+        """Raise MemoryFailure soon if a server does not answer; open nothing."""
 
     def lost(self) -> bool:
-        """Whether someone deleted the data while it was open, as far as can be seen at no cost."""
+        """Whether the data was deleted while it was open, as far as a cheap check can tell."""
         return False
 
     @abstractmethod
     def reset(self) -> None:
-        """Throw all vectors away; ready to be filled."""
+        """Throw all vectors away, ready to be filled again."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the data, so that another process may open it."""
+        """Close the data, so that another process may open it."""
 
     def upsert(self, ids: Sequence[str], vectors: Vectors) -> None:
-        """Put vectors under ids, new or not."""
+        """Insert or replace the vectors of these ids."""
         if ids:
             self._call("upsert", ids=list(ids), embeddings=vectors)
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Remove ids; one that is not there is none."""
+        """Remove ids; unknown ids are ignored."""
         if ids:
             self._call("delete", ids=list(ids))
 
@@ -128,11 +127,11 @@ class VectorStore(ABC):
 
     @abstractmethod
     def _open(self) -> None:
-        """Make the client and the collection; raises what the operations raise."""
+        """Create the client and the collection; raises the operations' errors."""
 
     @abstractmethod
     def _fault(self, error: BaseException) -> MemoryFailure:
-        """What something that chromadb raises means here."""
+        """Translate an error that chromadb raised."""
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -155,7 +154,7 @@ class VectorStore(ABC):
 class EmbeddedStore(VectorStore):
     """The vectors of a workspace in a directory of its own.
 
-    What an exit that was not clean left there is not opened, as it may end this process too.
+    Data from an unclean exit is not opened, because it may crash this process too.
     """
 
     def __init__(self, directory: Path, belongs: Belongs) -> None:
@@ -185,7 +184,7 @@ class EmbeddedStore(VectorStore):
 
     @property
     def _marker(self) -> Path:
-        """There while it is open, and after an exit that was not clean."""
+        """A file that exists while the data is open, and after an unclean exit."""
         return self._directory.with_name(f"{self._directory.name}.open")
 
     def _open(self) -> None:
@@ -227,10 +226,10 @@ class EmbeddedStore(VectorStore):
 
 class ServerStore(VectorStore):
     """The vectors of a workspace in a collection of a server, which may be down, hang, be wiped or
-    answer anything at all. Each call has a deadline."""
+    answer with anything. Each call has a deadline."""
 
     def __init__(self, settings: IndexSettings, belongs: Belongs, index: Path) -> None:
-        """`index` is where the catalog lies that the vectors are of."""
+        """`index` is the folder of the catalog that the vectors belong to."""
         super().__init__(belongs)
         assert settings.url is not None
         self.url = settings.url
@@ -258,7 +257,7 @@ class ServerStore(VectorStore):
             self._release()
 
     def collections(self) -> list[tuple[str, dict[str, Any], int]]:
-        """Each collection of ours, of any workspace: its name, whose it is, and its size."""
+        """All our collections, of any workspace: name, metadata and size."""
         self._wait_soon()
         with self._translated():
             return [
@@ -268,13 +267,13 @@ class ServerStore(VectorStore):
             ]
 
     def drop(self, name: str) -> None:
-        """Remove a collection of ours; one that is not there is none."""
+        """Remove one of our collections, if it exists."""
         self._wait_soon()
         with contextlib.suppress(VectorsDamaged), self._translated():
             self._client.delete_collection(name)
 
     def _wait_soon(self) -> None:
-        """`wait`; raises MemoryFailure soon if a server that was open answers no more."""
+        """Call `wait`; raise MemoryFailure soon if an open server no longer answers."""
         if self.ready:
             self.probe()
         self.wait()
@@ -318,7 +317,7 @@ def collection_name(belongs: Belongs) -> str:
 
 
 def _load() -> None:
-    """Import chromadb, which takes a second, without what would report on it over gRPC: 12 MB."""
+    """Import chromadb, which takes a second, without its telemetry over gRPC (12 MB)."""
     if _EXPORTER not in sys.modules and "chromadb" not in sys.modules:
         sys.modules[_EXPORTER] = placeholder = ModuleType(_EXPORTER)
         vars(placeholder)["OTLPSpanExporter"] = None
@@ -331,8 +330,8 @@ def _load() -> None:
 def _embedded_client(directory: Path) -> Client:
     """Embedded Chroma on a directory.
 
-    Its hnswlib writes memory to its files as it was given it, unused places too: a vector that was
-    purged would lie there again. So what is freed is overwritten from here on, and what is given.
+    Its hnswlib writes allocated memory to its files, including unused parts, in which a purged
+    vector may reappear. So from here on, memory is overwritten when it is allocated and freed.
     """
     import chromadb
     from chromadb.api.shared_system_client import SharedSystemClient
@@ -349,7 +348,7 @@ def _embedded_client(directory: Path) -> Client:
 
 
 def _server_client(settings: IndexSettings) -> Client:
-    """A client of the server that is set; making one asks the server a few things."""
+    """A client of the configured server; creating it sends the server a few requests."""
     import chromadb
 
     assert settings.url is not None
@@ -369,13 +368,13 @@ def _server_client(settings: IndexSettings) -> Client:
 
 
 def _hurry(request: Any) -> None:
-    """A question waits for no server that hangs."""
+    """Set a short timeout, so that a query does not wait for a server that hangs."""
     if request.url.path.endswith(("/query", "/count")):
         request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], SOON)
 
 
 def _close_server_client(client: Client) -> None:
-    """Close it with its connections, which Chroma leaves open."""
+    """Close a client and its connections, which Chroma leaves open."""
     client.close()
     for session in _sessions(client):
         session.close()
@@ -387,7 +386,7 @@ def _sessions(client: Client) -> list[Any]:
 
 
 def _quiet() -> Any:
-    """No telemetry, and deaf to any `.env` in the current directory."""
+    """Chroma's settings without telemetry, which ignore any `.env` in the current directory."""
     from chromadb.config import Settings
 
     return Settings(_env_file=None, anonymized_telemetry=False)  # type: ignore[call-arg]

@@ -1,5 +1,5 @@
-"""What an index is made of: the memory files of a workspace, or text that lies elsewhere; how they
-are read, and what is wrong with them."""
+"""The files of an index: the memory files of a workspace or other texts, how they are read, and
+their faults."""
 
 import errno
 import itertools
@@ -17,22 +17,22 @@ from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
 MOST_UNREADABLE = 0.25
-"""A file of which more cannot be read is no text."""
+"""Maximum share of a text file that may be undecodable."""
 COARSE_NS, TICK_NS = 2_000_000_000, 100_000_000
-"""A file changed this shortly before it was read may change again without its stat telling. The
-coarsest clock of the file systems in use (FAT) counts in 2 s, the kernel's in ticks."""
+"""A file changed this shortly before it was read may change again with the same stat. The coarsest
+file system clock (FAT) counts in 2 s, the kernel's in ticks."""
 CLOCK_REALTIME_COARSE = 5
-"""Linux: the clock that files are stamped with. It stands still while the machine is not scheduled,
-and `time.time_ns` does not."""
+"""Linux: the clock of file times. Unlike `time.time_ns`, it stops while the machine is not
+scheduled."""
 UNPROVEN = 0
-"""Stands in for the inode of a file whose stat does not prove that it is as it was read."""
+"""The inode stored for a file whose stat does not prove that it is unchanged since it was read."""
 KEPT = "What was indexed of it before stays searchable"
 
 
 class Corpus(Protocol):
     """A set of named files below a `root`, indexed at `index`; a workspace is one.
 
-    `identity` tells it from any other on this machine: whose index it is, and whose vectors.
+    `identity` distinguishes it from all others on this machine, for its index and its vectors.
     """
 
     @property
@@ -45,18 +45,18 @@ class Corpus(Protocol):
 
     @property
     def index(self) -> Path:
-        """Where its index lies."""
+        """The folder of its index."""
 
     @property
     def identity(self) -> Path:
-        """A path that no other corpus has."""
+        """A path that is unique to this corpus."""
 
     def survey(self) -> Survey:
-        """The files there are, and what stands among them and is none."""
+        """The existing files, and the entries among them that are not files of the corpus."""
 
 
 def is_unchanged(path: str, known: Source) -> bool:
-    """Whether its stat proves that a file is as it was read."""
+    """Whether its stat proves that a file is unchanged since it was read."""
     try:
         return stat_of(path) == known.stat
     except OSError:
@@ -69,8 +69,8 @@ def stat_of(path: str) -> Stat:
 
 
 def read_file(path: str) -> tuple[Stat, bytes]:
-    """The bytes of a file, and its stat from before they were read: `UNPROVEN` if it was changed
-    so shortly before that a change during the reading or after it may not show."""
+    """The bytes of a file, and its stat from before they were read, with the inode `UNPROVEN` if it
+    was changed so recently that a change during the reading or afterwards may not show."""
     now = file_clock_ns()
     with storage.open_file(Path(path)) as file:
         result = os.fstat(file.fileno())
@@ -85,7 +85,7 @@ def read_file(path: str) -> tuple[Stat, bytes]:
 
 
 def file_clock_ns() -> int:
-    """The time that a file changed now would be stamped with."""
+    """The modification time that a file changed now would get."""
     if sys.platform == "linux":
         return time.clock_gettime_ns(CLOCK_REALTIME_COARSE)
     return time.time_ns()
@@ -105,9 +105,9 @@ def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat]]:
 
 
 def decoded(name: str, data: bytes) -> str:
-    """The text of a file, with a stand-in for what cannot be read and without a conflict's marks.
+    """The text of a file without conflict markers, undecodable bytes replaced.
 
-    Raises ValueError that says so, and where, if it is no text at all.
+    Raises ValueError, naming the position, if it is not text at all.
     """
     why = _unreadable(data)
     text = data.replace(b"\0", UNREADABLE.encode()).decode("utf-8", "replace")
@@ -117,7 +117,7 @@ def decoded(name: str, data: bytes) -> str:
 
 
 def doubt(data: bytes) -> str:
-    """What is wrong with a file that can be read all the same; "" if nothing is."""
+    """The fault of a file that can be read nevertheless; "" if it has none."""
     if why := _unreadable(data):
         seen = "what can be read of it is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({why}); {seen}. Save it as UTF-8"
@@ -127,7 +127,7 @@ def doubt(data: bytes) -> str:
 
 
 def _unreadable(data: bytes) -> str:
-    """Where a file is no text; "" if it is."""
+    """The position at which a file is not text; "" if it is text."""
     if (zero := data.find(b"\0")) >= 0:
         return f"a zero byte at {zero}"
     if data.isascii():
@@ -140,22 +140,22 @@ def _unreadable(data: bytes) -> str:
 
 
 class Faults:
-    """The faults of files, and what stands among them and is none."""
+    """The faults of files, and the entries among them that are not files of the corpus."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[Stat | None, str]] = {}
         self._odd: tuple[str, ...] = ()
 
     def told(self) -> tuple[str, ...]:
-        """What is wrong now, one line each."""
+        """The current faults, one line each."""
         return (*self._odd, *(message for _, message in self._files.values()))
 
     def clear(self) -> None:
-        """What was wrong with files may be right."""
+        """Forget the faults of files, which may have been corrected."""
         self._files.clear()
 
     def see(self, survey: Survey, missing: Iterable[str]) -> set[str]:
-        """Note what is there; which of the `missing` files lie where nobody can look now."""
+        """Note what exists; return which of the `missing` files are in unreadable folders."""
         names = set(survey.sources)
         self._files = {name: fault for name, fault in self._files.items() if name in names}
         unseen = {name: folder for name in missing if (folder := _odd_above(name, survey.odd))}
@@ -166,20 +166,20 @@ class Faults:
         return set(unseen)
 
     def has(self, name: str, stat: Stat) -> bool:
-        """Whether a file was at fault as it is now."""
+        """Whether the file had a fault in its present state."""
         return name in self._files and self._files[name][0] == stat
 
     def add(self, name: str, stat: Stat | None, what: str, *, indexed: bool) -> None:
-        """Something is wrong with a file, of which an earlier state may be `indexed`."""
+        """Add the fault of a file, of which an earlier state may be `indexed`."""
         stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if indexed else ""
         self._files[name] = (stat, f"{name} {what}{stays}")
 
     def remove(self, name: str) -> None:
-        """Nothing is wrong with a file any more."""
+        """Remove the fault of a file."""
         self._files.pop(name, None)
 
 
 def _odd_above(name: str, odd: Mapping[str, str]) -> str:
-    """The folder a file lies below that cannot be looked into now; empty if there is none."""
+    """The unreadable folder that contains a file; empty if there is none."""
     above = itertools.accumulate(name.split("/")[:-1], lambda path, part: f"{path}/{part}")
     return next((folder for folder in above if folder in odd), "")

@@ -1,9 +1,9 @@
-"""The nearest chunks by vector: Chroma is asked where it is in step with the catalog, else the
-catalog's own vectors are scanned.
+"""The nearest chunks by vector: from Chroma if it is in step with the catalog, else from a scan of
+the catalog's own vectors.
 
-The catalog's outbox names what Chroma was not told yet; a thread tells it in small slices, since
-Chroma's native part keeps Python's lock while it takes vectors in. Whatever is wrong with Chroma,
-it is thrown away and filled again, behind the answers.
+The catalog's outbox lists the changes that Chroma still needs. A thread applies them in small
+slices, because Chroma's native code holds Python's lock while it stores vectors. On any fault,
+Chroma is thrown away and filled again in the background.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ from assistant.memory.index.layout import NOWHERE, Layout, Rows
 from assistant.settings.sections import IndexSettings
 
 EXACT = 20_000
-"""The vectors of so many chunks stay at hand: 30 MB. Those of more do only while they are scanned.
+"""Maximum number of chunks whose vectors stay in memory (30 MB); those of more are read for a scan.
 """
 SPARE = 1000
-"""Vectors for which there is room beside those that there are."""
+"""Rows allocated in advance for new vectors."""
 
 
 class Scan:
-    """Scans the vectors of a catalog; what was read of them is kept from change to change."""
+    """Scans the vectors of a catalog; keeps those that it has read across changes."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -70,7 +70,7 @@ class Scan:
         return self._catalog.vectors.read(layout.vector[places].tolist())
 
     def release(self) -> None:
-        """Let go of the vectors: Chroma answers, or their numbers are others' by now."""
+        """Release the vectors: Chroma answers, or their numbers have been reassigned."""
         with self._turn:
             self._matrix: Vectors = np.empty((0, 0), dtype=np.float32)
             self._row = np.empty(0, dtype=np.int32)
@@ -78,7 +78,7 @@ class Scan:
             self._count = 0
 
     def _all(self, layout: Layout) -> tuple[Vectors, Rows]:
-        """The vectors, and in which row that of each position stands; only new ones are read."""
+        """The vectors, and the row of each position's vector; only new vectors are read."""
         with self._turn:
             if self._count > 2 * len(layout) + SPARE:
                 self.release()
@@ -103,19 +103,19 @@ class Scan:
 
 
 SLICE = 50
-"""Operations told to Chroma at once: a question beside it waits for one slice, some 50 ms."""
+"""Changes applied to Chroma at once; a concurrent query waits for one slice, some 50 ms."""
 FEW = 200
-"""Changes that Chroma was not told of yet, beside which it is asked: these are compared exactly."""
+"""Maximum number of pending changes with which Chroma is still used; they are compared exactly."""
 HEAD_START = 0.3
-"""Seconds after the first refresh in which questions are answered before Chroma is imported; the
-import keeps Python's lock, and an answer beside it takes as long as the import itself."""
+"""Seconds after the first refresh before Chroma is imported; the import holds Python's lock, so a
+concurrent query would take as long as the import itself."""
 RETRY_SECONDS = 2.0
-"""How long a server that failed is left alone."""
+"""Seconds before a failed server is tried again."""
 LOOK_SECONDS = 15.0
-"""How often a server is compared with the catalog: another may have taken its place."""
+"""Seconds between comparisons of a server with the catalog: it may have been replaced."""
 SAMPLE, ITSELF, FOUND_SHARE = 32, 0.999, 0.8
-"""So many vectors are looked for once Chroma is open; so many of them must find themselves (a graph
-misses one now and then), at this cosine."""
+"""The check of an opened Chroma: the number of vectors to query, the minimum cosine at which one
+finds itself, and the share that must (the graph misses one now and then)."""
 STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
 FILLING = "Filling the vector index"
 
@@ -124,8 +124,8 @@ Nearest = tuple[Rows, NDArray[np.float32]]
 
 
 class DenseIndex:
-    """Nearest chunks by vector, of a Chroma that is kept up. Thread-safe; owns a thread and Chroma
-    until `close`."""
+    """Finds the nearest chunks by vector, and keeps Chroma up to date. Thread-safe; owns a thread
+    and Chroma until `close`."""
 
     def __init__(
         self,
@@ -137,21 +137,21 @@ class DenseIndex:
     ) -> None:
         """`directory` is for the embedded store; `notify` takes lines for the owner."""
         self.scan = Scan(catalog)
-        """What answers where Chroma does not, and among some chunks only."""
+        """Answers while Chroma cannot, and queries that are limited to some chunks."""
         self.trouble = ""
-        """Why the server is not asked, in one line, while that is so."""
+        """Why the server is not used at the moment, in one line."""
         self._catalog = catalog
         self._server = ServerStore(settings, belongs, directory.parent) if settings.url else None
         self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
         self._notify = notify
         self._delivering = threading.RLock()
         self._filled = False
-        """Whether Chroma was seen to hold what the catalog holds, but for what the outbox names."""
+        """Whether Chroma was found to match the catalog, except for the changes in the outbox."""
         self._due = True
-        """Whether it is to be compared with the catalog again."""
+        """Whether Chroma must be compared with the catalog again."""
         self._wake, self._closing = threading.Event(), threading.Event()
         self._emptying = threading.Event()
-        """Set while somebody waits to throw Chroma's data away: to go on filling it is in vain."""
+        """Set while a thread waits to throw Chroma's data away, so that filling stops."""
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
 
@@ -171,7 +171,7 @@ class DenseIndex:
         return self.scan.nearest(layout, vector, limit)
 
     def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """Chroma's answer, and beside it the chunks that it was not told of yet."""
+        """Chroma's answer, merged with the chunks that it does not have yet."""
         untold = self._catalog.untold(layout)
         ids, cosines = self._store.query(vector, limit + self._catalog.outbox.size)
         places = self._catalog.positions(layout, ids)
@@ -188,7 +188,7 @@ class DenseIndex:
     # The server
 
     def status(self) -> ServerStatus | None:
-        """The server, which is asked how many vectors it has; None if there is none."""
+        """The server with its number of vectors; None if no server is set."""
         if self._server is None:
             return None
         waiting, lacks = self._catalog.outbox.size, 0
@@ -214,14 +214,14 @@ class DenseIndex:
     # Keeping up
 
     def deliver(self) -> None:
-        """Have Chroma told of what changed, in the background; costs a stat."""
+        """Apply pending changes to Chroma in the background; costs a stat."""
         if self._filled and self._store.lost():
             self._filled = False
         if not self.trouble and (self._catalog.outbox.size or not self._filled):
             self._wake.set()
 
     def drain(self, progress: Progress = no_progress) -> None:
-        """Return when Chroma holds exactly what the catalog does, filled anew if need be.
+        """Return once Chroma matches the catalog exactly, refilled if necessary.
 
         Raises MemoryFailure when a Chroma server does not answer.
         """
@@ -241,7 +241,7 @@ class DenseIndex:
     def refill(self) -> None:
         """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache.
 
-        Raises MemoryFailure when a Chroma server does not answer; it is still told everything.
+        Raises MemoryFailure when a Chroma server does not answer; everything is then still pending.
         """
         self._emptying.set()
         with self._delivering:
@@ -255,7 +255,7 @@ class DenseIndex:
         return self._store.count()
 
     def close(self) -> None:
-        """Let go of Chroma; what it was not told waits in the catalog."""
+        """Close Chroma; pending changes stay in the catalog."""
         self._closing.set()
         self._wake.set()
         if self._server is not None:  # what hangs there is not waited for
@@ -264,7 +264,7 @@ class DenseIndex:
         self._store.close()
 
     def _fill(self, progress: Progress) -> None:
-        """Tell Chroma all that is pending, and see that it holds what the catalog does."""
+        """Apply all pending changes to Chroma, and check that it matches the catalog."""
         if self.trouble:
             self._store.probe()
         self._store.wait()
@@ -289,7 +289,7 @@ class DenseIndex:
             self._filled, self._due = True, False
 
     def _compare(self) -> None:
-        """As many vectors as there are chunks, and of a sample nearly each must find itself.
+        """Check that there are as many vectors as chunks, and that a sample of them is found.
 
         Raises VectorsDamaged.
         """
@@ -306,7 +306,7 @@ class DenseIndex:
             raise VectorsDamaged("The vector index has lost vectors")
 
     def _failed(self, error: MemoryFailure) -> None:
-        """Leave Chroma alone until the thread has put it right."""
+        """Do not use Chroma until the thread has repaired it."""
         self._filled = False
         if self._server is not None and not self._closing.is_set():
             self.trouble = f"{_sentence(error)}; {STANDS_IN}"
@@ -324,7 +324,7 @@ class DenseIndex:
                 self.drain()  # a damaged catalog shows itself to the next refresh
 
     def _pause(self) -> float | None:
-        """Seconds until a server is looked at again, however little is asked."""
+        """Seconds until the server is checked again, even without queries."""
         if self._server is None:
             return None
         return RETRY_SECONDS if self.trouble else LOOK_SECONDS
