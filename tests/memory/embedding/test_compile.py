@@ -41,6 +41,7 @@ def test_a_compiled_model_loads_without_torch(embedder: PolyglotEmbedder) -> Non
     assert outcome(start_load()) == "0 []"
 
 
+@pytest.mark.slow
 def test_two_processes_compile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))  # no models that tests share
     both = [start_load() for _ in range(2)]
@@ -65,6 +66,7 @@ def test_a_missing_model_names_the_setting(tmp_path: Path) -> None:
     assert "embedding.model" in raised.value.cure
 
 
+@pytest.mark.slow
 def test_a_damaged_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     place = tmp_path / "damaged"
