@@ -1,7 +1,7 @@
-"""Vectors of another model, made while memory goes on to answer by the one it has.
+"""Embed a memory with another model while it still answers with the present one.
 
-They lie in the same cache, under their own model's name. Once memory is opened with that model, its
-index is made from them, and nothing is left to embed.
+The vectors go into the same cache, under their model's name. When memory is opened with that model,
+its index is built from them without embedding anything.
 """
 
 import contextlib
@@ -26,14 +26,14 @@ from assistant.secrets.redactor import Redactor
 SLICE = 512
 """Texts embedded between two commits of their vectors."""
 SAMPLED = 64
-"""Texts that are embedded to tell how long all will take."""
+"""Texts that are embedded to estimate the total time."""
 WHAT = "Embedding by the new model"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What another model costs: texts that it has not embedded yet, of how many; about how many
-    seconds that takes here, and bytes."""
+    """The cost of another model: the texts that it has not embedded yet, of how many, and an
+    estimate of the seconds and bytes for them."""
 
     texts: int
     total: int
@@ -42,7 +42,7 @@ class Plan:
 
 
 class Ahead:
-    """What a corpus says, embedded by a model that it is not indexed by yet."""
+    """Embeds the texts of a corpus with a model that its index does not use yet."""
 
     def __init__(
         self, corpus: Corpus, embedder: Embedder, redactor: Callable[[], Redactor] = Redactor
@@ -56,7 +56,7 @@ class Ahead:
         }
 
     def plan(self) -> Plan:
-        """What is left to do. Raises CatalogDamaged, StorageError."""
+        """Return the remaining work. Raises CatalogDamaged, StorageError."""
         missing = self._missing()
         sample = missing[:: max(1, len(missing) // SAMPLED)][:SAMPLED]
         began = time.monotonic()
@@ -66,7 +66,7 @@ class Ahead:
         return Plan(len(missing), len(self._texts), each * len(missing), size)
 
     def make(self, progress: Progress) -> None:
-        """Embed what is left; what is done stays done if it is broken off."""
+        """Embed the remaining texts; finished vectors are kept if it is interrupted."""
         missing = sorted(self._missing(), key=lambda key: len(self._texts[key]))
         storage.replace(kept_for(self._cache), self._embedder.fingerprint.encode())
         with translated(self._cache), contextlib.closing(open_cache(self._cache)) as db:
@@ -86,7 +86,7 @@ class Ahead:
         return [key for key in self._texts if key not in known]
 
     def _said(self) -> Iterator[str]:
-        """The texts of all chunks and of what stands above them, as an index has them."""
+        """The texts of all chunks and of their headings, as an index has them."""
         chunks = Chunker(self._embedder.count_tokens, self._embedder.max_tokens)
         for name in self._corpus.survey().sources:
             try:
@@ -101,5 +101,5 @@ class Ahead:
 
 
 def kept_for(cache: Path) -> Path:
-    """The file that names the model whose vectors wait in a cache to be used."""
+    """The file that names the model whose vectors in a cache are ready but not used yet."""
     return cache.with_name("ahead")

@@ -1,7 +1,7 @@
-"""The index's SQLite: its tables, and connections for one writer with readers beside it.
+"""The index's SQLite database: connections for one writer and concurrent readers.
 
-Two files are one database. What an embedding cost lies apart in the owner's cache, where deleting
-the index does not take it; the index is told of it by `ATTACH`.
+It consists of two files. The vectors are in the owner's cache, so that deleting the index does not
+delete them; `ATTACH` adds them to the index.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ _CACHE_SCHEMA = Path(__file__).with_name("cache.sql").read_text(encoding="utf-8"
 
 
 class CatalogDamaged(MemoryFailure):
-    """The database is not one, is of another version, or contradicts itself."""
+    """The file is not a database, has another version, or contradicts itself."""
 
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as StorageError or CatalogDamaged."""
+    """Translate SQLite's errors to StorageError or CatalogDamaged."""
     try:
         yield
     except sqlite3.ProgrammingError:
@@ -40,12 +40,12 @@ def translated(path: Path) -> Iterator[None]:
 
 
 class Database:
-    """An open database, of one process at a time. Its threads take turns, but for those that are
-    `reading`: they wait for no writer."""
+    """An open database, for one process at a time. Threads take turns, except those that are
+    `reading`, which wait for no writer."""
 
     def __init__(self, path: Path, cache: Path, *, readonly: bool = False) -> None:
-        """Open or make the index at `path` and the vectors' `cache`. `readonly`: on a disk that
-        takes no writes, what is there is read and nothing is made.
+        """Open or create the index at `path` and the vectors' `cache`. With `readonly`, for a disk
+        that cannot be written, existing files are read and nothing is created.
 
         Raises CatalogDamaged, StorageError.
         """
@@ -69,7 +69,7 @@ class Database:
 
     @property
     def generation(self) -> int:
-        """Of the state that this thread sees: the latest, or that which it is `reading`."""
+        """The generation that this thread sees: the one it is `reading`, or the latest."""
         snapshot = self._snapshot
         return snapshot[1] if snapshot else self.latest
 
@@ -85,7 +85,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Let this thread see one state of the database, whatever is written meanwhile."""
+        """Let this thread see one state of the database, while others write."""
         if self._snapshot is not None:
             yield
             return
@@ -105,7 +105,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The writer's connection, for changes that are made at once or not at all."""
+        """The writer's connection, in a transaction."""
         with self._lock, translated(self.path):
             db = self._connection
             db.execute("BEGIN IMMEDIATE")
@@ -119,7 +119,7 @@ class Database:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction after which the chunks are others."""
+        """A transaction that changes the chunks."""
         with self.transaction() as db:
             yield db
             new = self.latest + 1
@@ -134,9 +134,9 @@ class Database:
                 raise sqlite3.DatabaseError(verdict)
 
     def vacuum(self) -> None:
-        """Leave no byte of what was deleted, in free pages or in the logs.
+        """Erase deleted content from free pages and the logs.
 
-        Raises StorageError while another program reads it, since the log cannot be emptied then.
+        Raises StorageError while another program reads it, because the log cannot be emptied then.
         """
         with self._lock, translated(self.path):
             self._close_idle()
@@ -150,7 +150,7 @@ class Database:
                     )
 
     def close(self) -> None:
-        """Close the database; its log is folded into it once nobody reads any more."""
+        """Close the database; its log is merged into it once the last reader has finished."""
         with self._lock, translated(self.path):
             self._closed = True
             self._close_idle()
@@ -191,7 +191,7 @@ def is_whole_cache(path: Path) -> bool:
 
 
 def open_cache(path: Path) -> sqlite3.Connection:
-    """A connection to the cached vectors alone, which are made if there are none."""
+    """A connection to the cached vectors alone, creating their file if it is missing."""
     _make(path, _CACHE_SCHEMA)
     return connect(path)
 
@@ -222,7 +222,7 @@ def _address(path: Path, *, readonly: bool) -> str:
 
 
 def _make(path: Path, schema: str) -> None:
-    """Make a database, unless it is there."""
+    """Create a database if it does not exist."""
     with contextlib.closing(connect(path)) as db:
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             db.executescript(schema)

@@ -1,7 +1,7 @@
-"""Where every chunk stands, as arrays: what ranking runs on.
+"""The positions of all chunks as arrays, which ranking uses.
 
-The columns of a source's chunks are one blob, written whenever the source changes: an edit that
-moves a thousand lines writes the rows of the chunks that it changed, and no others.
+The columns of a source's chunks are one blob, written whenever the source changes. So an edit that
+moves a thousand lines writes only the rows of the chunks that it changed.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from assistant.memory.text.dialogue import turns
 
 Rows = NDArray[np.int64]
 NOWHERE = -1
-"""The position of a row that is not there."""
+"""The position of an unknown row."""
 COLUMNS = np.dtype(
     [
         ("rowid", "<i8"),
@@ -36,16 +36,16 @@ COLUMNS = np.dtype(
     ]
 )
 RANGE = ["start_line", "end_line", "start_char", "end_char"]
-"""The last columns: where in its file a chunk stands."""
+"""The last columns: the position of a chunk in its file."""
 
 
 def _column(name: str) -> "cached_property[NDArray[Any]]":
-    """A column of a layout, made when it is first looked at."""
+    """A column of a layout, created on first use."""
     return cached_property(lambda layout: np.ascontiguousarray(layout.table[name]))
 
 
 class Layout:
-    """All chunks in document order: by source's name, then position. One entry a chunk.
+    """All chunks in document order: by source's name, then position. One entry per chunk.
 
     `section` is the catalog's number of the heading path in its source, `vector` that of the vector
     (several chunks may say the same). `length` is in FTS tokens. `date` and `until` are proleptic
@@ -59,7 +59,7 @@ class Layout:
         self.table = np.frombuffer(b"".join(packed for _, packed in sources), dtype=COLUMNS)
         self.counts = np.array([len(packed) // COLUMNS.itemsize for _, packed in sources], np.int64)
         self.begin = np.cumsum(self.counts) - self.counts
-        """Where the chunks of each source begin."""
+        """The position of the first chunk of each source."""
 
     rowid = _column("rowid")
     section = _column("section")
@@ -71,12 +71,12 @@ class Layout:
 
     @cached_property
     def source(self) -> NDArray[np.int32]:
-        """The source of each chunk, as its place among `sources`."""
+        """The source of each chunk, as its index in `sources`."""
         return np.repeat(np.arange(len(self.sources), dtype=np.int32), self.counts)
 
     @cached_property
     def turn(self) -> NDArray[np.bool_]:
-        """What is said in a conversation (`dialogue.turns`), and does not stand alone."""
+        """Whether each chunk is a turn of a conversation that needs others (`dialogue.turns`)."""
         return turns(self.section, self.table["label"], self.table["spoken"])
 
     @cached_property
@@ -90,20 +90,20 @@ class Layout:
         return len(self.table)
 
     def positions(self, rowids: Rows) -> Rows:
-        """Where in the arrays these rows stand. Raises CatalogDamaged if one is not there."""
+        """The positions of these rows in the arrays. Raises CatalogDamaged if one is unknown."""
         found = self.known(rowids)
         if found.min(initial=0) == NOWHERE:
             raise CatalogDamaged("the index names chunks that are not there")
         return found
 
     def known(self, rowids: Rows) -> Rows:
-        """The same, but `NOWHERE` for rows that are not there."""
+        """The same, but `NOWHERE` for unknown rows."""
         inside = np.minimum(rowids, len(self._position) - 1)
         there = rowids < len(self._position)
         return np.where(there, self._position[inside], NOWHERE).astype(np.int64)
 
     def at_line(self, source: str, line: int) -> Rows:
-        """The positions of a source's chunks that stand on a line, in order."""
+        """The positions of a source's chunks on a line, in order."""
         if source not in self.sources:
             return np.empty(0, dtype=np.int64)
         number = self.sources.index(source)

@@ -1,9 +1,9 @@
-"""Make the index say what the files say: stat → digest → parse → embed what is new → write.
+"""Bring the index up to date with the files: stat → digest → parse → embed what is new → write.
 
-File events are only hints. `refresh`, before each recall, compares every source's stat with the
-indexed one, and reads a file again that changed within 2 s of its last reading, since its stat
-may not tell. What an edit costs depends on what it changed: a chunk's id does not name its place.
-"""
+File events are only hints. Before each recall, `refresh` compares every source's stat with the
+indexed one, and reads a file again that changed within 2 s of its last reading, because its stat
+may not show it. An edit costs what it changed, because a chunk's id does not depend on its
+position. """
 
 import contextlib
 import logging
@@ -46,37 +46,37 @@ from assistant.settings.sections import IndexSettings
 logger = logging.getLogger(__name__)
 
 PATIENCE, EMPTY_PATIENCE = 5.0, 60.0
-"""Seconds that an answer waits for another thread that brings the index up, and while the index
-holds nothing yet; for one that is writing a large file into it, none."""
+"""Seconds that an answer waits for another thread that updates the index, and that it waits while
+the index is still empty. It never waits for a large file."""
 LARGE = 256 << 10
-"""Bytes by which a file has grown or shrunk from which on it is indexed in the background."""
+"""A file that grew or shrank by this many bytes is indexed in the background."""
 GROUP = 256
-"""Texts of files that are embedded and written together, or a few more."""
+"""Texts that are embedded and written together, or a few more."""
 CHARACTERS = 1 << 15
-"""Of texts embedded between two commits of their vectors: what a kill costs at most, and how long
-whoever ends this waits."""
+"""Characters embedded between two commits of their vectors: the most that a kill loses, and that
+closing waits for."""
 INDEXING = "Indexing files"
 
 OnChange = Callable[[str, str, str], None]
 """Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
-and the digest of its bytes in hex. A file that is gone has no text."""
+and the digest of its bytes in hex. The text of a deleted file is empty."""
 Order = Callable[[list[str]], Iterable[str]]
-"""In which order files are looked at."""
+"""Returns the files in the order in which to index them."""
 Read = Callable[[str, bytes], str]
-"""The text to index of a file, by its name and bytes. Raises ValueError that says what is wrong
-with the file if there is none: "is not UTF-8 text"."""
+"""Returns the text to index of a file, by its name and bytes. Raises ValueError with the fault of a
+file that has none: "is not UTF-8 text"."""
 Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
-"""What is indexed of a file's chunks, by its name and text."""
+"""Returns the chunks of a file to index, by its name and text."""
 
 
 class Dropped(Exception):
-    """What was on its way is not wanted any more, or not now."""
+    """The work in progress is not wanted any more, or not now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did. `notices` are one line each, for the owner; `faults` those of them that
-    return until the file they name is put right. `left` is how many files there was no time for."""
+    """The result of a refresh. `notices` are one line each, for the owner; `faults` are those that
+    return until the file they name is corrected. `left` counts the files there was no time for."""
 
     changed: tuple[str, ...]
     embedded: int
@@ -94,7 +94,7 @@ class _File:
     digest: str
     text: str
     doubt: str
-    """What is wrong with it though it can be read."""
+    """The fault of the file, although it can be read."""
 
 
 @dataclass(slots=True)
@@ -103,16 +103,16 @@ class _Group:
 
     files: list[tuple[_File, SourceUpdate]] = field(default_factory=list)
     texts: dict[bytes, str] = field(default_factory=dict)
-    """What is new, by the keys of the vectors."""
+    """The new texts, by the keys of their vectors."""
     documents: set[bytes] = field(default_factory=set)
-    """Those of the keys that are of chunks, and not of headings or of what chunks matter for."""
+    """The keys of chunks, as opposed to headings and occasions."""
 
 
 class Synchronizer:
-    """Makes the index of a corpus say what its files say; the only writer of it. Thread-safe.
+    """Keeps the index of a corpus up to date with its files, as its only writer. Thread-safe.
 
-    `store` is what can be read. When a read raises CatalogDamaged, call `recover` and `refresh`,
-    then read again.
+    Read from `store`. When a read raises CatalogDamaged, call `recover` and `refresh`, then read
+    again.
     """
 
     def __init__(
@@ -128,12 +128,11 @@ class Synchronizer:
         aside: bool = False,
         diary: bool = False,
     ) -> None:
-        """Open or make the index; nothing is read of the files yet. Raises StorageError.
+        """Open or create the index without reading any file yet. Raises StorageError.
 
-        What `redactor` knows for a secret is not indexed. `aside`: where there is an index already,
-        nobody waits for a large file, which is indexed in the background. `diary`: the days that
-        chunks speak of are kept.
-        """
+        Secrets that `redactor` recognises are not indexed. With `aside`, once an index exists,
+        large files are indexed in the background. With `diary`, the days that chunks mention are
+        stored. """
         self.store = IndexStore(corpus, embedder.fingerprint, settings, diary=diary)
         self._corpus = corpus
         self._embedder = embedder
@@ -144,13 +143,13 @@ class Synchronizer:
         self._refine = refine
         self._aside = aside
         self._large: dict[str, None] = {}
-        """The files that are on their way in the background."""
+        """The files that are being indexed in the background."""
         self._thread: threading.Thread | None = None
         self._lock, self._observing = threading.RLock(), threading.RLock()
         self._closing = False
         self._committing = False
         self._whole = False
-        """Whether all files were looked at."""
+        """Whether all files were examined."""
         self._faults = Faults()
         self._trouble = ""
         self._known = self.store.catalog.sources()
@@ -166,11 +165,11 @@ class Synchronizer:
         order: Order = list,
         stop: Callable[[], bool] = lambda: False,
     ) -> Refreshed:
-        """Bring the index up to the files as they are now, as far as that is done in `seconds` and
-        until it is to `stop`; what was embedded by then need not be again.
+        """Bring the index up to date, for at most so many `seconds` and until `stop`; finished
+        vectors are kept.
 
-        A file that cannot be read or is no text keeps what was indexed of it and is named in the
-        notices. Raises StorageError when the index cannot be made.
+        For a file that cannot be read or is not text, the indexed content stays, and a notice names
+        the file. Raises StorageError when the index cannot be created.
         """
         with self._lock:
             done = self._refreshed(progress, seconds, order, stop)
@@ -178,7 +177,7 @@ class Synchronizer:
         return done
 
     def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
-        """Do the same; None if another thread is at it and does not come to an end."""
+        """Do the same; None if another thread is doing it and does not finish in time."""
         patience = EMPTY_PATIENCE if self._empty else PATIENCE
         if not self._lock.acquire(timeout=0 if self._committing else patience):
             return None
@@ -190,25 +189,25 @@ class Synchronizer:
         return done
 
     def behind(self) -> tuple[str, ...]:
-        """The files that the index does not have as they are, and is about to."""
+        """The files whose current content is still being indexed."""
         return tuple(self._large)
 
     def faults(self) -> tuple[str, ...]:
-        """What is wrong now, one line each: files that cannot be indexed, a disk that takes no
-        writes, a server that fails."""
+        """The current faults, one line each: files that cannot be indexed, a disk that cannot be
+        written, a server that fails."""
         return (*self._faults.told(), *filter(None, [self._trouble, self.store.dense.trouble]))
 
     def recover(self, damaged: Catalog | None = None) -> None:
-        """Throw the index away after damage; the next `refresh` makes it again.
+        """Throw the index away after damage; the next `refresh` rebuilds it.
 
-        To no effect if it is not the one that was found `damaged` any more.
+        Does nothing if the `damaged` catalog has been replaced already.
         """
         with self._lock:
             if damaged is None or damaged is self.store.catalog:
                 self._reopen(DAMAGED, discard=True)
 
     def verify(self) -> bool:
-        """Whether the catalog is whole, from end to end; a damaged one is made again."""
+        """Whether the whole catalog is intact; a damaged one is rebuilt."""
         with self._lock:
             try:
                 self.store.catalog.verify()
@@ -218,7 +217,7 @@ class Synchronizer:
             return True
 
     def rebuild(self, progress: Progress = no_progress) -> Refreshed:
-        """Make the index again from the files; cached vectors are used."""
+        """Rebuild the index from the files and the cached vectors."""
         with self._lock:
             try:
                 self.store.catalog.clear()
@@ -234,7 +233,7 @@ class Synchronizer:
             return done
 
     def scrub(self, order: Order = list) -> None:
-        """Leave no byte in the index of what the files no longer hold, of those in the order."""
+        """Erase from the index what the files in `order` no longer contain."""
         with self._lock:
             self.refresh(order=order)
             self.store.catalog.scrub()
@@ -243,7 +242,7 @@ class Synchronizer:
             self.store.dense.deliver()
 
     def close(self) -> None:
-        """Let go of the index, dropping what is on its way; a second time does nothing."""
+        """Close the index and drop work in progress; may be called twice."""
         self._closing = True
         if (thread := self._thread) is not None:
             thread.join()
@@ -293,7 +292,7 @@ class Synchronizer:
         stop: Callable[[], bool],
         changed: list[str],
     ) -> int:
-        """Index what changed, and add it to `changed`; returns how many files there was no time
+        """Index what changed and add it to `changed`; return the number of files there was no time
         for."""
         survey = self._corpus.survey()
         names = survey.sources
@@ -326,7 +325,7 @@ class Synchronizer:
         return len(left)
 
     def _altered(self, name: str) -> _File | None:
-        """A file as it is now, if it says something else than is known and is indexed here."""
+        """The file in its present state, if its content changed and it is to be indexed now."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
         known = self._known.get(name)
         if known and is_unchanged(path, known):
@@ -363,9 +362,9 @@ class Synchronizer:
         return _File(name, stat, digest, self._text(name, data), doubt(data))
 
     def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
-        """These files with their chunks, as many together as have `GROUP` texts that are new.
+        """Group the files with their chunks, so that each group has about `GROUP` new texts.
 
-        Raises Dropped when it is to `stop`.
+        Raises Dropped on `stop`.
         """
         group = _Group()
         for file in files:
@@ -380,8 +379,8 @@ class Synchronizer:
             yield group
 
     def _parse(self, file: _File, group: _Group, stop: Callable[[], bool]) -> None:
-        """Add a file to a group: its chunks as they are indexed, without secrets, and those of
-        their texts that are new."""
+        """Add a file to a group: its chunks without secrets, and those of their texts that are
+        new."""
         text, fingerprint = file.text.removeprefix("\ufeff"), self._embedder.fingerprint
         parsed: list[Chunk] = []
         for batch in self._chunker.batches(text, file.name):
@@ -394,7 +393,7 @@ class Synchronizer:
         same = update.unchanged(self.store.catalog.columns(file.name))
         headings: set[tuple[str, ...]] = set()
         beside: set[str] = set()
-        """What stands above them, and what they matter for."""
+        """The texts of headings and occasions."""
         for place in np.flatnonzero(same == NOWHERE).tolist():
             key = vector_key(chunks[place].plain, fingerprint)
             group.texts[key] = chunks[place].plain
@@ -407,10 +406,10 @@ class Synchronizer:
         group.files.append((file, update))
 
     def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> None:
-        """Cache the vectors of all that the files of a group say. Raises Dropped."""
+        """Cache the vectors of all texts of a group. Raises Dropped."""
         cache, texts = self.store.catalog.vectors, group.texts
         missing = sorted(cache.missing(list(texts)), key=lambda key: len(texts[key]))
-        """Alike in length side by side: less padding."""
+        """Sorted by length, for less padding."""
         what, done = f"Indexing {group.files[0][0].name}", 0
         sizes = accumulate(len(texts[key]) for key in missing)
         for _, part in groupby(zip(missing, sizes, strict=True), lambda e: e[1] // CHARACTERS):
@@ -425,7 +424,7 @@ class Synchronizer:
             progress(what, done, len(missing))
 
     def _commit(self, group: _Group) -> None:
-        """Write files, and see what is wrong with them."""
+        """Write the files of a group, and note their faults."""
         self._empty = False
         updates = [update for _, update in group.files]
         self.store.catalog.replace_sources(updates, self._embedder.fingerprint)
@@ -434,7 +433,7 @@ class Synchronizer:
             self._doubt(file)
 
     def _doubt(self, file: _File) -> None:
-        """Name what is wrong with an indexed file; whoever comes next must look at it again."""
+        """Note the fault of an indexed file, which must be examined again next time."""
         self._faults.remove(file.name)
         if file.doubt:
             self._faults.add(file.name, file.stat, file.doubt, indexed=False)
@@ -453,8 +452,8 @@ class Synchronizer:
         return self.store.catalog.vectors.embedded
 
     def _observe(self) -> None:
-        """Show what changed, with the index unlocked: whoever is shown it may wait for a write.
-        What another thread is showing is waited for."""
+        """Report changes with the index unlocked, because the callback may wait for a write. Wait
+        for what another thread is reporting."""
         if not self._observing.acquire(timeout=PATIENCE):
             return
         try:
@@ -484,7 +483,7 @@ class Synchronizer:
             self._observe()
 
     def _index_aside(self, name: str) -> None:
-        """Index a large file; others wait only while it is written at last."""
+        """Index a large file; others wait only for the final write."""
         try:
             for group in self._groups([self._read(name)], lambda: self._closing):
                 self._embed(group, no_progress, lambda: self._closing)

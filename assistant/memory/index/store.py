@@ -1,8 +1,8 @@
-"""The files of an index, and what of it is open: the catalog and dense search. Search reads here,
-`refresh` writes.
+"""The files of an index, and its open parts: the catalog and dense search. Search reads them,
+`refresh` writes them.
 
-An index knows whom it belongs to. One that is damaged, copied from elsewhere, or of another version
-or model is thrown away, and made again from the files and the cached vectors.
+An index records the corpus and model that it belongs to. If it is damaged, copied from elsewhere,
+or of another version or model, it is thrown away and rebuilt from the files and the cached vectors.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ from assistant.workspace.folder import Anchor
 
 MANIFEST = "manifest.json"
 LOOK_SECONDS = 30.0
-"""How often a disk that took no writes is looked at."""
+"""Seconds between checks of a disk that could not be written."""
 ROOM = 2 << 20
-"""Bytes for which there must be room, or a disk takes no writes."""
+"""Bytes that must be free; a disk with less counts as not writable."""
 SPARE_VECTORS = 1000
-"""Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
+"""Unused vectors to keep in the cache, for an undo or a moved line."""
 DAMAGED = "The index was damaged; it was made again"
 NO_WRITES = (
     "The disk of this memory takes no writes, being full or read-only: recall answers from what "
@@ -46,21 +46,21 @@ DELETED = "The index was deleted; it was made again"
 class IndexStore:
     """The open index of a corpus. One process at a time.
 
-    Read `catalog` and `dense` afresh each time: after damage they are others. `notices` are lines
-    that the owner should know, until somebody takes them.
+    Read `catalog` and `dense` each time: they are replaced after damage. `notices` are lines for
+    the owner, until somebody takes them.
     """
 
     def __init__(
         self, corpus: Corpus, fingerprint: str, settings: IndexSettings, *, diary: bool = False
     ) -> None:
-        """Open or make it, for vectors of the model `fingerprint`. Raises StorageError."""
+        """Open or create it, for vectors of the model `fingerprint`. Raises StorageError."""
         self.belongs = belongs(corpus.identity, fingerprint)
         self._diary = diary
         self._corpus = corpus
         self._folder = corpus.index
         self._catalog_path = corpus.index / "catalog.db"
         self._sum = corpus.index / "catalog.sum"
-        """The size and checksum of the catalog: there after a clean exit, until it is opened."""
+        """The size and checksum of the catalog; exists after a clean exit, until it is opened."""
         self._fingerprint = fingerprint
         self._settings = settings
         self._anchor = Anchor(corpus.private.parent)
@@ -68,11 +68,11 @@ class IndexStore:
         self._looked = 0.0
         self.notices: list[str] = []
         self.readonly = False
-        """Whether what was indexed before is read on a disk that takes no writes."""
+        """Whether the disk cannot be written, so that the existing index is only read."""
         self._open()
 
     def can_write(self) -> bool:
-        """Whether a few megabytes can be written where the index lies."""
+        """Whether a few megabytes can be written to the disk of the index."""
         try:
             with tempfile.TemporaryFile(dir=self._corpus.private) as file:
                 file.write(bytes(ROOM))
@@ -81,7 +81,7 @@ class IndexStore:
         return True
 
     def return_home(self) -> bool:
-        """Write again, if the disk takes writes again; looked at now and then."""
+        """Write again if the disk can be written again; checked now and then."""
         now = time.monotonic()
         if not self.readonly or now - self._looked < LOOK_SECONDS:
             return False
@@ -98,7 +98,7 @@ class IndexStore:
         return _inode(self._catalog_path) != self._inode
 
     def reopen(self, notice: str, *, discard: bool = False) -> None:
-        """Close what there is and open it again, after throwing it away if `discard`."""
+        """Close the index and open it again; with `discard`, throw it away in between."""
         self._let_go()
         if discard:
             self._discard()
@@ -115,7 +115,7 @@ class IndexStore:
         return total
 
     def close(self, *, prune: bool) -> None:
-        """Let go of the index, a second time to no effect; `prune` drops vectors nobody needs."""
+        """Close the index; may be called twice. `prune` drops unused vectors."""
         if self._closed:
             return
         self._closed = True
@@ -128,7 +128,7 @@ class IndexStore:
                 storage.replace(self._sum, self._checksum())
 
     def _awaits_another_model(self) -> bool:
-        """Whether vectors lie ready that nothing has yet, since memory is to change its model."""
+        """Whether the cache has vectors for another model, to which memory will switch."""
         waiting = kept_for(cache_path(self._corpus.identity))
         with contextlib.suppress(FileNotFoundError):
             if storage.read(waiting).decode() != self._fingerprint:
@@ -186,7 +186,7 @@ class IndexStore:
             self.notices.append(f"The index was made {why}; it was made again")
 
     def _open_catalog(self, cache: Path) -> Catalog:
-        """The catalog; made anew if it is damaged, or the vectors that it names are gone."""
+        """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
         try:
             clean = self._is_clean()
             catalog = Catalog(self._catalog_path, cache, diary=self._diary)
@@ -207,9 +207,9 @@ class IndexStore:
         return catalog
 
     def _is_clean(self) -> bool:
-        """Whether the catalog was closed and is as it was then; another must be verified.
+        """Whether the catalog was closed cleanly and is unchanged since; else it must be verified.
 
-        Raises CatalogDamaged if it was closed and is another now.
+        Raises CatalogDamaged if it was closed cleanly and has changed.
         """
         if not self._catalog_path.exists():
             return True
@@ -229,8 +229,8 @@ class IndexStore:
         return f"{size} {crc:08x}".encode()
 
     def _discard(self) -> None:
-        """Throw the index away, and the cached vectors if they are damaged too: what is whole need
-        not be embedded again."""
+        """Throw the index away, and the cached vectors only if they are damaged too, so that
+        nothing else is embedded again."""
         self._renew()
         cache = cache_path(self._corpus.identity)
         if not is_whole_cache(cache):
@@ -238,7 +238,7 @@ class IndexStore:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _renew(self) -> None:
-        """Begin again with nothing. Raises StorageError."""
+        """Start again with an empty index. Raises StorageError."""
         manifest = self._folder / MANIFEST
         with storage.reported("deleted", self._folder):
             for pattern in ("catalog.*", "chroma*", MANIFEST):
@@ -248,7 +248,7 @@ class IndexStore:
 
 
 def belongs(identity: Path, fingerprint: str) -> dict[str, str | int]:
-    """What tells the index of a corpus by a model from all others."""
+    """The metadata that identifies the index of a corpus and a model."""
     return {
         "schema": SCHEMA_VERSION,
         "embedder": fingerprint,
@@ -259,10 +259,9 @@ def belongs(identity: Path, fingerprint: str) -> dict[str, str | int]:
 
 
 def owner_of(collection: str, of: Mapping[str, Any]) -> Literal["theirs", "nobody", "unknown"]:
-    """Whose a collection on a server is that belongs so (`of`).
+    """The owner of a collection on a server with the metadata `of`.
 
-    Nobody's, if it was made here by this user, for a workspace that is gone or is indexed otherwise
-    by now.
+    Nobody, if this user created it here for a workspace that is gone or has another index by now.
     """
     if of.get("machine") != _machine() or of.get("user") != os.getuid():
         return "unknown"

@@ -1,7 +1,7 @@
-"""What an embedding cost: vectors by the text and the model, in a file of their own.
+"""The vector cache: vectors by text and model, in a file of their own.
 
-It lies in the owner's cache and outlives the index, so that a deleted index comes back without the
-model. A vector's number names it in the index; it is reached by `forget --purge`, and kept small.
+It is in the owner's cache and outlives the index, so that a deleted index is rebuilt without the
+model. The index refers to a vector by its number. `forget --purge` reaches it, and it is pruned.
 """
 
 import sqlite3
@@ -18,15 +18,15 @@ from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
 
 BATCH = 1000
-"""Vectors read at once: a hundred thousand as Python's objects take 100 MB more."""
+"""Vectors read at once; a hundred thousand as Python objects would take 100 MB more."""
 _MARKS = 500
-"""Parameters of one statement; SQLite's builds allow 999 at least."""
+"""Maximum parameters of one statement; every SQLite build allows 999."""
 
 
 def cache_path(root: Path) -> Path:
-    """Where the vectors of a workspace lie; its private directory is made.
+    """The file of a workspace's vectors; creates its private directory.
 
-    Beside them stands which workspace they are of. Raises StorageError.
+    A file beside it names the workspace. Raises StorageError.
     """
     directory = storage.private_directory(cache_place(root).parent)
     of = directory / "workspace"
@@ -36,7 +36,7 @@ def cache_path(root: Path) -> Path:
 
 
 def cache_place(root: Path) -> Path:
-    """The file of a workspace's vectors; nothing is made."""
+    """The file of a workspace's vectors; creates nothing."""
     name = sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return config.cache_dir() / "vectors" / name / "vectors.db"
 
@@ -59,12 +59,12 @@ class VectorCache:
         return int(row[0]) if row else 0
 
     def missing(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys whose vector is not cached."""
+        """The keys whose vectors are not cached."""
         with self._database.using() as db:
             return set(keys) - set(vector_ids(db, keys))
 
     def put(self, keys: Sequence[bytes], vectors: Vectors, embedded: int) -> None:
-        """Cache vectors, as float16, and count `embedded` texts, at once."""
+        """Cache vectors as float16, and count `embedded` texts, in one transaction."""
         half = vectors.astype(np.float16)
         with self._database.transaction() as db:
             db.executemany(
@@ -79,7 +79,7 @@ class VectorCache:
         self.embedded += embedded
 
     def read(self, numbers: Sequence[int]) -> Vectors:
-        """The vectors of these numbers, in this order; each must be there."""
+        """The vectors of these numbers, in this order; each must exist."""
         with self._database.using() as db:
             parts = [
                 _read(db, numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)
@@ -87,7 +87,7 @@ class VectorCache:
         return np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else matrix([])
 
     def of_sections(self, numbers: Sequence[int]) -> tuple[Rows, Vectors]:
-        """Those of these sections that have a vector, and their vectors."""
+        """The sections among these that have a vector, and their vectors."""
         with self._database.using() as db:
             rows = db.execute(
                 "SELECT s.id, v.value FROM sections s JOIN vectors v ON v.id = s.vector"
@@ -97,7 +97,7 @@ class VectorCache:
         return np.array([row for row, _ in rows], dtype=np.int64), matrix([v for _, v in rows])
 
     def prune(self, keep: int) -> int:
-        """Drop vectors that nothing has, all but the newest `keep`; returns how many."""
+        """Drop unused vectors except the newest `keep`; return how many were dropped."""
         with self._database.using() as db:
             done = db.execute(
                 "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE id NOT IN"
@@ -115,7 +115,7 @@ def vector_key(plain: str, fingerprint: str) -> bytes:
 
 
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """The numbers of those of the vectors that are cached."""
+    """The numbers of the cached vectors among these keys."""
     numbers: dict[bytes, int] = {}
     for start in range(0, len(keys), _MARKS):
         part = list(keys[start : start + _MARKS])
@@ -126,7 +126,7 @@ def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int
 
 
 def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:
-    """As one row: between two of them Python's lock is let go of, which another thread may take."""
+    """Read vectors as one row: between two rows, Python's lock may pass to another thread."""
     joined, count = db.execute(
         "SELECT CAST(group_concat(v.value, '') AS BLOB), count(*) FROM json_each(?) AS n"
         " CROSS JOIN vectors v ON v.id = n.value",
@@ -143,9 +143,10 @@ def matrix(values: Sequence[bytes]) -> Vectors:
 
 
 def _rows(joined: bytes, count: int) -> Vectors:
-    """Vectors end to end as rows; rounding to float16 left them a hair off length 1.
+    """Concatenated vectors as rows; because of the rounding to float16, their length is only about
+    1.
 
-    No component of one is larger than 1: a bit that was flipped on the disk makes no other.
+    Components are clipped to ±1, in case a bit was flipped on disk.
     """
     if not count:
         return np.empty((0, 0), dtype=np.float32)

@@ -1,10 +1,10 @@
-"""The words of the index: which terms a text has and where each stands, and how words are spelt.
+"""The words of the index: the inverted index of terms, and the vocabulary for spelling corrections.
 
-FTS5 splits texts into terms; the postings lie in a table of our own, those of a term in a block of
-rows as one blob that numpy reads: some nanoseconds a posting, where through `fts5vocab` one takes
-300, and how many there are is known without reading them. New rows are the last, so that what is
-written lies together. Spelt words tell what a misspelt one may have meant; one that no chunk has
-any more stays until a purge.
+FTS5 splits texts into terms. The postings are in a table of our own: those of a term in a block of
+rows are one blob, which numpy reads in some nanoseconds per posting (300 through `fts5vocab`), and
+their number is known without reading them. New rows come last, so that writes are contiguous. The
+vocabulary suggests what a misspelt word may mean; a word that no chunk contains any more stays in
+it until a purge.
 """
 
 import json
@@ -26,25 +26,25 @@ from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
 MAX_QUERY_TERMS = 512
-"""Distinct terms of a query that are looked at, in order."""
+"""Maximum number of distinct terms of a query that are looked up, in order."""
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 BLOCK = 1 << 14
-"""Rows whose postings lie together. Larger ones cost an edit more, smaller ones a question."""
+"""Rows per block of postings. Larger blocks slow edits down, smaller ones queries."""
 AT_ONCE = 500
-"""Texts that are split at once."""
+"""Texts that are split into terms at once."""
 _POSTING = np.dtype("<u4")
-"""The place of a row in its block, and how often the term stands in it."""
+"""The index of a row in its block, and the number of occurrences of the term in it."""
 _COUNT_BITS = 18
 _COUNTS = (1 << _COUNT_BITS) - 1
 Postings = tuple[Rows, NDArray[np.int32]]
-"""Row ids, ascending, and how often the term stands in each."""
+"""Row ids, ascending, and the number of occurrences of the term in each."""
 _Packed = tuple[int, str, bytes]
 """A block, a term, and its postings there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A stemmed word of a query, and how many chunks it stands in."""
+    """A stemmed word of a query, and the number of chunks that contain it."""
 
     text: str
     document_frequency: int
@@ -58,14 +58,14 @@ class InvertedIndex:
         self._tokenizer = Tokenizer()
 
     def close(self) -> None:
-        """Let go of what it opened itself."""
+        """Close what it opened itself."""
         self._tokenizer.close()
 
     def terms(
         self, query: str, language: str | None = None, variants: Sequence[str] = ()
     ) -> list[Term]:
-        """The distinct stemmed words of any text, in order, as the index has them; and those of the
-        `variants` that it has.
+        """The distinct stemmed words of a text, in order, as the index has them, and those of the
+        `variants` that occur in the index.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
@@ -77,15 +77,15 @@ class InvertedIndex:
         return [*words, *(Term(term, stands[term]) for term in others if stands[term])]
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
-        """Where each term stands: row ids of chunks, and how often."""
+        """The postings of each term: row ids of chunks, and occurrences."""
         return self._postings("postings", terms)
 
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
-        """Where each term stands in headings: numbers of sections, and how often."""
+        """The postings of each term in headings: numbers of sections, and occurrences."""
         return self._postings("heading_postings", terms)
 
     def _standing(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands."""
+        """The number of chunks that contain each term."""
         with self._database.using() as db:
             there = _frequencies(db, "postings", terms)
         return {term: there.get(term, 0) for term in terms}
@@ -96,7 +96,7 @@ class InvertedIndex:
             return {term.text: _read(db, table, blocks, term.text) for term in terms}
 
     def holds_any(self, terms: Iterable[Term]) -> bool:
-        """Whether a chunk or a heading holds any of these."""
+        """Whether a chunk or a heading contains any of these terms."""
         looked_for = list(terms)
         if any(term.document_frequency for term in looked_for):
             return True
@@ -114,7 +114,7 @@ class Tokenizer:
         self._turn = threading.Lock()
 
     def close(self) -> None:
-        """Let go of the table."""
+        """Close the table."""
         self._db.close()
 
     def distinct(self, text: str) -> list[str]:
@@ -123,7 +123,7 @@ class Tokenizer:
         return [term for (term,) in found]
 
     def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
-        """Each term and the row it stands in, as often as it does; in the order of both."""
+        """Each occurrence of a term with its row, sorted by both."""
         return self._split(texts, "SELECT term, doc FROM words_at")
 
     def _split(self, texts: Sequence[tuple[int, str]], read: str) -> list[Any]:
@@ -145,8 +145,8 @@ class PostingsWriter:
         self._tokenizer = tokenizer
 
     def add(self, texts: Iterable[tuple[int, str]]) -> dict[int, int]:
-        """Add the texts of rows, ascending and beyond all there are; returns how many terms each
-        has, repeated ones too."""
+        """Add the texts of new rows, in ascending order after all existing ones; return the number
+        of terms of each, counting repetitions."""
         lengths: dict[int, int] = {}
         for some in _batches(texts):
             lengths |= dict.fromkeys((row for row, _ in some), 0)
@@ -161,7 +161,7 @@ class PostingsWriter:
         return lengths
 
     def drop(self, texts: Iterable[tuple[int, str]]) -> None:
-        """Drop rows that have these texts, searchable as when they were added."""
+        """Drop rows, given the same searchable texts with which they were added."""
         of, where = f"FROM {self._table}", "WHERE block = ? AND term = ?"
         for some in _batches(texts):
             for block, term, gone in _packed(self._tokenizer.placed(some)):
@@ -182,7 +182,7 @@ def _batches(texts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]
 
 
 def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
-    """Terms and the rows they stand in, in order, as what is kept of each term in each block."""
+    """Pack terms and the rows that contain them, in order, by block and term."""
     if not placed:
         return
     numbers: dict[str, int] = {}
@@ -201,13 +201,13 @@ def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
 
 
 def _blocks(db: sqlite3.Connection, table: str) -> str:
-    """The numbers of all blocks, as JSON: each is looked into for itself."""
+    """The numbers of all blocks, as JSON, so that a query can look into each."""
     last = db.execute(f"SELECT max(block) FROM {table}").fetchone()[0]
     return json.dumps(list(range(last + 1 if last is not None else 0)))
 
 
 def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict[str, int]:
-    """In how many rows each term stands, of those that stand in any."""
+    """The number of rows that contain each term, for the terms that occur at all."""
     query = (
         f"SELECT p.term, sum(length(p.found)) FROM json_each(?) t CROSS JOIN json_each(?) b"
         f" CROSS JOIN {table} p ON p.block = b.value AND p.term = t.value GROUP BY p.term"
@@ -229,20 +229,20 @@ def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Posting
 
 
 def searchable(text: str) -> str:
-    """A chunk as FTS5 shall see it: its words, and other ways of writing the strings in it."""
+    """The text of a chunk for FTS5: its words, and other spellings of the strings in it."""
     return "\n".join([_plainly(text, language_of(text)), *variants(text)])
 
 
 def _plainly(text: str, language: str) -> str:
-    """The words of a text as FTS5 shall see them: stemmed by its language."""
+    """The words of a text for FTS5, stemmed by its language."""
     return comparable(signed(text), language)
 
 
 SHORTEST = 4
-"""Shorter words are each near to many others."""
+"""Minimum letters of a word to correct; shorter words resemble too many others."""
 LONGEST = 30
 LONG = 6
-"""A word of so many letters may have two errors, a shorter one only one."""
+"""Minimum letters of a word that may have two errors; a shorter one may have one."""
 _SPELT = re.compile(rf"[^\W\d_]{{{SHORTEST},{LONGEST}}}")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
 
@@ -265,11 +265,11 @@ class Vocabulary:
         self._database = database
 
     def near(self, word: str) -> list[tuple[str, int]]:
-        """The words at a distance of 1 or 2 from a folded one, with that.
+        """The words at a distance of 1 or 2 from a folded word, with that distance.
 
-        The distance is Damerau and Levenshtein's: letters left out, added, changed, and two that
-        are next to each other exchanged. A wrong first letter is thought of where no word with the
-        same one is near, and is then the only error.
+        The distance is Damerau-Levenshtein: a letter omitted, added or changed, or two adjacent
+        letters swapped. A wrong first letter is considered only if no word with the same first
+        letter is near, and must then be the only error.
         """
         if not SHORTEST <= len(word) <= LONGEST:
             return []
