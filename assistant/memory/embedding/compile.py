@@ -1,7 +1,7 @@
 """The default models' weights → int8 ONNX graphs in the user's cache.
 
-So no torch is needed, which takes 7 s to import: a graph loads in 0.1 s. Compilation (`export.py`)
-runs in a process of its own, and its memory goes with it.
+A graph loads in 0.1 s, without torch, which takes 7 s to import. Compilation (`export.py`) runs in
+a process of its own, which frees its memory at the end.
 """
 
 import contextlib
@@ -36,11 +36,11 @@ _STEP = re.compile(r"(\d+) (\d+)")
 EXPORT = "assistant.memory.embedding.export"
 WHAT = "Compiling the embedding model"
 COMPILE_SECONDS = 600.0
-"""How long a process waits for another that compiles the same model."""
+"""Maximum seconds to wait for another process that compiles the same model."""
 
 
 def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embedder:
-    """The embedding model of the settings; the default is compiled first if it never was.
+    """The embedding model of the settings; the default is compiled on first use.
 
     The default imports neither torch nor sentence-transformers. Nothing uses the network. Raises
     EmbedderError if the model is missing or damaged, or the cache not writable.
@@ -58,7 +58,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
 
 
 def _wide(file: Path, models: Path) -> WideEncoder:
-    """The model of other languages, compiled first if it never was. Raises EmbedderError."""
+    """The model of other languages, compiled on first use. Raises EmbedderError."""
     compiled = _compiled(file.parent, "multilingual-e5-small", models, no_progress)
     return WideEncoder(e5.Packed(file), compiled / GRAPH)
 
@@ -79,22 +79,22 @@ def directory_of(model: str) -> Path:
 
 
 def _files(source: Path) -> list[Path]:
-    """What makes the model: weights, tokenizer and configuration, none of the prose."""
+    """The files that define the model: weights, tokenizer and configuration, not its prose."""
     kept = {".json", ".txt", ".model", ".safetensors", ".bin"}
     return sorted(path for path in source.rglob("*") if path.suffix in kept and path.is_file())
 
 
 def _stamp(source: Path) -> str:
-    """Changes when a file of the model does; costs no reading."""
+    """A stamp that changes when a file of the model does, without reading the files."""
     stats = [(str(path), path.stat()) for path in _files(source)]
     seen = [(name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
 
 
 def _compiled(source: Path, name: str, models: Path, progress: Progress) -> Path:
-    """The cache's folder for a model, made if it is missing; once over all processes.
+    """The cache's folder for a model, created by one process if it is missing.
 
-    It is named after what the model's files hold. A pointer says which it is, so that unchanged
+    It is named after the content of the model's files. A pointer file names it, so that unchanged
     files are not read again.
     """
     pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"

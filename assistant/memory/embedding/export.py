@@ -17,7 +17,7 @@ STEPS = ("loading the model", "exporting it", "quantizing it", "checking it")
 FLOAT = "float.onnx"
 """The graph before it is quantized."""
 TABLE_BYTES = 4 << 20
-"""More than any of the layers' own weights, which are kept in memory anyway, packed."""
+"""Minimum size of a table that is stored separately; more than any weights of a layer."""
 MEAN_COSINE, LEAST_COSINE = 0.985, 0.96
 """How close int8 must be to the original; for the default model it is 0.993 and 0.976."""
 PROBES = (
@@ -36,8 +36,8 @@ PROBES = (
 
 
 def main(source: str, target: str) -> None:
-    """Compile the model in the folder `source` into the folder `target`; each step goes to standard
-    output, as its number and how many there are."""
+    """Compile the model in the folder `source` into the folder `target`. Each step is printed to
+    standard output as its number and the total."""
     model, place = Path(source), Path(target)
     _announce(0)
     packed = Packed(model / FILE) if (model / FILE).exists() else None
@@ -75,8 +75,8 @@ def _announce(step: int) -> None:
 
 
 def _quantize(place: Path) -> None:
-    """Write the int8 graph; its tables lie in a file of their own, which stays on the disk: a text
-    reads the rows of its words."""
+    """Write the int8 graph, with its tables in a separate file that stays on disk: a text reads
+    only the rows of its words."""
     target = place / GRAPH
     quantize_dynamic(str(place / FLOAT), str(target), per_channel=True, weight_type=QuantType.QInt8)
     graph = graphs.load(target)

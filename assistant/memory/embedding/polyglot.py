@@ -1,14 +1,14 @@
-"""The default models: all-MiniLM-L6-v2 for English, and others beside it for what it does not know.
+"""The default models: all-MiniLM-L6-v2 for English, and another for other languages.
 
-`PolyglotEmbedder` puts the vectors of MiniLM and of multilingual-e5-small (Wang et al., 2024, a
-hundred languages) end to end: a cosine is then the mean of both models' cosines. All of e5's
-vectors lie in a narrow cone (Ethayarajh, 2019), so their mean is taken away first. `MappedEmbedder`
-is for machines without e5: Google's multilingual Universal Sentence Encoder (Yang et al., 2020)
-reads fifteen languages.
+`PolyglotEmbedder` concatenates the vectors of MiniLM and of multilingual-e5-small (Wang et al.,
+2024, a hundred languages): a cosine is then the mean of both models' cosines. All of e5's vectors
+are in a narrow cone (Ethayarajh, 2019), so their mean is subtracted first. `MappedEmbedder` is for
+machines without e5: Google's multilingual Universal Sentence Encoder (Yang et al., 2020) reads
+fifteen languages.
 
-A text that MiniLM cannot read is given the place that it would have if it could, by a linear map of
-the other model's vector, as Mikolov, Le and Sutskever (2013) map the words of one language to
-another's. The maps were fitted on English sentences that both models read (`scripts/align`).
+For a text that MiniLM cannot read, a linear map of the other model's vector gives its place in
+MiniLM's space, as Mikolov, Le and Sutskever (2013) map the words of one language to another's. The
+maps were fitted on English sentences that both models read (`scripts/align`).
 """
 
 import functools
@@ -34,21 +34,21 @@ USE_LANGUAGES = frozenset(
     {"arabic", "chinese", "dutch", "french", "german", "italian", "japanese"}
     | {"korean", "polish", "portuguese", "russian", "spanish", "thai", "turkish"}
 )
-"""Those that the Universal Sentence Encoder reads beside English."""
+"""Languages of the Universal Sentence Encoder other than English."""
 USE_MAP = Path(__file__).with_name("polyglot.npy")
-"""Shape (513, 384): of the encoder's 512 numbers and a 1 to MiniLM's."""
+"""Shape (513, 384): from the encoder's 512 numbers and a constant 1 to MiniLM's."""
 WIDE_MAP = Path(__file__).with_name("wide.npy")
-"""Shape (385, 384): of e5's 384 numbers and a 1 to MiniLM's."""
+"""Shape (385, 384): from e5's 384 numbers and a constant 1 to MiniLM's."""
 WIDE_MEAN = Path(__file__).with_name("wide_mean.npy")
-"""Shape (384,): the mean of e5's vectors over `scripts/sentences.txt` and their like in other
-languages."""
+"""Shape (384,): the mean of e5's vectors over `scripts/sentences.txt` and similar sentences in
+other languages."""
 LONGEST = 2_000
-"""Characters of a text that are read: more than the tokens that MiniLM reads."""
+"""Characters of a text that are read, more than fit into MiniLM's tokens."""
 _encoding = threading.Lock()
 
 
 class _WithEnglish(ABC):
-    """MiniLM, which says what a text may be, and another model beside it."""
+    """MiniLM, which limits the length of texts, and another model."""
 
     def __init__(self, english: Embedder, dimension: int, *files: Path) -> None:
         self.english = english
@@ -67,7 +67,8 @@ class _WithEnglish(ABC):
 
 
 class PolyglotEmbedder(_WithEnglish):
-    """MiniLM and e5 end to end. Thread-safe. e5 takes 60 MB, and is loaded for the first text."""
+    """MiniLM and e5, concatenated. Thread-safe. e5 takes 60 MB, and is loaded for the first
+    text."""
 
     def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
         super().__init__(english, 2 * english.dimension, WIDE_MAP, WIDE_MEAN)

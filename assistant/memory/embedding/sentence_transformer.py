@@ -1,7 +1,7 @@
-"""Another model than the default, run by sentence-transformers as it is.
+"""A model of the owner's choice, run by sentence-transformers.
 
-Some want to be told what a text is: e5's "query: " before a question, "passage: " before what may
-answer it.
+Some models need prefixes that say what a text is: e5's "query: " before a question, "passage: "
+before what may answer it.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from assistant.settings.sections import EmbeddingSettings
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 TOKENS = 512
-"""How many a model reads that does not say."""
+"""Maximum tokens of a text, for a model that does not state its own."""
 
 _DOCUMENT = ("document", "passage", "corpus")
 _E5 = re.compile(r"(?:^|[^a-z])e5(?:[^a-z]|$)", re.IGNORECASE)
@@ -29,15 +29,15 @@ _E5 = re.compile(r"(?:^|[^a-z])e5(?:[^a-z]|$)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What stands before a question, and before a text of memory."""
+    """The prefixes of a question and of a text of memory."""
 
     query: str = ""
     document: str = ""
 
 
 def prompts_of(own: Mapping[str, str], default: str | None, settings: EmbeddingSettings) -> Prompts:
-    """What a model says in its own configuration, where `default` names one; e5 by its name; what
-    the owner set before all."""
+    """The prefixes that the owner set, else those in the model's own configuration, where `default`
+    may name one; e5 is recognised by its name."""
     named = {name: text for name, text in own.items() if text}
     usual = named.get(default or "", "")
     document = next((named[name] for name in _DOCUMENT if name in named), usual)
@@ -51,7 +51,7 @@ def prompts_of(own: Mapping[str, str], default: str | None, settings: EmbeddingS
 
 
 class SentenceTransformerEmbedder:
-    """A model of sentence-transformers, offline, on the CPU, no code of the model's own run.
+    """A model of sentence-transformers, offline, on the CPU, without running the model's own code.
 
     Raises EmbedderError if sentence-transformers is not installed, or the model damaged.
     """

@@ -3,7 +3,7 @@
 File events are only hints. Before each recall, `refresh` compares every source's stat with the
 indexed one, and reads a file again that changed within 2 s of its last reading, because its stat
 may not show it. An edit costs what it changed, because a chunk's id does not depend on its
-position. """
+position."""
 
 import contextlib
 import logging
@@ -132,7 +132,7 @@ class Synchronizer:
 
         Secrets that `redactor` recognises are not indexed. With `aside`, once an index exists,
         large files are indexed in the background. With `diary`, the days that chunks mention are
-        stored. """
+        stored."""
         self.store = IndexStore(corpus, embedder.fingerprint, settings, diary=diary)
         self._corpus = corpus
         self._embedder = embedder
