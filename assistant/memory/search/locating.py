@@ -135,7 +135,7 @@ class Locator:
 
 
 def _encodable(text: str) -> str:
-    """The text without what UTF-8 cannot encode: the shell may pass bytes that are no text."""
+    """The text without what UTF-8 cannot encode: the shell may pass bytes that are not text."""
     return text.encode("utf-8", "replace").decode()
 
 

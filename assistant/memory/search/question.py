@@ -33,11 +33,11 @@ from assistant.memory.text.times.dates import periods
 from assistant.memory.text.times.period import Period
 
 MEANT = 2
-"""At most so many known words replace one, if they are equally likely."""
+"""Maximum number of known words that replace one, if they are equally likely."""
 SURE = 7
-"""A word of so many letters may have two wrong ones."""
+"""Minimum letters of a word that may have two wrong ones."""
 WORDS = 40
-"""At most so many unknown words of a question are corrected."""
+"""Maximum number of unknown words of a question that are corrected."""
 _LISTS = {
     "arabic": "ar",
     "dutch": "nl",
@@ -139,7 +139,7 @@ EMBEDDED_CHARS = 600
 MAX_POSTINGS = 20_000
 """Occurrences read for one query, those of rare words first, which tell most."""
 LEAST_TERMS = 3
-"""At least so many words are read, up to `MOST_POSTINGS`."""
+"""Minimum number of words that are read, up to `MOST_POSTINGS`."""
 MOST_POSTINGS = 250_000
 """Three words have more only in a memory of more than 80,000 chunks."""
 

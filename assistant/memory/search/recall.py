@@ -80,7 +80,7 @@ WORDED = 200
 """Candidates with the best word scores."""
 READ = 48
 SPARE = 10
-"""At least so many candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
+"""At least `READ` candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
 SHOWN_MISSES = 5
 LEADING = 8
 """Passages for the text alone that come before those for the text with what was said before."""
@@ -248,10 +248,8 @@ def _distinct(lists: Sequence[Sequence[Scored]]) -> list[Scored]:
 
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
-    """Which chunks may be recalled: recorded by the query's day, in a source it covers.
-
-    Raises UsageError if the day is no date.
-    """
+    """The chunks that may be recalled: recorded by the query's day, in a source that it covers.
+    Raises UsageError if the day is not a date."""
     if query.as_of is None:
         mask = np.ones(len(layout), np.bool_) if query.include_superseded else ~layout.superseded
     else:

@@ -20,7 +20,8 @@ facts as much."""
 CLOSE_SCORES = 0.1
 """Of twins whose scores differ less, the later goes first."""
 OPENING = 3
-"""Texts that begin with so many common words, and with half of their words, are about the same."""
+"""Two texts are about the same thing if they begin with this many common words, which are at least
+half of their words."""
 TWINS_APART = 20
 """How many places apart in the list twins may be."""
 WEAK, STRONG = 0.2, 0.3

@@ -21,7 +21,7 @@ from assistant.memory.text.markdown import (
 )
 
 MAX_CHARS = 2_000
-"""No chunk is longer, whatever the model takes: half of recall's default budget."""
+"""Maximum length of a chunk for any model: half of recall's default budget."""
 
 SENTENCES = re.compile(
     r"(?:[.!?…]['\"”’»)\]]*(?=\s)|[。！？]['\"”’»」』）]*|(?:\r\n|\r|\n)[ \t]*(?=[\r\n]))\s*"

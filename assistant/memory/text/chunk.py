@@ -101,7 +101,7 @@ def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> C
 
 
 def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
-    """The chunk as it stands in the whole of a text, a stretch of which begins at `start`."""
+    """The chunk with positions in the whole text, given that its stretch begins at `start`."""
     return Chunk(  # `replace` takes five times as long, for each chunk behind an edit
         chunk.id,
         chunk.source,

@@ -1,8 +1,6 @@
-"""What a merge that failed leaves in a file: the marks of a conflict, which are no facts.
-
-Those of git, Mercurial and Subversion, with what was there before or not, and of Jujutsu; of any
-length, since that can be set.
-"""
+"""The markers of a merge conflict, which are not facts. Those of git, Mercurial and Subversion,
+with or without the common ancestor, and those of Jujutsu; of any length, because it is
+configurable."""
 
 import re
 from bisect import bisect

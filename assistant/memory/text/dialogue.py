@@ -1,4 +1,4 @@
-"""What a chunk's words tell of its kind, whatever is asked: a leading label, a turn."""
+"""The kind of a chunk by its words, independent of any query: a leading label, a turn."""
 
 import hashlib
 import re
@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 MAX_LABEL_WORDS = 4
 TURNS = 3
-"""A label that leads so many chunks of a section may be a speaker's name."""
+"""Minimum number of chunks of a section that a speaker's name leads."""
 ANSWERS = 2
-"""Another leads so many: who is not answered does not talk."""
+"""Minimum number of chunks that another label leads, because a conversation has answers."""
 BY_TURNS = 0.9
 """Where the label changes this often from line to line, two talk."""
 AT_TIMES = 0.3
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"[?？؟]|\b(?:I|you|your|you're|I'm|I'll)\b")
 
 LABEL_REACH = 120
-"""No label ends later, whatever marks lead it."""
+"""Maximum position of the end of a label, including leading marks."""
 Label = frozenset[str]
 _NONE: Label = frozenset()
 

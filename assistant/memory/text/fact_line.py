@@ -8,8 +8,8 @@ _NO_FACT = re.compile(r"#{1,6}[ \t].*|[-*_=][-*_= ]*|(?:`{3,}|~{3,}).*")
 
 
 def fact_of_line(line: str) -> str | None:
-    """What a line says as a fact, without its bullet and check box; None if it is no current fact
-    but one that was struck out, a heading or a rule."""
+    """The fact on a line, without its bullet and check box; None if the line is not a current fact
+    but a struck-out one, a heading or a rule."""
     text = _BULLET.sub("", line.strip(), count=1).strip()
     return None if not text or is_struck_line(text) or _NO_FACT.fullmatch(text) else text
 

@@ -16,7 +16,7 @@ _JOINT = re.compile(r"(?<=[^\W\d_])(?:-+|[,;:!]+)(?=[^\W\d_])")
 
 
 def spelled_as(name: str, names: Collection[str]) -> str | None:
-    """A name as it is spelled among these, composed or decomposed; None if it is none of them."""
+    """The name as one of these spells it, composed or decomposed; None if it is none of them."""
     if name in names or name.isascii():
         return name if name in names else None
     wanted = unicodedata.normalize("NFC", name)

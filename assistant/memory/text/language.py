@@ -40,7 +40,7 @@ _SHARED, _ENGLISH_TOO, _NAMES_TOO = (
 )
 _KNOWN = {name: _Language(**table) for name, table in _TABLE.items()}
 LANGUAGES = frozenset(_KNOWN)
-"""All that are told."""
+"""All languages that are recognised."""
 OFTEN = tuple(name for name, each in _KNOWN.items() if each.met == "often")
 """Languages in Latin letters that are met often."""
 _LATIN = ("english", *(name for name, each in _KNOWN.items() if each.met))
@@ -54,7 +54,7 @@ _LEAST_SHARE = 5
 """A text is in a script that has more than one in so many of its characters; a word in Japanese
 has fewer letters than one in English."""
 _OF_SCRIPT = {"russian": ("ukrainian",), "arabic": ("urdu", "persian")}
-"""Which other languages are told in a script."""
+"""The other languages that are recognised in a script."""
 _LAST_LATIN = "\u024f"
 _UNTAUGHT = frozenset({"hebrew", "indonesian", "persian", "ukrainian", "urdu", "vietnamese"})
 """Languages with function words and without stems."""

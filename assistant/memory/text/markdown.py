@@ -75,7 +75,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def after_break(text: str, at: int) -> int | None:
-    """Where the line after the one with this character begins; None if there is none."""
+    """The start of the line after the one with this character; None if there is none."""
     feed = text.find("\n", at)
     lone = text.find("\r", at, len(text) if feed < 0 else feed)
     if lone < 0 or lone + 1 == feed:
@@ -296,7 +296,7 @@ def without_comments(source: str) -> str:
 
 
 def shown(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The ranges between `start` and `end` that are no comment."""
+    """The ranges between `start` and `end` outside comments."""
     while (opened := source.find("<!--", start, end)) >= 0:
         closed = source.find("-->", opened + 4, end)
         if closed < 0:

@@ -129,7 +129,7 @@ def added(before: str, after: str) -> dict[str, str]:
 
 
 def struck_on(text: str) -> str:
-    """When a fact was struck out: later is greater; a day that is not told comes first."""
+    """When a fact was struck out: later is greater; an unknown day comes first."""
     found = struck(_without_marker(text.partition("\n")[0]))
     return f"1{found[2] or ''}" if found else ""
 

@@ -27,7 +27,7 @@ from assistant.workspace.folder import MEMORY_FILE, Workspace
 PATIENCE = 5.0
 """Seconds to wait for a program that has a file open for writing."""
 NOTICE_SECONDS = 0.5
-"""Seconds after which the owner is told of the wait: most saves take less."""
+"""Seconds before the owner is told about the wait; most saves take less."""
 PAUSE = 0.01
 
 Stamp = tuple[int, int, int, int]
@@ -39,7 +39,7 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file as it was read; `stamp` is None if there was none."""
+    """A file as it was read; `stamp` is None if it did not exist."""
 
     path: Path
     data: bytes
@@ -55,7 +55,7 @@ class _File:
     text: str
     inserted: list[str] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
-    """Those of the text as it was read and after each edit, as far as they were asked for."""
+    """The digests of the text as it was read and after each edit, computed on demand."""
 
     def digest(self) -> str:
         """The digest of the text as edited so far."""
@@ -171,7 +171,7 @@ class Draft:
 
 
 def _decoded(source: str, data: bytes) -> str:
-    """The text of a file. Raises StorageError if it is none."""
+    """The text of a file. Raises StorageError if it is not text."""
     if (zero := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, zero) + 1
         raise StorageError(
@@ -229,7 +229,7 @@ def replace_files(
 
 
 class _Replacement:
-    """One file on its way to its new bytes, which are in a temporary file beside it."""
+    """A file that is being replaced by the new bytes in a temporary file beside it."""
 
     def __init__(self, snapshot: Snapshot, data: bytes) -> None:
         self.snapshot = snapshot
@@ -334,7 +334,7 @@ def _programs(target: Path) -> str:
 
 
 def stamp_of(path: str | Path) -> Stamp | None:
-    """The stamp of a file; None if there is none. Raises OSError."""
+    """The stamp of a file; None if it does not exist. Raises OSError."""
     try:
         return _stamp(os.stat(path))  # noqa: PTH116
     except FileNotFoundError:

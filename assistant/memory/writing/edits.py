@@ -90,7 +90,8 @@ def words_of(fact: str) -> set[str]:
 
 
 def _span(text: str, chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
-    """Where a passage stands in the file's text now. Raises LedgerError if it has changed."""
+    """The position of a passage in the file's current text. Raises LedgerError if it has
+    changed."""
     span = passage.start_char, passage.end_char
     long = [chunk for chunk in chunks if len(chunk.text) >= LONG]
     same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.text == passage.text]
@@ -114,7 +115,7 @@ def _changed(passage: Passage) -> LedgerError:
 
 
 def _occurrences(chunk: Chunk, piece: str) -> Iterator[tuple[int, int]]:
-    """Where a piece of a long chunk stands in the file."""
+    """The position of a piece of a long chunk in the file."""
     for match in re.finditer(re.escape(piece), chunk.text):
         yield chunk.start_char + match.start(), chunk.start_char + match.end()
 

@@ -265,7 +265,7 @@ class Journal:
                 self.refresh()
 
     def begin(self, *entries: Write | Purging) -> None:
-        """Put down what is about to be done. Raises StorageError."""
+        """Record what is about to be done. Raises StorageError."""
         self._append(entries)
 
     def settle(
@@ -274,7 +274,7 @@ class Journal:
         void: Iterable[str] = (),
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> None:
-        """Put down which writes are in the files, which are not, and what became of facts."""
+        """Record which writes are in the files, which are not, and what became of facts."""
         judged: dict[Verdict, list[str]] = {}
         for id, verdict in (verdicts or {}).items():
             judged.setdefault(verdict, []).append(id)
@@ -283,7 +283,7 @@ class Journal:
         self._append(entry for entry in entries if entry.ids)
 
     def note_save(self, source: str, state: str) -> None:
-        """Put down, once, that somebody else gave a file a text with this digest."""
+        """Record, once, that somebody else saved a file with this digest."""
         if not self.has_had(source, state):
             self._append([Saved(source, state)])
 

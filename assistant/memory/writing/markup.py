@@ -113,7 +113,7 @@ def item_of(inserted: str) -> str:
 
 
 def line_of(text: str, line: str) -> int:
-    """The 1-based number of the last line that reads so; 0 if there is none."""
+    """The 1-based number of the last line with this text; 0 if there is none."""
     at = text.rfind(line)
     while at >= 0:
         start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1

@@ -90,7 +90,8 @@ class Purge:
         )
 
     def finish(self) -> None:
-        """Complete the purges that were begun. Raises what prevents it; the rest waits."""
+        """Complete the unfinished purges. Raises the error that prevents it; the rest stays
+        pending."""
         self._journal.refresh()
         if not self._journal.purges:
             return

@@ -30,7 +30,7 @@ class Review:
         self.path = workspace.private / "review.jsonl"
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
-        """Let facts wait; one that waits already, whoever said it, is not added again."""
+        """Add facts for review, except those that wait already, from any origin."""
         added: list[Held] = []
         with self.locked():
             waiting = list(self.waiting())

@@ -41,9 +41,9 @@ from assistant.workspace.folder import Workspace
 SIMILAR = 0.6
 """From this share of common characters on, a line is an edited form of another."""
 SHARED = 3
-"""So does one common word in so many of the shorter line."""
+"""So is a line that shares at least one in this many words of the shorter one."""
 MOST_LINES = 3
-"""At most so many lines may replace a fact, which may have been split."""
+"""Maximum number of lines that may replace a fact, which may have been split."""
 MOST_WORDS = 64
 """Words searched for at once; for more facts the keys of all blocks are made."""
 _BLOCK_ENDS = re.compile(

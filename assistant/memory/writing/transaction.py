@@ -33,7 +33,7 @@ from assistant.workspace import machine
 from assistant.workspace.folder import Anchor, Workspace
 
 ATTEMPTS = 100
-"""How often a write is made anew because an editor saved the file in between."""
+"""How often a write is repeated because an editor saved the file in between."""
 _T = TypeVar("_T")
 
 
@@ -173,7 +173,7 @@ class Commits:
         return SetAside(tuple(damaged), self.images.keep("\n".join(texts)))
 
     def _begin(self, draft: Draft, writes: Sequence[Write]) -> dict[str, Verdict]:
-        """Put down what is about to be written; return what the owner's saves did to facts."""
+        """Record what is about to be written; return what the owner's saves did to facts."""
         verdicts: dict[str, Verdict] = {}
         for source in draft.changed():
             text, state = draft.original(source)
@@ -213,10 +213,7 @@ def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: 
 
 
 def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
-    """Settle every write that was begun and not acknowledged; the lock must be held.
-
-    Raises StorageError.
-    """
+    """Settle every unacknowledged write; the lock must be held. Raises StorageError."""
     pending = journal.pending()
     draft = Draft(workspace)
     is_made = {}

@@ -16,11 +16,11 @@ from assistant.memory.writing.markup import clean, escape
 GONE = "(forgotten)"
 """Replaces the words in a conversation."""
 LONG = 16
-"""Texts of so many characters are also searched for as they are written, markup included."""
+"""Minimum characters of a text that is also searched for verbatim, including markup."""
 STEM, ENDING = 4, 3
-"""Two words are forms of one if they share so many letters and differ in at most so many."""
+"""Two words are forms of one if they share STEM letters and differ in at most ENDING letters."""
 PART = 5
-"""A word of so many letters also counts within a longer one, as in a German compound."""
+"""Minimum letters of a word that also counts within a longer one, as in a German compound."""
 _MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _WORD = re.compile(r"[^\W_]+")
 _MARKUP = re.compile(r"[*_`~&<>\[\\]")
@@ -50,11 +50,11 @@ class Words:
         self._digests = set(map(line_digest, (*items, *lines)))
 
     def are(self, text: str) -> bool:
-        """Whether a text is one of the facts, whatever stands between its words."""
+        """Whether a text is one of the facts, ignoring anything between its words."""
         return fact_key(text) in self._keys or _word_sequence(text) in self._sequences
 
     def occur_in(self, text: str) -> bool:
-        """Whether a text contains one of the facts, whatever stands between its words."""
+        """Whether a text contains one of the facts, ignoring anything between its words."""
         text = _composed(text)
         return any(literal in text for literal in self._literal) or any(
             pattern.search(text) for pattern in self._patterns
@@ -89,13 +89,13 @@ class Words:
         ]
 
     def _is_told_by(self, line: str, bare: str) -> bool:
-        """Whether a line has, in whatever form, all the words that tell one of the facts."""
+        """Whether a line has, in any form, all the words that state one of the facts."""
         texts = [bare, _bare(plain(line))] if _MARKUP.search(line) else [bare]
         return any(_tells(words, text) for text in texts for words in self._telling)
 
 
 def _tells(words: Sequence[str], bare: str) -> bool:
-    """Whether a bare text has all these words, in whatever form."""
+    """Whether a bare text has all these words, in any form."""
     if not words or not all(word[:STEM] in bare for word in words):
         return False
     tokens = set(_WORD.findall(bare))
@@ -152,7 +152,7 @@ def _pattern(fact: str) -> "re.Pattern[str] | None":
 
 
 def _telling_words(fact: str) -> list[str]:
-    """The words that a line must have to tell the fact, the longest first: content words of its
+    """The words that a line must have to state the fact, longest first: content words of its
     language, and short ones only if there are no others."""
     words, language = re.findall(r"[^\W_]+", plain(fact)), language_of(fact)
     content = " ".join(word for word in words if not is_function_word(word, language))
