@@ -294,7 +294,7 @@ class Journal:
         """
         with self._lock:
             self.refresh()
-            *before, rest = storage.read(self._path).split(b"\n")
+            *before, rest = storage.held(self._path).split(b"\n")
             after = [new for line in before if (new := self._reworded(line, reword, purged))]
             if after != before:
                 storage.replace(self._path, b"\n".join([*after, rest]))
