@@ -10,7 +10,8 @@ import pytest
 
 from assistant.errors import UsageError
 from assistant.memory.text.times.occasions import occasions
-from assistant.memory.text.times.schedule import Schedule
+from assistant.memory.text.times.schedule import Schedule, told
+from assistant.memory.text.times.wording import instruction
 from assistant.upkeep.reminders import remind
 from assistant.workspace import template
 from assistant.workspace.folder import Workspace
@@ -122,6 +123,9 @@ in a couple of hours = Mon 23 Nov, 11:40
 in 2h = Mon 23 Nov, 11:40
 in 2h30 = Mon 23 Nov, 12:10
 in 30min = Mon 23 Nov, 10:10
+in 1h 20m = Mon 23 Nov, 11:00
+every 2h = every 2 hours
+every 1h30 = every 90 minutes
 in 5m = Mon 23 Nov, 09:45
 in two and a half hours = Mon 23 Nov, 12:10
 in an hour and a half = Mon 23 Nov, 11:10
@@ -132,6 +136,9 @@ at quarter to ten = Mon 23 Nov, 09:45
 today at half past 5pm = Mon 23 Nov, 17:30
 tomorrow at ten past four = Tue 24 Nov, 04:10
 every day at half past seven = every day at 07:30
+at quarter past nine pm = Mon 23 Nov, 21:15
+tomorrow at eleven p.m. = Tue 24 Nov, 23:00
+daily at ten pm = every day at 22:00
 weekdays at quarter to nine = Monday to Friday at 08:45
 this Friday = Fri 27 Nov, 09:00
 this Monday at 17 = Mon 23 Nov, 17:00
@@ -190,6 +197,10 @@ REFUSED = """\
 tomorrow at 25
 in drei Tagen um 9 Uhr 15
 morgen um halb
+morgen um halb 9:15
+at 75 past nine
+at fourteen pm
+in 3 Uhr
 this evening at half past
 soon
 later
@@ -362,3 +373,33 @@ def test_no_hour_is_skipped_or_doubled_when_the_clocks_change(
         now = datetime.fromtimestamp(datetime(2026, 10, 25, hour, 5, tzinfo=UTC).timestamp())
         due = hourly.latest(now)
         assert due is not None and hourly.key(due) == f"20261025T0{hour}00Z"
+
+
+def test_a_span_of_hours_is_as_long_when_the_clocks_change(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    spring = datetime(2027, 3, 28, 1, 10)
+    assert remind(here, "in 3 hours", spring, "look").next == "2027-03-28T05:10"
+
+
+@pytest.mark.parametrize(
+    ("words", "begins", "dates"),
+    [
+        ("quarterly", datetime(2026, 11, 30, 7), ["11-30", "02-28", "05-30", "08-30"]),
+        ("every other month at 8", datetime(2026, 12, 30, 20), ["12-31", "02-28", "04-30"]),
+        ("every 2 months from 2027-12-30", datetime(2026, 12, 1), ["12-30", "02-29", "04-30"]),
+    ],
+)
+def test_no_month_is_left_out_because_it_is_short(
+    words: str, begins: datetime, dates: list[str]
+) -> None:
+    parsed = instruction(f"{words}: look", begins)
+    assert isinstance(parsed, tuple)
+    at, found = begins, list[str]()
+    for _ in dates:
+        at = parsed[0].following(at) or at
+        found.append(f"{at:%m-%d}")
+    assert found == dates
+    assert told(parsed[0]).startswith("every ")

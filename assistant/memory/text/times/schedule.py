@@ -108,7 +108,7 @@ class Schedule:
                 sorted({(datetime.combine(ORIGIN, self.start) + each).time() for each in offsets})
             )
             rule = f"FREQ=DAILY;BYDAY={days}" if days else "FREQ=DAILY"
-        if len(times) == 1:
+        if len(times) == 1 or "BYSETPOS" in rule:
             return rule
         hours, minutes_of = (
             sorted({getattr(at, part) for at in times}) for part in ("hour", "minute")
@@ -201,6 +201,8 @@ def rhythm(schedule: Schedule) -> str:
     unit, count = _UNITS[parts["FREQ"]], parts.get("INTERVAL")
     every = f"every {count} {unit}s" if count else f"every {unit}"
     days = parts.get("BYDAY", "").split(",") if "BYDAY" in parts else []
+    if "BYSETPOS" in parts and not days:  # on the day of the month that it begins on
+        return every
     if "BYSETPOS" in parts:
         return f"the {_NTH[parts['BYSETPOS']]} working day of {every}"
     if days and unit == "month":

@@ -10,8 +10,8 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -49,11 +49,15 @@ _TOKEN = re.compile(
     r"|(?P<zone>\b[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_]+){1,2}\b|\b(?:UTC|GMT|JST)\b|(?<=\d)Z\b)"
     r"|(?P<hour>\d{1,4})(?:(?P<sep>[:.h])(?P<minute>[0-5]\d)(?!\d)(?:\s?(?:h|uhr)\b)?)?"
     r"(?:\s?(?P<half>[ap](?:m\b|\.m\.))|(?P<nth>st|nd|rd|th)\b|\s?(?P<clock>h\b|o'?clock\b|uhr\b)"
-    r"|(?P<dot>\.)(?=\s*(?:$|[,:]|und\b|oder\b|[^\W\d_]))|(?=Z\b)|(?=(?:m|mins?|minutes?|hrs?|hours?|days?|weeks?)\b)|(?!\w|%|€|\$|:\d))"
+    r"|(?P<dot>\.)(?=\s*(?:$|[,:]|und\b|oder\b|[^\W\d_]))"
+    r"|(?=(?:Z|m|mins?|minutes?|hrs?|hours?|days?|weeks?)\b)|(?!\w|%|€|\$|:\d))"
+    r"|(?P<pm>pm\b|p\.m\.)"
     r"|(?P<word>[^\W\d_]+(?:-five|['’][a-z]+)?)"
     r"|(?P<sign>[,&–-])",
     re.IGNORECASE,
 )
+_HOURS = re.compile(r"[\d:]+\s?h(?:\d\d)?", re.IGNORECASE)
+"""A time of day, unless it follows "in" or "every"."""
 _WORDS = re.compile(r"(?<![\w-])\w+")
 _SPACE = re.compile(r"\s*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -248,22 +252,45 @@ def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     for token in _single_tokens(text):
         tokens.append(token)
-        kinds = [each.kind for each in tokens[-3:-1]]
-        hour = token.value.hour if token.kind == "clock" else token.value
-        if token.kind not in ("num", "clock") or hour >= 24 or not kinds:
-            continue
-        if kinds[-1] == "halfto":
-            size, minutes = 2, -30
-        elif kinds == ["num", "past"]:
-            size, minutes = 3, tokens[-3].value
-        elif tuple(kinds) in _NEAR_THE_HOUR:
-            size, minutes = 3, _NEAR_THE_HOUR[kinds[0], kinds[1]]
-        else:
-            continue
-        full = datetime.combine(date.min + DAY, time(hour))
-        at, start = (full + timedelta(minutes=minutes)).time(), tokens[-size].start
-        tokens[-size:] = [Token("clock", at, start, token.end, text[start : token.end])]
+        match [each.kind for each in tokens[-3:]]:
+            case [*_, "in" | "every", "clock"] if _HOURS.fullmatch(token.word):
+                minutes = token.value.hour * 60 + token.value.minute
+                tokens[-1:] = [
+                    replace(token, kind="num", value=minutes),
+                    replace(token, kind="unit", value="minute"),
+                ]
+            case [*_, "num" | "clock", "pm"]:
+                before = _time(tokens[-2])
+                _join(tokens, 2, before and clock(before.hour, before.minute, "pm"), text)
+            case [*_, "halfto", "num" | "clock"]:
+                _join(tokens, 2, _near(token, -30), text)
+            case ["num", "past", "num" | "clock"]:
+                _join(tokens, 3, _near(token, tokens[-3].value), text)
+            case [share, side, "num" | "clock"] if minutes := _NEAR_THE_HOUR.get((share, side)):
+                _join(tokens, 3, _near(token, minutes), text)
     return tokens
+
+
+def _join(tokens: list[Token], size: int, at: time | None, text: str) -> None:
+    """Make the last tokens one time of day, if they name one."""
+    if at:
+        start, end = tokens[-size].start, tokens[-1].end
+        tokens[-size:] = [Token("clock", at, start, end, text[start:end])]
+
+
+def _time(token: Token) -> time | None:
+    """The time of day that a token names, also by a number alone."""
+    if token.kind == "clock":
+        return token.value  # type: ignore[no-any-return]
+    return time(token.value) if token.value < 24 else None
+
+
+def _near(token: Token, minutes: int) -> time | None:
+    """The time so many minutes from a full hour; None if it is no full hour, or too far."""
+    hour = _time(token)
+    if hour is None or hour.minute or minutes >= 60:
+        return None
+    return (datetime.combine(date.min + DAY, hour) + timedelta(minutes=minutes)).time()
 
 
 def _single_tokens(text: str) -> Iterator[Token]:
@@ -279,6 +306,8 @@ def _single_tokens(text: str) -> Iterator[Token]:
                     at += len(word) <= 5  # "Sept."
             case "sign":
                 meanings = (({"&": "and", ",": "comma"}.get(word, "to"), word, False),)
+            case "pm":
+                meanings = (("pm", word, False),)
             case _:
                 meaning = _figure(found)
                 meanings = ((*meaning, False),) if meaning else ()
@@ -513,6 +542,9 @@ class _Reader:
             parts.append(f"BYMONTHDAY={','.join(map(str, self._monthdays))}")
         elif unit in _FIRST_DAY and not self._begins:
             parts.append(_FIRST_DAY[unit])
+        elif unit == "month" and self._begins and self._begins.day > 28:
+            days = range(28, self._begins.day + 1)  # the last of these that a month has
+            parts.append(f"BYMONTHDAY={','.join(map(str, days))};BYSETPOS=-1")
         return ";".join([f"FREQ={_FREQUENCIES[unit]}", *parts])
 
     # Productions of schedules
@@ -695,7 +727,9 @@ class _Reader:
         try:
             if all(unit in _MINUTES for _, unit in amounts):
                 minutes = sum(count * _MINUTES[unit] for count, unit in amounts)
-                self._due_in(timedelta(minutes=minutes))
+                due = self._now.astimezone(UTC) + timedelta(minutes=minutes)
+                due = due.astimezone().replace(second=0, microsecond=0, tzinfo=None)
+                self.due = due if due > self._now else due + timedelta(minutes=1)
                 return True
             ((number, unit),) = amounts
             weeks = unit == "fortnight"
@@ -706,18 +740,6 @@ class _Reader:
             )
         except (OverflowError, ValueError):
             return False
-        return True
-
-    def _due_in(self, span: timedelta) -> None:
-        due = (self._now + span).replace(second=0, microsecond=0)
-        self.due = due if due > self._now else due + timedelta(minutes=1)
-
-    def in_hours(self, said: _Words) -> bool:
-        """In 2h, in 2h30."""
-        token = said[-1]
-        if "h" not in token.word.lower() or self.once or self.times:
-            return False
-        self._due_in(timedelta(hours=token.value.hour, minutes=token.value.minute))
         return True
 
     def near_day(self, said: _Words) -> bool:
@@ -868,7 +890,6 @@ _MOMENT = _grammar(
     {
         "in AMOUNT (comma* and? num unit)? (and (a|an) half)?": _Reader.in_a_while,
         "AMOUNT from (now|today)": _Reader.in_a_while,
-        "in clock": _Reader.in_hours,
         "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,
         "(on|the)* unit after tomorrow": _Reader.near_day,
         "(on|the)* this (?=part)": _Reader.near_day,
