@@ -124,7 +124,7 @@ def remember(
 
 def _facts() -> list[str]:
     """The facts on standard input, one a line, without lines that are not current facts."""
-    from assistant.memory.text.fact_line import fact_of_line  # not needed for recall
+    from assistant.memory.text.identity import fact_of_line  # not needed for recall
 
     facts = [fact_of_line(line) for line in filter(None, lines())]
     if not any(facts):

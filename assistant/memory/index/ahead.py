@@ -19,8 +19,8 @@ from assistant.memory.index.corpus import Corpus, decoded
 from assistant.memory.index.database import open_cache, translated
 from assistant.memory.index.vector_cache import cache_path, vector_ids, vector_key
 from assistant.memory.text.chunk import Chunker
+from assistant.memory.text.headings import topic_of
 from assistant.memory.text.masking import masked
-from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 
 SLICE = 512
@@ -97,7 +97,7 @@ class Ahead:
             for chunk in masked(chunks(text, name), text, self._redactor):
                 yield chunk.plain
                 yield chunk.matters_for
-                yield standing(name, chunk.heading)
+                yield topic_of(name, chunk.heading)
 
 
 def kept_for(cache: Path) -> Path:

@@ -38,8 +38,8 @@ from assistant.memory.index.words import (
 )
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.dialogue import label, number, speaks
+from assistant.memory.text.headings import path_words, topic_of
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.standing import path_words, standing
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 BEYOND = np.iinfo(np.int64).max
@@ -450,7 +450,7 @@ class _Writer:
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
         found = {_listed(heading): int(id_) for id_, heading in rows} if wanted else {}
         new = sorted(wanted.difference(found))
-        above = {heading: standing(name, heading) for heading in new}
+        above = {heading: topic_of(name, heading) for heading in new}
         keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
         vectors = vector_ids(self._db, list(keys.values()))
         for heading in new:

@@ -38,8 +38,8 @@ from assistant.memory.index.layout import NOWHERE
 from assistant.memory.index.store import DAMAGED, DELETED, NO_WRITES, IndexStore
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.text.chunk import Chunk, Chunker
+from assistant.memory.text.headings import topic_of
 from assistant.memory.text.masking import masked
-from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import IndexSettings
 
@@ -400,7 +400,7 @@ class Synchronizer:
             group.documents.add(key)
             headings.add(chunks[place].heading)
             beside.add(chunks[place].matters_for)
-        beside.update(standing(file.name, heading) for heading in headings)
+        beside.update(topic_of(file.name, heading) for heading in headings)
         for text in beside - {""}:
             group.texts.setdefault(vector_key(text, fingerprint), text)
         group.files.append((file, update))

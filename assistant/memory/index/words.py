@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
-from assistant.memory.text.language import comparable, language_of
-from assistant.memory.text.strings import signed, variants
+from assistant.memory.text.language import comparable, language_of, spell_signs, variants
 
 MAX_QUERY_TERMS = 512
 """Maximum number of distinct terms of a query that are looked up, in order."""
@@ -235,7 +234,7 @@ def searchable(text: str) -> str:
 
 def _plainly(text: str, language: str) -> str:
     """The words of a text for FTS5, stemmed by its language."""
-    return comparable(signed(text), language)
+    return comparable(spell_signs(text), language)
 
 
 SHORTEST = 4

@@ -15,7 +15,7 @@ from assistant.memory.base import Located, Passage, Query
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunk import Chunk, passage
-from assistant.memory.text.headings import PATH, below
+from assistant.memory.text.headings import PATH, innermost
 from assistant.memory.text.identity import fact_key, fold, spelled_as
 from assistant.memory.text.markdown import plain
 from assistant.workspace.folder import MEMORY_FILE
@@ -76,7 +76,7 @@ class Locator:
         positions, cosines = self._store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
         near = positions[cosines >= LEAST_COSINE]
         for chunk in self._store.catalog.chunks(layout.rowid[near].tolist()):
-            path = below(chunk.heading, headings)
+            path = innermost(chunk.heading, headings)
             if chunk.source == MEMORY_FILE and path:
                 return path
         return ""

@@ -25,10 +25,11 @@ from assistant.memory.text.language import (
     OFTEN,
     is_function_word,
     language_of,
+    spell_signs,
     stem,
+    variants,
     without_function_words,
 )
-from assistant.memory.text.strings import signed, variants
 from assistant.memory.text.times.dates import periods
 from assistant.memory.text.times.period import Period
 
@@ -198,7 +199,7 @@ def _rarest_first(terms: Iterable[Term]) -> tuple[Term, ...]:
 
 
 def _telling(text: str, language: str) -> str:
-    text = signed(text)
+    text = spell_signs(text)
     if language == "english":
         words = _WORD.findall(text)
         return " ".join(word for word in words if word.casefold() not in _STOP_WORDS)

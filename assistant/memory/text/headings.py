@@ -1,8 +1,12 @@
-"""The owner's own headings of a file, below which facts of any day may stand. Pure."""
+"""The owner's headings of a file, which facts of any day may stand under, and the topic that a file
+and its headings give to a passage. Pure."""
 
+import calendar
+import functools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from assistant.memory.text.markdown import blotted
 from assistant.memory.text.times.dates import heading_date
@@ -10,6 +14,19 @@ from assistant.memory.text.times.dates import heading_date
 PATH = " › "
 """Stands between the headings of a path."""
 _HEADING = re.compile(r"^#{1,6}[ \t][^\r\n]*", re.MULTILINE)
+_FILING_WORDS = """
+a and auto bulk captured daily day entries facts general inbox index journal log main memory misc
+miscellaneous note notes of on other readme remembered section session sessions the today week
+"""
+_FILING = frozenset(_FILING_WORDS.split())
+"""Words that say where something was filed and not what it is about."""
+_CALENDAR = frozenset(
+    name.casefold()
+    for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
+    for name in names
+)
+_OF_A_DATE = frozenset(["am", "pm", "at", "on"])
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,26 +34,65 @@ class OwnersHeading:
     """A heading that facts of any day may stand under: its line, and where that begins."""
 
     line: str
-    at: int
+    start: int
 
 
 def headings(text: str) -> dict[str, OwnersHeading]:
     """The headings of a file by their paths (`People › Lena`), but for dated ones, what is below
     them, and the file's title."""
-    found: dict[str, OwnersHeading] = {}
+    result: dict[str, OwnersHeading] = {}
     above: list[tuple[int, str]] = []
     lines = [(line.start(), line[0].strip()) for line in _HEADING.finditer(blotted(text) or "")]
     marks = [line.split(maxsplit=1)[0] for _, line in lines]
     titled = marks[:1] == ["#"] and marks.count("#") == 1
-    for at, line in lines[titled:]:
+    for start, line in lines[titled:]:
         mark, _, title = line.partition(" ")
-        above = [each for each in above if each[0] < len(mark)] + [(len(mark), title.strip())]
+        above = [outer for outer in above if outer[0] < len(mark)] + [(len(mark), title.strip())]
         if title.strip() and not any(heading_date(name) for _, name in above):
-            found.setdefault(PATH.join(name for _, name in above), OwnersHeading(line, at))
-    return found
+            result.setdefault(PATH.join(name for _, name in above), OwnersHeading(line, start))
+    return result
 
 
-def below(heading: Sequence[str], there: Collection[str]) -> str:
-    """The innermost of the owner's headings `there` among those above a passage; "" if none is."""
-    paths = (PATH.join(heading[start:]) for start in range(len(heading)))
-    return next((path for path in paths if path in there), "")
+def innermost(heading: Sequence[str], paths: Collection[str]) -> str:
+    """The innermost of these `paths` of headings that a passage stands under; "" for none."""
+    above = (PATH.join(heading[start:]) for start in range(len(heading)))
+    return next((path for path in above if path in paths), "")
+
+
+@functools.lru_cache(256)
+def topic_of(source: str, heading: tuple[str, ...]) -> str:
+    """What file and headings say about the text below them: no dates, and no words that only file
+    it ("Remembered", "Notes")."""
+    titles = [topic for title in heading if (topic := _undated(title)) and _is_topic(topic)]
+    in_titles = {word for title in titles for word in _words(title)}
+    path = (words for words in path_words(source) if not in_titles.issuperset(_words(words)))
+    return PATH.join([*filter(_is_topic, path), *titles])
+
+
+@functools.lru_cache(256)
+def path_words(source: str) -> tuple[str, ...]:
+    """The words of a source's folders and of its name, each as a phrase."""
+    path = PurePosixPath(source)
+    return tuple(" ".join(_WORD.findall(part)) for part in (*path.parts[:-1], path.stem))
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _is_topic(text: str) -> bool:
+    """Whether a word of it is neither filing nor a number."""
+    return any(not (word in _FILING or word.isdigit()) for word in _words(text))
+
+
+def _undated(title: str) -> str:
+    """A heading without the day it names."""
+    if heading_date(title) is None:
+        return title
+    kept = (word for word in title.split() if not _of_a_date(word))
+    return " ".join(kept).strip(" -–—:,")
+
+
+def _of_a_date(word: str) -> bool:
+    bare = word.strip(".,:;()–—-").casefold()
+    return not bare or bare in _CALENDAR or bare in _OF_A_DATE or bool(re.search(r"\d", bare))

@@ -1,4 +1,4 @@
-"""When two facts, or two names, are the same."""
+"""What a line says as a fact, and when two facts, or two names, are the same."""
 
 import hashlib
 import re
@@ -13,6 +13,9 @@ _CLOSERS = ".,;:!)]}"
 _OPENERS = "([{,;:!"
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
 _JOINT = re.compile(r"(?<=[^\W\d_])(?:-+|[,;:!]+)(?=[^\W\d_])")
+_BULLET = re.compile(r"(?:[-*+•][ \t]+(?=\S))?(?:\[[ xX]\](?:\s+|$))?")
+_STRUCK = re.compile(r"~~(?!~)(?:(?!~~).)*~~|~~(?!~).*~~\s*\(superseded\b.*\)", re.DOTALL)
+_NO_FACT = re.compile(r"#{1,6}[ \t].*|[-*_=][-*_= ]*|(?:`{3,}|~{3,}).*")
 
 
 def spelled_as(name: str, names: Collection[str]) -> str | None:
@@ -67,6 +70,18 @@ def _bare(word: str) -> str:
     while core[-1:] in {'"', "'"} and not core[-2:-1].isdigit():
         core = core[:-1].rstrip(_CLOSERS)
     return "" if core.strip("-") == "" else core
+
+
+def fact_of_line(line: str) -> str | None:
+    """The fact on a line, without its bullet and check box; None if the line is not a current fact
+    but a struck-out one, a heading or a rule."""
+    text = _BULLET.sub("", line.strip(), count=1).strip()
+    return None if not text or is_struck_line(text) or _NO_FACT.fullmatch(text) else text
+
+
+def is_struck_line(text: str) -> bool:
+    """Whether a line is a fact that was struck out as a whole."""
+    return text.startswith("~~") and _STRUCK.fullmatch(text) is not None
 
 
 def fact_key(words: str) -> str:

@@ -1,18 +1,20 @@
-"""The language a text is written in, and its words as they are compared: folded and stemmed.
+"""The language a text is written in, and its words as they are compared: folded, stemmed, and with
+the other ways to write a number or identifier.
 
 A language is told by its script, and among several of one script by its function words, its days
 and months, and its letters; a name, like Zoë's, tells none. Stems are Snowball's (Porter, 2001).
 English is left to FTS5, whose stemmer is Porter's own.
 """
 
+import calendar
 import functools
 import re
 import threading
 import tomllib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +65,6 @@ _STEMMED -= {"english"}
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]"
 )
-_RUN_ON = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff]+")
-"""What is written without spaces; Korean has some."""
 _WORD = re.compile(r"[^\W_]+")
 _UNWRITTEN = re.compile(r"[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 """Hebrew's points, Arabic's short vowels, the stroke that lengthens a word: few write them."""
@@ -182,13 +182,6 @@ def _written_by(text: str) -> set[str]:
     return found.union(name for name, signs in _SIGNS.items() if signs.search(text))
 
 
-def count_words(text: str) -> int:
-    """How many words a text has; where none is parted from the next, two characters are one."""
-    whole = unicodedata.normalize("NFC", text)
-    run_on = sum(map(len, _RUN_ON.findall(whole)))
-    return len(_WORD_WITH_SIGNS.findall(_RUN_ON.sub(" ", whole))) + -(-run_on // 2)
-
-
 def is_function_word(word: str, language: str) -> bool:
     """Whether a word says nothing by itself."""
     return word.casefold() in _function_words().get(language, ())
@@ -229,3 +222,81 @@ def _stemmer(language: str) -> Any:
     import snowballstemmer
 
     return snowballstemmer.stemmer(language)
+
+
+_LONGEST_CODE = 40
+"""Characters of a code or number that is joined or parted."""
+_SHORTEST_JOINED = 6
+_MOST_PARTS = 3
+"""What has more, and digits among them, is a serial number, whose parts say nothing."""
+_MOST_WORDS = 6
+
+_SIGNED = re.compile(r"(?<![^\W_])([A-Za-z])(\+\+|#)(?!\w)")
+_SIGN_NAMES = {"++": "plusplus", "#": "sharp"}
+_CODE_WORD = re.compile(r"\w+")
+_PART = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+_DAY = re.compile(r"\b(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
+_GROUP = re.compile(r"(?P<coded>[A-Za-z]*[0-9][0-9A-Za-z]*|[A-F]{2}(?![0-9A-Za-z]))|[A-Za-z]+")
+"""A coded one has a digit, or may be a byte."""
+_BETWEEN = frozenset([" ", "-", ".", ":", "/", "(", ")", ") ", " (", " / ", ")-"])
+_PREFIX = re.compile(r"[A-Z]{1,4}|[a-z]{1,3}")
+_WITH_NUMBERS = frozenset(
+    ["day", "week", "year", "room", "step", "page", "no", "nr", "past", "sept"]
+    + [name.casefold() for names in (calendar.month_name, calendar.month_abbr) for name in names]
+)
+
+
+def spell_signs(text: str) -> str:
+    """The text with C++, C# and their like as words of their own."""
+    if "++" not in text and "#" not in text:
+        return text
+    return _SIGNED.sub(lambda found: found[1] + _SIGN_NAMES[found[2]], text)
+
+
+def variants(text: str) -> list[str]:
+    """The distinct words of other ways to write the numbers and identifiers in a text.
+
+    "CR2032" and "CR 2032", "0531 220 44 71" and "05312204471", "parseInvoiceDate" and
+    "parse_invoice_date" are one each.
+    """
+    words = (*_parted(text), *_joined(_DAY.sub("\n", text)))
+    return list(dict.fromkeys(word.casefold() for word in words))
+
+
+def _parted(text: str) -> Iterator[str]:
+    """The parts of codes, of letters and digits, and of names in camel case; and those whole."""
+    for word in _CODE_WORD.findall(text):
+        if len(word) > _LONGEST_CODE or word.isdigit() or (word.isalpha() and word[1:].islower()):
+            continue
+        parts = _PART.findall(word)
+        coded = any(part.isdigit() for part in parts)
+        if 1 < len(parts) <= (_MOST_PARTS if coded else _MOST_WORDS):
+            yield from parts
+            yield word.replace("_", "")
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Groups with digits that only a sign or a space parts; and one with the letters before it."""
+    run = ""
+    for one, other in pairwise([*_GROUP.finditer(text), None]):
+        assert one is not None
+        if not (one["coded"] or (other and other["coded"])):
+            continue
+        run = run or one[0]
+        between = text[one.end() : other.start()] if other else ""
+        if other and _leads(one[0], between, other[0]):
+            yield one[0] + other[0]
+        if other and between in _BETWEEN and one["coded"] and other["coded"]:
+            run += other[0]
+            continue
+        if run != one[0] and _SHORTEST_JOINED <= len(run) <= _LONGEST_CODE:
+            yield run
+        run = ""
+
+
+def _leads(letters: str, between: str, number: str) -> bool:
+    """Whether letters are the first part of a number: LH 1172."""
+    if between not in (" ", "-") or not (number[:2].isdigit() and _PREFIX.fullmatch(letters)):
+        return False
+    word = letters.casefold()
+    return not (word in _WITH_NUMBERS or is_function_word(word, "english"))

@@ -23,9 +23,8 @@ from assistant.memory.base import (
     Upkept,
     no_notices,
 )
-from assistant.memory.text import fact_line
-from assistant.memory.text.headings import below, headings
-from assistant.memory.text.identity import digest, fact_key
+from assistant.memory.text.headings import headings, innermost
+from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
     FilesWithout,
@@ -153,7 +152,7 @@ class Ledger:
         """Make the edits of one fact. Raises LedgerError for what cannot be written."""
         if not write.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
-        if fact_line.is_struck_line(write.text):
+        if is_struck_line(write.text):
             raise LedgerError(f"{write.text!r} is struck out", "Give what holds now")
         existing = self._stated(change.draft, write.text)
         given_up = fact_key(" ".join(passage.plain for passage in old))
@@ -403,7 +402,7 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
     that it replaces; else under the heading of its day."""
     if fact.under is not None:
         existing = headings(text)
-        paths = [fact.under] + [below(passage.heading, existing) for passage in old]
+        paths = [fact.under] + [innermost(passage.heading, existing) for passage in old]
         if path := next((path for path in paths if path in existing), None):
             return insertion_below(text, existing[path], annotations.dated(item, day))
     return insertion(text, dated(fact.section, day), item)

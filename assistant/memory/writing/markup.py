@@ -142,7 +142,7 @@ def insertion(text: str, title: str, item: str) -> Splice:
 def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
     """The edit that adds `item` (escaped) as the last list item below a heading, before the next
     heading of whatever level."""
-    start, end = heading.at, newline(text)
+    start, end = heading.start, newline(text)
     blocks = blotted(text)
     assert blocks is not None, "a heading was found in it"
     stop = _ATX.search(blocks, start + len(heading.line))

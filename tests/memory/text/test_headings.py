@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.standing import standing
+from assistant.memory.text.headings import topic_of
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from assistant.memory.text.standing import standing
 def test_what_only_files_a_note_is_left_out(
     source: str, heading: tuple[str, ...], expected: str
 ) -> None:
-    assert standing(source, heading) == expected
+    assert topic_of(source, heading) == expected
