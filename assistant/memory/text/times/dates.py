@@ -33,6 +33,19 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 """A number behind "November 27"."""
+_AND = r"(?:,?\s+(?:and|und|et|y|&)\s+(?:the\s+|den\s+)?|/)"
+_NUMBER = r"[0-3]?\d(?:st|nd|rd|th|\.)?"
+_EARLIER = re.compile(
+    r"(?<![\w.,:/-])(?<!\bat\s)(?<!\bum\s)(?<!\bbetween\s)(?<!\bzwischen\s)"
+    rf"(?P<days>{_NUMBER}(?:,\s*{_NUMBER})*){_AND}\Z",
+    re.IGNORECASE,
+)
+"""The numbers before "30 November" in "28, 29 and 30 November"."""
+_LATER = re.compile(
+    rf"(?P<days>(?:,\s*{_NUMBER})*{_AND}{_NUMBER})(?=\s*(?:[.;)]|,\s|(?:at|from|um|ab)\b|\Z))",
+    re.IGNORECASE,
+)
+"""The numbers behind "November 28" in "November 28, 29 and 30"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +186,10 @@ def spans(text: str, found: Sequence[Mention]) -> Iterator[Period]:
         span = _between(text, each, after) if after else None
         if span is not None:
             taken = after
-        yield span or _with_number(text, each) or each.period
+        if span := span or _with_number(text, each):
+            yield span
+        else:
+            yield from _listed(text, each)
 
 
 def _between(text: str, first: Mention, last: Mention) -> Period | None:
@@ -201,6 +217,22 @@ def _with_number(text: str, named: Mention) -> Period | None:
         end = on_day(year, day.month, int(last["day"]))
         return _span(on_day(year, day.month, day.day), end.start) if end else None
     return None
+
+
+def _listed(text: str, named: Mention) -> Iterator[Period]:
+    """A day, and the others of its month of which only the numbers are said, in their order."""
+    day = named.period.start
+    earlier = _EARLIER.search(text[max(0, named.start - NEAR) : named.start])
+    later = _LATER.match(text, named.end) if text[named.start].isalpha() else None
+    before, behind = (
+        re.findall(r"\d+", match["days"]) if match else [] for match in (earlier, later)
+    )
+    numbers = [*map(int, before), day.day, *map(int, behind)]
+    days = [on_day(day.year, day.month, number) for number in numbers]
+    if named.period.is_day and numbers == sorted(set(numbers)) and all(days):
+        yield from filter(None, days)
+    else:
+        yield named.period
 
 
 def _span(begin: Period | None, end: date) -> Period | None:

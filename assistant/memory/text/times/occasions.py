@@ -149,10 +149,13 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
             for other in [n for n in near if named[n] and not times[n]][:1]:
                 times[other] = time
     found: list[tuple[date, date, str]] = []
-    for start, end in _days(text, anchor, day):
+    told = [""]
+    for start, end in reversed(_days(text, anchor, day)):
         ends = ((start, end), (start, start))  # a span's days may stand in two clauses
-        told = [times[n] for n, each in enumerate(named) if not set(ends).isdisjoint(each)]
-        found += [(start, end, time) for time in sorted(filter(None, set(told))) or [""]]
+        own = {times[n] for n, each in enumerate(named) if not set(ends).isdisjoint(each)}
+        if own:  # else it is the 28 of "28 and 29 November at 9"
+            told = sorted(filter(None, own)) or [""]
+        found[:0] = [(start, end, time) for time in told]
     return found
 
 
