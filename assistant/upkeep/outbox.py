@@ -44,14 +44,13 @@ GONE = f"gone from {HEARTBEAT_FILE}"
 def send(workspace: Workspace, command: str | None) -> str:
     """Send undelivered news, by the shell `command` if there is one; return what went wrong.
 
-    After a fault the rest waits for the next attempt. One process sends at a time, also what the
-    others add meanwhile.
+    After a fault the rest waits for the next attempt. One process sends at a time, and also what
+    the others add meanwhile.
     """
-    lock = locking.try_lock(storage.private_directory(workspace.private) / "outbox.lock")
-    if lock is None:
-        return ""
-    with lock:
-        while news := next((item for item in beats.load(workspace).untold if not item.sent), None):
+    while _unsent(workspace) and (lock := _try_lock(workspace)):
+        with lock:
+            if (news := _unsent(workspace)) is None:
+                continue
             call = _notification(_text(workspace, news), command)
             if call is None:
                 return ""
@@ -65,6 +64,15 @@ def send(workspace: Workspace, command: str | None) -> str:
             if fault:
                 return fault
     return ""
+
+
+def _try_lock(workspace: Workspace) -> locking.Lock | None:
+    return locking.try_lock(storage.private_directory(workspace.private) / "outbox.lock")
+
+
+def _unsent(workspace: Workspace) -> News | None:
+    """The oldest news that has not been sent."""
+    return next((news for news in beats.load(workspace).untold if not news.sent), None)
 
 
 def try_out(command: str | None) -> str:

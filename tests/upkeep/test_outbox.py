@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.cli.doctor import Remark, _heartbeat
+from assistant.disk import locking
 from assistant.errors import ConfigError
 from assistant.heartbeat import beat, claims
 from assistant.heartbeat.unattended import is_silent
@@ -70,6 +71,29 @@ def test_processes_that_send_at_once_send_it_once(here: Workspace, tmp_path: Pat
         command = f"sleep 0.3; cat >> {phone}; echo >> {phone}"
         assert set(pool.map(lambda _: outbox.send(here, command), range(3))) == {""}
     assert len(phone.read_text().splitlines()) == 1
+
+
+def test_news_is_sent_that_another_process_adds_as_the_first_ends(
+    here: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = locking.Lock.release
+    late = News("2026-11-23T10:30", failed="The boat leaks")
+
+    def released(lock: locking.Lock) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(locking.Lock, "release", release)
+            if lock.path.name == "outbox.lock" and not beats.load(here).untold[1:]:
+                with beats.changing(here) as state:
+                    state.tell(late)
+                assert outbox.send(here, command) == ""  # by the other process, without the lock
+        release(lock)
+
+    list(beat.run(here, NOW + timedelta(minutes=30)))
+    phone = tmp_path / "phone"
+    command = f"cat >> {phone}; echo >> {phone}"
+    monkeypatch.setattr(locking.Lock, "release", released)
+    assert outbox.send(here, command) == ""
+    assert [line[:8] for line in phone.read_text().splitlines()] == ["call the", "The boat"]
 
 
 def test_a_reminder_is_found_again_where_its_line_has_moved(here: Workspace) -> None:
