@@ -172,7 +172,7 @@ class Conversation:
             if isinstance(content, Picture):
                 keeping.keep_picture(self.transcript, title, content)
             else:
-                attachment = self.redactor.redact(content)
+                attachment = self.redactor.redact(str(content))
                 inward = isinstance(content, Note)
                 self.transcript.append(AttachmentEntry(title, attachment, inward=inward))
         yield from self._turn(request)

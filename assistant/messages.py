@@ -53,13 +53,18 @@ class Picture:
         return f"a picture: {self.media.partition('/')[2].upper()}{size}"
 
 
-class Note(str):
+@dataclass(frozen=True, slots=True)
+class Note:
     """A text that the program attaches, such as what an undo did. Nothing in it is from outside."""
 
-    __slots__ = ()
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
-Given = Mapping[str, str | Picture]
+Attached = str | Picture | Note
+Given = Mapping[str, Attached]
 """Attachments of a message, by title: data, and not the owner's word."""
 
 

@@ -17,6 +17,7 @@ from assistant.memory.base import Fact, Query
 from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
+from assistant.session.entries import AttachmentEntry
 from assistant.tools.policy import ApproveAll
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
@@ -150,6 +151,21 @@ def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
     assert "notes.txt" in str(host.attachments)
     with pytest.raises(UsageError, match="changed nothing"):
         COMMANDS["/undo"].run(host, "")
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_what_was_undone_goes_with_the_next_message(chat: Chat, outside: bool) -> None:
+    shell = ("shell", {"command": "echo 1 > notes.txt"})
+    turn(chat, "The boat is blue", ("remember", {"fact": "The boat is blue"}), *[shell] * outside)
+    host = Host(chat)
+    COMMANDS["/undo"].run(host, "")
+    chat.conversation.model = ScriptedModel("Fine.")
+    *_, end = chat.send("Anna is from Graz", host.attachments)
+    assert end.name == "turn_finished"
+    kept = transcript.read(chat.workspace.sessions, chat.conversation.transcript.session)
+    (entry,) = (entry for entry in kept if isinstance(entry, AttachmentEntry))
+    assert "no longer in MEMORY.md: The boat is blue" in entry.text
+    assert entry.inward is not outside
 
 
 @pytest.mark.parametrize("what", ["everything", "messages stay", "talk"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from assistant.agent.capture.origins import is_tainted
 from assistant.app.chat import Chat
 from assistant.app.undo import Changed, changed_by, take_back
 from assistant.cli.chat import clipboard
@@ -33,7 +34,7 @@ from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.events import ApprovalRequested
 from assistant.memory.base import Fact, Origin, Query
-from assistant.messages import Note, Picture, ToolCall
+from assistant.messages import Attached, Note, Picture, ToolCall
 from assistant.model import catalogue
 from assistant.model.base import check_sight
 from assistant.model.pictures import picture_of
@@ -57,7 +58,7 @@ class Host:
     def __init__(self, chat: Chat, screen: Screen) -> None:
         self.chat = chat
         self.screen = screen
-        self.attachments: dict[str, str | Picture] = {}
+        self.attachments: dict[str, Attached] = {}
 
     def go_on(self) -> None:
         """Finish a turn that a crash interrupted."""
@@ -207,7 +208,9 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
         lines.append(f"Taken back: “{one_line(changed.turn.request)}”")
         lines += undo_lines(take_back(host.chat.workspace, host.chat.memory, changed))
     typer.echo(spelled("\n".join(lines)))
-    host.attachments["What the owner has undone"] = Note("\n".join(lines))
+    text = "\n".join(lines)  # it repeats words of these turns
+    is_outside = any(is_tainted(changed.turn.entries) for changed in turns)
+    host.attachments["What the owner has undone"] = text if is_outside else Note(text)
 
 
 EVERYTHING, FILES, TALK = (

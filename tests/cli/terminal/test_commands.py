@@ -54,7 +54,7 @@ def noting(fact: str) -> Reply:
     ("queued", "kept"),
     [
         ((SAW, ROPE, "/undo"), [LADDER, SAW]),
-        (("/undo", SAW, ROPE), [ROPE]),  # the saw waits for review, beside what was undone
+        (("/undo", SAW, ROPE), [SAW, ROPE]),
     ],
 )
 def test_queued_lines_run_one_by_one_in_the_order_in_which_they_were_typed(
