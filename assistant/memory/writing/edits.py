@@ -22,6 +22,7 @@ from assistant.memory.text.markdown import (
     line_digest,
     lines_above,
     lines_below,
+    newline,
     plain,
     strike_out,
     superseded_note,
@@ -293,14 +294,14 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
     if state == edit.after:
         return Splice(edit.at, edit.inserted, removed)
     if not edit.inserted:
-        return Splice(_place_between(text, edit), "", removed)
+        return _put_back(text, _place_between(text, edit), edit, removed)
     places = list(_places_of(text, edit.inserted))
     unmoved = [at for at in places if _has_neighbours(text, at, edit)]
     if len(unmoved) == 1:
-        return Splice(unmoved[0], edit.inserted, removed)
+        return _put_back(text, unmoved[0], edit, removed)
     if removed:
         if len(places) == 1:
-            return Splice(places[0], edit.inserted, removed)
+            return _put_back(text, places[0], edit, removed)
         raise _cannot_undo(edit, places)
     lines = [without_phrases(line).strip() for line in LINES.findall(edit.inserted)]
     same = [one for one in LINES.finditer(text) if without_phrases(one[0]).strip() == lines[-1]]
@@ -309,6 +310,24 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
     cut = removal(text, same[0].start(), same[0].start() + len(same[0][0].rstrip()))
     heading = _HEADING.fullmatch(lines[0])
     return with_emptied_heading(text, cut, heading[1]) if heading else cut
+
+
+def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:
+    """The change that puts `removed` at `at`, in place of what the edit inserted.
+
+    Whole lines stay apart from those around them, also where a file has no newline at its end.
+    """
+    below = text[at + len(edit.inserted) :]
+    if removed and not edit.inserted and not _ends_line(text[:at]):
+        removed = newline(text) + removed
+    if below and _ends_line(edit.inserted) and not _ends_line(removed):
+        removed += newline(text)
+    return Splice(at, edit.inserted, removed)
+
+
+def _ends_line(text: str) -> bool:
+    """Whether a line may start after this text."""
+    return not text or text[-1] in "\r\n"
 
 
 def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
@@ -354,12 +373,13 @@ def _place_between(text: str, edit: Edit) -> int:
 
 
 def _score(text: str, at: int, edit: Edit) -> int:
-    """How well the lines around a place match those around an edit; the nearest count double."""
-    above = _digests(lines_above(text, at))
-    below = _digests(lines_below(text, at))
-    return (
-        2 * (above[:1] == edit.above[:1])
-        + 2 * (below[:1] == edit.below[:1])
-        + (above == edit.above)
-        + (below == edit.below)
-    )
+    """How well the lines around a place match those around an edit."""
+    above, below = _digests(lines_above(text, at)), _digests(lines_below(text, at))
+    return _alike(above, edit.above) + _alike(below, edit.below)
+
+
+def _alike(now: Sequence[str], then: Sequence[str]) -> int:
+    """How well lines match; the nearest counts double, an end of the file less than a line."""
+    if not then:
+        return int(not now)
+    return 2 * (now[:1] == then[:1]) + (now == then)

@@ -263,6 +263,17 @@ def test_undo_of_forget_finds_its_place_again(
     assert memory(workspace) == "new\n\n- a\n- b\n- c\n- d\n"
 
 
+@pytest.mark.parametrize("line", [1, 3])
+def test_undo_of_forget_at_an_end_of_the_file_finds_its_place_beside_what_was_typed_there(
+    workspace: Workspace, ledger: AddressedLedger, line: int
+) -> None:
+    write(workspace, "- a\n- b\n- c\n")
+    ledger.forget([ledger.locate(f"MEMORY.md:{line}")])
+    write(workspace, f"- typed\n{memory(workspace)}- typed as well\n")
+    ledger.undo()
+    assert memory(workspace) == "- typed\n- a\n- b\n- c\n- typed as well\n"
+
+
 def test_undo_of_forget_does_not_double_what_the_owner_put_back(
     workspace: Workspace, ledger: AddressedLedger
 ) -> None:

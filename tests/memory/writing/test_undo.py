@@ -64,3 +64,30 @@ def test_a_removed_line_goes_back_between_its_neighbours(removed: Edit) -> None:
     assert undone(now, removed, "- three\n") == now.replace("- four", "- three\n- four")
     with pytest.raises(LedgerError, match=r"the lines around it in MEMORY\.md have changed"):
         undone("# Memory\n\n- another\n- life\n", removed, "- three\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "gone", "now", "then"),
+    [
+        ("- one\n- two", "- two", "- one", "- one\n- two"),
+        ("- one\n- two\n", "- two\n", "- one", "- one\n- two\n"),
+        ("- one\n- two", "- two", "- one\n- later\n", "- one\n- two\n- later\n"),
+        ("- one\r\n- two", "- two", "- zero\r\n- one", "- zero\r\n- one\r\n- two"),
+    ],
+)
+def test_no_line_is_joined_where_a_file_has_no_newline_at_its_end(
+    workspace: Workspace, before: str, gone: str, now: str, then: str
+) -> None:
+    file = workspace.root / "MEMORY.md"
+    file.write_bytes(before.encode())
+    edit = Draft(workspace).edit("MEMORY.md", Splice(before.index(gone), gone, ""))
+    assert undone(now, edit, gone) == then
+
+
+def test_a_rewritten_last_line_stays_apart_from_what_was_typed_below_it(
+    workspace: Workspace,
+) -> None:
+    before, gone, new = "- one\nolder words", "older words", "newer words\n"
+    (workspace.root / "MEMORY.md").write_text(before)
+    edit = Draft(workspace).edit("MEMORY.md", Splice(before.index(gone), gone, new))
+    assert undone(f"- one\n{new}- typed\n", edit, gone) == f"{before}\n- typed\n"
