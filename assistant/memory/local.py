@@ -44,7 +44,6 @@ from assistant.memory.base import (
 )
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.chroma import collection_name
-from assistant.memory.index.corpus import unsaid
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.refresh import Refreshed, Synchronizer
 from assistant.memory.index.store import owner_of
@@ -134,8 +133,8 @@ class LocalMemory:
             settings.index,
             self._observe,
             redactor,
-            aside=resident,
-            diary=True,
+            in_background=resident,
+            index_days=True,
         )
         self._progress = progress
         self._notices = Notices(notify)
@@ -390,7 +389,7 @@ class LocalMemory:
 
     def unowned(self, *, remove: bool = False) -> tuple[ServerCollection, ...]:
         store = self.index.store
-        server, own = store.dense.server(), collection_name(store.belongs)
+        server, own = store.dense.server(), collection_name(store.owner)
         unowned = tuple(
             ServerCollection(name, vectors)
             for name, of, vectors in server.collections()
@@ -473,7 +472,7 @@ class LocalMemory:
         if refreshed is not None:
             self._report(refreshed)
             self._give_to_owner()
-        return self.index.behind() or (() if refreshed else (UNKNOWN,))
+        return self.index.pending_files() or (() if refreshed else (UNKNOWN,))
 
     def _resume_purges(self) -> None:
         """Complete, once, the purges that a killed owner had begun."""
@@ -521,7 +520,7 @@ class LocalMemory:
         if is_long or self._redaction.text(fact) != fact:
             return {}
         try:
-            return unsaid(self.index.store.catalog, fact)
+            return self.index.store.catalog.sources_without(fact)
         except CatalogDamaged:
             return {}
 

@@ -17,7 +17,7 @@ from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.disk.locking import Lock
-    from assistant.memory.index.ahead import Ahead
+    from assistant.memory.index.model_switch import ModelSwitch
     from assistant.memory.writing.copies import Copies
     from assistant.settings.sections import EmbeddingSettings
     from assistant.settings.tree import Settings
@@ -66,18 +66,18 @@ def open_in_process(
         raise
 
 
-def open_ahead(
+def open_model_switch(
     workspace: Workspace, embedding: "EmbeddingSettings", progress: Progress = no_progress
-) -> "Ahead":
+) -> "ModelSwitch":
     """Prepare the switch to another embedding model; the index need not be owned.
 
     Raises EmbedderError, StorageError.
     """
     from assistant.memory.embedding import compile
-    from assistant.memory.index.ahead import Ahead
+    from assistant.memory.index.model_switch import ModelSwitch
     from assistant.secrets.current import CurrentRedactor
 
-    return Ahead(workspace, compile.load(embedding, progress), CurrentRedactor())
+    return ModelSwitch(workspace, compile.load(embedding, progress), CurrentRedactor())
 
 
 def amending(

@@ -164,7 +164,7 @@ def _embedded_ahead(options: Globals, name: str) -> str:
 
     Raises EmbedderError if the model cannot be used. An interrupted run is continued next time.
     """
-    from assistant.memory.open import open_ahead
+    from assistant.memory.open import open_model_switch
     from assistant.settings.sections import EmbeddingSettings
 
     folder = Path(name).expanduser()
@@ -173,7 +173,7 @@ def _embedded_ahead(options: Globals, name: str) -> str:
         {**options.settings().embedding.model_dump(), "model": name}
     )
     with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
-        ahead = open_ahead(options.workspace(), own, progress)
+        ahead = open_model_switch(options.workspace(), own, progress)
         plan = ahead.plan()
         texts = f"{counted(plan.texts, 'text')} of {plan.total:,} to embed"
         cost = f"about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"

@@ -248,7 +248,7 @@ def merge(
 def _merge_versions(versions: Sequence[Path]) -> None:
     """Merge two versions of a file for git."""
     from assistant.memory.text.conflict_marks import conflict_in
-    from assistant.memory.text.merge import united
+    from assistant.memory.text.merge import merge_texts
 
     if len(versions) not in (3, 4):
         raise UsageError(
@@ -272,7 +272,7 @@ def _merge_versions(versions: Sequence[Path]) -> None:
                 f"{name} has unresolved conflict markers, in line {line}",
                 "Keep the right lines, remove the markers, and commit; then merge again",
             )
-    merged = united(*texts)
+    merged = merge_texts(*texts)
     ours.write_bytes(merged.text.encode())
     if merged.conflicts:
         typer.echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)

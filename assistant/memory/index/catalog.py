@@ -33,7 +33,7 @@ from assistant.memory.index.words import (
     PostingsWriter,
     Tokenizer,
     Vocabulary,
-    add_spelt,
+    add_words,
     searchable,
 )
 from assistant.memory.text.chunk import Chunk
@@ -42,7 +42,7 @@ from assistant.memory.text.headings import path_words, topic_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
-BEYOND = np.iinfo(np.int64).max
+NO_ROW = np.iinfo(np.int64).max
 """A row id that no chunk has."""
 LISTS = 1024
 """Number of decoded lists of texts to cache."""
@@ -154,7 +154,7 @@ class Outbox:
         with self._database.transaction() as db:
             self.size -= db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,)).rowcount
 
-    def tell_all(self) -> None:
+    def enqueue_all(self) -> None:
         """Mark every chunk as pending, because Chroma's data is gone."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM outbox")
@@ -170,12 +170,12 @@ class Catalog:
     """
 
     def __init__(
-        self, path: Path, cache: Path, *, readonly: bool = False, diary: bool = False
+        self, path: Path, cache: Path, *, readonly: bool = False, index_days: bool = False
     ) -> None:
-        """Open or create it, with the vectors in `cache`; see `Database`. With `diary`, the days
-        that chunks mention are stored."""
+        """Open or create it, with the vectors in `cache`; see `Database`. With `index_days`, the
+        days that chunks mention are stored."""
         self.database = Database(path, cache, readonly=readonly)
-        self._diary = diary
+        self._index_days = index_days
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
         self.vocabulary = Vocabulary(self.database)
@@ -206,13 +206,13 @@ class Catalog:
         """Let this thread see one state of the catalog, while others write."""
         return self.database.reading()
 
-    def fact(self, key: str) -> str | None:
+    def meta(self, key: str) -> str | None:
         """The value stored under a key, about the whole catalog."""
         with self.database.using() as db:
             row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else None
 
-    def keep_fact(self, key: str, value: str) -> None:
+    def set_meta(self, key: str, value: str) -> None:
         """Store a value about the whole catalog."""
         with self.database.using() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
@@ -256,7 +256,7 @@ class Catalog:
         A chunk whose id exists already keeps its row.
         """
         with self.database.changing() as db:
-            writer = _Writer(db, self._tokenizer, fingerprint, diary=self._diary)
+            writer = _Writer(db, self._tokenizer, fingerprint, index_days=self._index_days)
             for update in updates:
                 writer.replace(update)
         self.outbox.recount()
@@ -282,8 +282,8 @@ class Catalog:
         with self.database.transaction() as db:
             db.execute("DELETE FROM vocabulary")
             texts = db.execute("SELECT plain, text FROM chunks").fetchall()
-            add_spelt(db, (searched(plain, text) for plain, text in texts))
-            add_spelt(db, (heading for (heading,) in db.execute("SELECT heading FROM sections")))
+            add_words(db, (searched(plain, text) for plain, text in texts))
+            add_words(db, (heading for (heading,) in db.execute("SELECT heading FROM sections")))
         self.database.vacuum()
 
     def verify(self) -> None:
@@ -328,9 +328,9 @@ class Catalog:
                 (json.dumps(list(ids)),),
             )
             there = dict(rows.fetchall())
-        return layout.known(np.array([there.get(id_, BEYOND) for id_ in ids], dtype=np.int64))
+        return layout.known(np.array([there.get(id_, NO_ROW) for id_ in ids], dtype=np.int64))
 
-    def untold(self, layout: Layout) -> Rows:
+    def pending_positions(self, layout: Layout) -> Rows:
         """The positions of the chunks that are pending for Chroma."""
         with self.database.using() as db:
             rows = db.execute("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
@@ -351,10 +351,19 @@ class Catalog:
         layout = self.layout()
         return self.chunks(layout.rowid[layout.at_line(source, line)].tolist())
 
-    def stating(self, fact: str) -> list[Chunk]:
+    def chunks_stating(self, fact: str) -> list[Chunk]:
         """The current chunks that state a fact and nothing else."""
         where = "c.status = 'current' AND c.said IN (SELECT value FROM json_each(?))"
-        return list(self._chunks(where, [said(fact)]).values())
+        return list(self._chunks(where, [fact_hash(fact)]).values())
+
+    def sources_without(self, fact: str) -> dict[str, tuple[str, Stat]]:
+        """The files that do not state a fact, each with the digest and the stat of what was
+        indexed."""
+        with self.database.using():
+            stating = {chunk.source for chunk in self.chunks_stating(fact)}
+            sources = self.sources().values()
+        silent = (source for source in sources if source.name not in stating)
+        return {source.name: (source.sha256, source.stat) for source in silent}
 
     def speaking(self, first: date, last: date) -> list[tuple[Chunk, tuple[Occasion, ...]]]:
         """The current chunks that may mention these days, with their occasions: as far as these can
@@ -376,18 +385,18 @@ class Catalog:
         positions = layout.known(np.array([row[0] for row in found], dtype=np.int64)).tolist()
         chunks = {}
         for position, row in zip(positions, found, strict=True):
-            rowid, checksum, *said = row
+            rowid, checksum, *fields = row
             if position == NOWHERE:
                 continue
-            if checksum != _checksum(*said):
+            if checksum != _checksum(*fields):
                 raise CatalogDamaged("a chunk of the index is not as it was written")
-            id_, text, plain, heading, day, mentions, status, until = said
+            id_, text, plain, heading, day, mentions, status, until = fields
             source = layout.source[position]
             start_line, end_line, start_char, end_char = layout.table[position].item()[-4:]
             chunks[rowid] = Chunk(
                 id_, layout.sources[source], position - int(layout.begin[source]), text, plain,
-                _listed(heading), start_line, end_line, start_char, end_char, day,
-                _listed(mentions), status, until,
+                _decoded(heading), start_line, end_line, start_char, end_char, day,
+                _decoded(mentions), status, until,
             )  # fmt: skip
         return chunks
 
@@ -401,10 +410,10 @@ class _Writer:
         tokenizer: Tokenizer,
         fingerprint: str,
         *,
-        diary: bool = False,
+        index_days: bool = False,
     ) -> None:
         self._db = db
-        self._diary = diary
+        self._index_days = index_days
         self._words = PostingsWriter(db, "postings", tokenizer)
         self._headings = PostingsWriter(db, "heading_postings", tokenizer)
         self._fingerprint = fingerprint
@@ -448,7 +457,7 @@ class _Writer:
         A new path gets the vector of its headings, if that is cached.
         """
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
-        found = {_listed(heading): int(id_) for id_, heading in rows} if wanted else {}
+        found = {_decoded(heading): int(id_) for id_, heading in rows} if wanted else {}
         new = sorted(wanted.difference(found))
         above = {heading: topic_of(name, heading) for heading in new}
         keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
@@ -461,7 +470,7 @@ class _Writer:
                 (source, encoded, vector),
             ).fetchone()
         self._headings.add(sorted((found[path], _heading_text(name, path)) for path in new))
-        add_spelt(self._db, map("\n".join, new))
+        add_words(self._db, map("\n".join, new))
         return found
 
     def _drop_sections(self, source: int, name: str, used: Rows) -> None:
@@ -470,7 +479,7 @@ class _Writer:
             " WHERE source = ? AND id NOT IN (SELECT value FROM json_each(?))",
             (source, json.dumps(np.unique(used).tolist())),
         ).fetchall()
-        self._headings.drop((id_, _heading_text(name, _listed(heading))) for id_, heading in rows)
+        self._headings.drop((id_, _heading_text(name, _decoded(heading))) for id_, heading in rows)
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in rows])
 
     def _delete(self, rowids: Sequence[int]) -> None:
@@ -483,7 +492,7 @@ class _Writer:
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
         for table in ("occasions", "marks"):
             self._db.executemany(f"DELETE FROM {table} WHERE chunk = ?", [(row,) for row in rowids])
-        self._tell_chroma(id_ for _, id_, *_ in gone)
+        self._enqueue(id_ for _, id_, *_ in gone)
 
     def _insert(
         self, source: int, update: SourceUpdate, new: Sequence[int], table: NDArray[Any]
@@ -515,10 +524,10 @@ class _Writer:
                 c.id, c.text, c.plain, _encoded(c.heading), c.date, mentioned, c.status, c.until
             )
             rows.append(
-                (row, section, vector, c.id, source, said(c.plain), c.date, c.status, c.until,
+                (row, section, vector, c.id, source, fact_hash(c.plain), c.date, c.status, c.until,
                  mentioned, c.plain, c.text, checksum)
             )  # fmt: skip
-            if self._diary and c.status == "current" and (spoken := _spoken_of(c)):
+            if self._index_days and c.status == "current" and (spoken := _days_of(c)):
                 spoken_of.append((row, *spoken))
         self._db.executemany(
             "INSERT INTO chunks (rowid, section, vector, id, source, said, date, status, until,"
@@ -528,10 +537,10 @@ class _Writer:
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
         marked = [(row, vectors[key]) for row, key in marks.items()]
         self._db.executemany("INSERT INTO marks VALUES (?, ?)", marked)
-        add_spelt(self._db, (chunk.searched for chunk in chunks))
-        self._tell_chroma(chunk.id for chunk in chunks)
+        add_words(self._db, (chunk.searched for chunk in chunks))
+        self._enqueue(chunk.id for chunk in chunks)
 
-    def _tell_chroma(self, ids: Iterable[str]) -> None:
+    def _enqueue(self, ids: Iterable[str]) -> None:
         self._db.executemany(
             "INSERT OR REPLACE INTO outbox (chunk) VALUES (?)", ((id_,) for id_ in ids)
         )
@@ -561,7 +570,7 @@ def _encoded(heading: Sequence[str]) -> str:
     return json.dumps(heading, ensure_ascii=False)
 
 
-def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
+def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
     """The first and last day that a chunk may mention, and its occasions; None if it has none."""
     found = occasions(chunk.plain, chunk.date)
     undated = chunk.date is None and may_speak(chunk.plain)
@@ -577,14 +586,14 @@ def _day(iso: str | None) -> int:
     return date.fromisoformat(iso).toordinal() if iso else 0
 
 
-def said(plain: str) -> int:
+def fact_hash(plain: str) -> int:
     """A hash that is equal for chunks that state the same fact."""
     key = fact_key(plain).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(key, digest_size=8).digest(), signed=True)
 
 
 @lru_cache(LISTS)
-def _listed(encoded: str) -> tuple[str, ...]:
+def _decoded(encoded: str) -> tuple[str, ...]:
     """A decoded list of texts; many chunks share one. Raises CatalogDamaged."""
     try:
         return tuple(json.loads(encoded))

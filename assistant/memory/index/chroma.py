@@ -31,7 +31,7 @@ from assistant.settings.sections import IndexSettings
 PREFIX = "assistant-"
 """The prefix of our collections' names."""
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 200}}
-SOON, LONG = 0.5, 10.0
+QUERY_TIMEOUT, WRITE_TIMEOUT = 0.5, 10.0
 """Timeouts of a server in seconds, for queries and for writes; Chroma has none."""
 HEARTBEAT = "/api/v2/heartbeat"
 """The path that a server answers without a token."""
@@ -46,7 +46,7 @@ _FORBIDDEN = {"ChromaAuthError", "AuthorizationError"}
 
 Client = Any
 """Chroma's own annotations lack some methods of its clients, such as `close`."""
-Belongs = Mapping[str, str | int]
+Owner = Mapping[str, str | int]
 """The metadata that identifies the vectors of a workspace and a model."""
 
 
@@ -62,9 +62,9 @@ class VectorStore(ABC):
     and VectorsDamaged when the data cannot be used.
     """
 
-    def __init__(self, belongs: Belongs) -> None:
-        self._belongs = belongs
-        self._name = collection_name(belongs)
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._name = collection_name(owner)
         self._lock = threading.RLock()
         self._client: Client = None
         self._collection: Client = None
@@ -157,10 +157,10 @@ class EmbeddedStore(VectorStore):
     Data from an unclean exit is not opened, because it may crash this process too.
     """
 
-    def __init__(self, directory: Path, belongs: Belongs) -> None:
-        super().__init__(belongs)
+    def __init__(self, directory: Path, owner: Owner) -> None:
+        super().__init__(owner)
         self._directory = directory
-        self._home = _inode(directory.parent)
+        self._parent_inode = _inode(directory.parent)
         self._inode: int | None = None
 
     def lost(self) -> bool:
@@ -190,10 +190,10 @@ class EmbeddedStore(VectorStore):
     def _open(self) -> None:
         _load()
         with self._translated():
-            if self._home is None:  # nobody has made it yet
+            if self._parent_inode is None:  # nobody has made it yet
                 storage.private_directory(self._directory)
-                self._home = _inode(self._directory.parent)
-            if _inode(self._directory.parent) != self._home:
+                self._parent_inode = _inode(self._directory.parent)
+            if _inode(self._directory.parent) != self._parent_inode:
                 raise MemoryFailure("the workspace is gone")
             if self._marker.exists() or self._directory.is_file():
                 self._discard()
@@ -228,9 +228,9 @@ class ServerStore(VectorStore):
     """The vectors of a workspace in a collection of a server, which may be down, hang, be wiped or
     answer with anything. Each call has a deadline."""
 
-    def __init__(self, settings: IndexSettings, belongs: Belongs, index: Path) -> None:
+    def __init__(self, settings: IndexSettings, owner: Owner, index: Path) -> None:
         """`index` is the folder of the catalog that the vectors belong to."""
-        super().__init__(belongs)
+        super().__init__(owner)
         assert settings.url is not None
         self.url = settings.url
         self._settings = settings
@@ -240,7 +240,7 @@ class ServerStore(VectorStore):
         import httpx
 
         with self._translated():
-            answer = httpx.get(f"{self.url.rstrip('/')}{HEARTBEAT}", timeout=SOON)
+            answer = httpx.get(f"{self.url.rstrip('/')}{HEARTBEAT}", timeout=QUERY_TIMEOUT)
             if not answer.is_success or "heartbeat" not in answer.text:
                 raise ValueError(f"no Chroma server: {answer.status_code}")
 
@@ -287,7 +287,7 @@ class ServerStore(VectorStore):
                 self._name,
                 embedding_function=None,
                 configuration=SPACE,
-                metadata={**self._belongs, "index": str(self._index)},
+                metadata={**self._owner, "index": str(self._index)},
             )
 
     def _release(self) -> None:
@@ -311,9 +311,9 @@ class ServerStore(VectorStore):
         return MemoryFailure(f"the Chroma server at {self.url} {complaint}", CURE)
 
 
-def collection_name(belongs: Belongs) -> str:
+def collection_name(owner: Owner) -> str:
     """The name of the collection of a workspace and a model."""
-    return f"{PREFIX}{sha256(json.dumps(dict(belongs), sort_keys=True).encode()).hexdigest()[:32]}"
+    return f"{PREFIX}{sha256(json.dumps(dict(owner), sort_keys=True).encode()).hexdigest()[:32]}"
 
 
 def _load() -> None:
@@ -362,15 +362,15 @@ def _server_client(settings: IndexSettings) -> Client:
         settings=_quiet(),
     )
     for session in _sessions(client):
-        session.timeout = LONG
-        session.event_hooks = {"request": [_hurry]}
+        session.timeout = WRITE_TIMEOUT
+        session.event_hooks = {"request": [_shorten_timeout]}
     return client
 
 
-def _hurry(request: Any) -> None:
+def _shorten_timeout(request: Any) -> None:
     """Set a short timeout, so that a query does not wait for a server that hangs."""
     if request.url.path.endswith(("/query", "/count")):
-        request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], SOON)
+        request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], QUERY_TIMEOUT)
 
 
 def _close_server_client(client: Client) -> None:

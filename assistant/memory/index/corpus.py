@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from assistant.disk import storage
-from assistant.memory.index.catalog import Catalog, Source, Stat
-from assistant.memory.text.conflict_marks import conflict_in, may_hold_one, without_marks
+from assistant.memory.index.catalog import Source, Stat
+from assistant.memory.text.conflict_marks import conflict_in, may_hold_conflict, without_marks
 from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
@@ -95,15 +95,6 @@ def _stat(result: os.stat_result) -> Stat:
     return Stat(result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns)
 
 
-def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat]]:
-    """The files that do not state a fact, each with the digest and the stat of what was indexed."""
-    with catalog.database.using():
-        stating = {chunk.source for chunk in catalog.stating(fact)}
-        sources = catalog.sources().values()
-    silent = (source for source in sources if source.name not in stating)
-    return {source.name: (source.sha256, source.stat) for source in silent}
-
-
 def decoded(name: str, data: bytes) -> str:
     """The text of a file without conflict markers, undecodable bytes replaced.
 
@@ -116,12 +107,12 @@ def decoded(name: str, data: bytes) -> str:
     return without_marks(text)
 
 
-def doubt(data: bytes) -> str:
+def text_warning(data: bytes) -> str:
     """The fault of a file that can be read nevertheless; "" if it has none."""
     if why := _unreadable(data):
         seen = "what can be read of it is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({why}); {seen}. Save it as UTF-8"
-    if may_hold_one(data) and (line := conflict_in(data.decode())):
+    if may_hold_conflict(data) and (line := conflict_in(data.decode())):
         return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
     return ""
 
@@ -146,7 +137,7 @@ class Faults:
         self._files: dict[str, tuple[Stat | None, str]] = {}
         self._odd: tuple[str, ...] = ()
 
-    def told(self) -> tuple[str, ...]:
+    def lines(self) -> tuple[str, ...]:
         """The current faults, one line each."""
         return (*self._odd, *(message for _, message in self._files.values()))
 
@@ -154,7 +145,7 @@ class Faults:
         """Forget the faults of files, which may have been corrected."""
         self._files.clear()
 
-    def see(self, survey: Survey, missing: Iterable[str]) -> set[str]:
+    def update(self, survey: Survey, missing: Iterable[str]) -> set[str]:
         """Note what exists; return which of the `missing` files are in unreadable folders."""
         names = set(survey.sources)
         self._files = {name: fault for name, fault in self._files.items() if name in names}

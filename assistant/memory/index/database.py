@@ -181,7 +181,7 @@ class Database:
         return int(row[0]) if row else 0
 
 
-def is_whole_cache(path: Path) -> bool:
+def is_intact_cache(path: Path) -> bool:
     """Whether cached vectors, if there are any, can be read from end to end."""
     try:
         with translated(path), contextlib.closing(open_cache(path)) as db:

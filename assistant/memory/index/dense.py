@@ -19,8 +19,8 @@ from assistant.memory.base import Progress, ServerStatus, no_progress
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import (
-    Belongs,
     EmbeddedStore,
+    Owner,
     ServerStore,
     VectorsDamaged,
     VectorStore,
@@ -104,16 +104,16 @@ class Scan:
 
 SLICE = 50
 """Changes applied to Chroma at once; a concurrent query waits for one slice, some 50 ms."""
-FEW = 200
+MAX_PENDING = 200
 """Maximum number of pending changes with which Chroma is still used; they are compared exactly."""
 HEAD_START = 0.3
 """Seconds after the first refresh before Chroma is imported; the import holds Python's lock, so a
 concurrent query would take as long as the import itself."""
 RETRY_SECONDS = 2.0
 """Seconds before a failed server is tried again."""
-LOOK_SECONDS = 15.0
+COMPARE_SECONDS = 15.0
 """Seconds between comparisons of a server with the catalog: it may have been replaced."""
-SAMPLE, ITSELF, FOUND_SHARE = 32, 0.999, 0.8
+SAMPLE, SELF_COSINE, MIN_FOUND = 32, 0.999, 0.8
 """The check of an opened Chroma: the number of vectors to query, the minimum cosine at which one
 finds itself, and the share that must (the graph misses one now and then)."""
 STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
@@ -132,7 +132,7 @@ class DenseIndex:
         catalog: Catalog,
         directory: Path,
         settings: IndexSettings,
-        belongs: Belongs,
+        owner: Owner,
         notify: Callable[[str], None],
     ) -> None:
         """`directory` is for the embedded store; `notify` takes lines for the owner."""
@@ -141,23 +141,23 @@ class DenseIndex:
         self.trouble = ""
         """Why the server is not used at the moment, in one line."""
         self._catalog = catalog
-        self._server = ServerStore(settings, belongs, directory.parent) if settings.url else None
-        self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
+        self._server = ServerStore(settings, owner, directory.parent) if settings.url else None
+        self._store: VectorStore = self._server or EmbeddedStore(directory, owner)
         self._notify = notify
         self._delivering = threading.RLock()
-        self._filled = False
+        self._in_step = False
         """Whether Chroma was found to match the catalog, except for the changes in the outbox."""
-        self._due = True
+        self._compare_due = True
         """Whether Chroma must be compared with the catalog again."""
         self._wake, self._closing = threading.Event(), threading.Event()
         self._emptying = threading.Event()
         """Set while a thread waits to throw Chroma's data away, so that filling stops."""
-        self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
         self._thread.start()
 
     def nearest(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
         """The nearest chunks of a layout to a unit vector, at most `limit`."""
-        if self._filled and self._catalog.outbox.size <= FEW:
+        if self._in_step and self._catalog.outbox.size <= MAX_PENDING:
             try:
                 found = self._by_chroma(layout, vector, limit)
             except MemoryFailure as error:
@@ -172,16 +172,16 @@ class DenseIndex:
 
     def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
         """Chroma's answer, merged with the chunks that it does not have yet."""
-        untold = self._catalog.untold(layout)
+        pending = self._catalog.pending_positions(layout)
         ids, cosines = self._store.query(vector, limit + self._catalog.outbox.size)
         places = self._catalog.positions(layout, ids)
-        there = (places != NOWHERE) & ~np.isin(places, untold)
-        if there.sum() + len(untold) < FOUND_SHARE * min(limit, len(layout)):
+        there = (places != NOWHERE) & ~np.isin(places, pending)
+        if there.sum() + len(pending) < MIN_FOUND * min(limit, len(layout)):
             raise VectorsDamaged("The vector index does not match the catalog")
         places, cosines = places[there], cosines[there]
-        if len(untold):
-            places = np.concatenate([places, untold])
-            cosines = np.concatenate([cosines, self.scan.vectors(layout, untold) @ vector])
+        if len(pending):
+            places = np.concatenate([places, pending])
+            cosines = np.concatenate([cosines, self.scan.vectors(layout, pending) @ vector])
         best = np.lexsort((places, -cosines))[:limit]
         return places[best], cosines[best]
 
@@ -199,7 +199,7 @@ class DenseIndex:
                 self._failed(error)
                 lacks = self._catalog.count() if isinstance(error, VectorsDamaged) else waiting
         if self.trouble or lacks > waiting:
-            self._filled = False
+            self._in_step = False
             self._wake.set()
         return ServerStatus(self._server.url, max(lacks, waiting), self.trouble)
 
@@ -215,9 +215,9 @@ class DenseIndex:
 
     def deliver(self) -> None:
         """Apply pending changes to Chroma in the background; costs a stat."""
-        if self._filled and self._store.lost():
-            self._filled = False
-        if not self.trouble and (self._catalog.outbox.size or not self._filled):
+        if self._in_step and self._store.lost():
+            self._in_step = False
+        if not self.trouble and (self._catalog.outbox.size or not self._in_step):
             self._wake.set()
 
     def drain(self, progress: Progress = no_progress) -> None:
@@ -246,8 +246,8 @@ class DenseIndex:
         self._emptying.set()
         with self._delivering:
             self._emptying.clear()
-            self._filled = False
-            self._catalog.outbox.tell_all()
+            self._in_step = False
+            self._catalog.outbox.enqueue_all()
             self._store.reset()
 
     def count(self) -> int:
@@ -284,9 +284,9 @@ class DenseIndex:
                 progress(FILLING, min(done, total), total)
         else:
             return
-        if (self._due or not self._filled) and not outbox.size:
+        if (self._compare_due or not self._in_step) and not outbox.size:
             self._compare()
-            self._filled, self._due = True, False
+            self._in_step, self._compare_due = True, False
 
     def _compare(self) -> None:
         """Check that there are as many vectors as chunks, and that a sample of them is found.
@@ -301,20 +301,20 @@ class DenseIndex:
         found = 0
         for vector in catalog.vectors.read(numbers[places].tolist()):
             _, cosines = self._store.query(vector, 1)
-            found += len(cosines) > 0 and float(cosines[0]) > ITSELF
-        if found < FOUND_SHARE * len(places):
+            found += len(cosines) > 0 and float(cosines[0]) > SELF_COSINE
+        if found < MIN_FOUND * len(places):
             raise VectorsDamaged("The vector index has lost vectors")
 
     def _failed(self, error: MemoryFailure) -> None:
         """Do not use Chroma until the thread has repaired it."""
-        self._filled = False
+        self._in_step = False
         if self._server is not None and not self._closing.is_set():
             self.trouble = f"{_sentence(error)}; {STANDS_IN}"
 
-    def _keep_up(self) -> None:
+    def _run(self) -> None:
         while not self._closing.is_set():
             if not self._wake.wait(self._pause()) and not self.trouble:
-                self._due = True  # a server: another may have taken its place
+                self._compare_due = True  # a server: another may have taken its place
             self._wake.clear()
             if not self._store.ready:
                 self._closing.wait(HEAD_START)
@@ -327,7 +327,7 @@ class DenseIndex:
         """Seconds until the server is checked again, even without queries."""
         if self._server is None:
             return None
-        return RETRY_SECONDS if self.trouble else LOOK_SECONDS
+        return RETRY_SECONDS if self.trouble else COMPARE_SECONDS
 
 
 def _sentence(error: AssistantError) -> str:

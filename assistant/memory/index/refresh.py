@@ -28,10 +28,10 @@ from assistant.memory.index.corpus import (
     Corpus,
     Faults,
     decoded,
-    doubt,
     is_unchanged,
     read_file,
     stat_of,
+    text_warning,
 )
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.layout import NOWHERE
@@ -69,7 +69,7 @@ Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
 """Returns the chunks of a file to index, by its name and text."""
 
 
-class Dropped(Exception):
+class Cancelled(Exception):
     """The work in progress is not wanted any more, or not now."""
 
 
@@ -93,7 +93,7 @@ class _File:
     stat: Stat
     digest: str
     text: str
-    doubt: str
+    warning: str
     """The fault of the file, although it can be read."""
 
 
@@ -125,15 +125,16 @@ class Synchronizer:
         read: Read = decoded,
         refine: Refine | None = None,
         *,
-        aside: bool = False,
-        diary: bool = False,
+        in_background: bool = False,
+        index_days: bool = False,
     ) -> None:
         """Open or create the index without reading any file yet. Raises StorageError.
 
-        Secrets that `redactor` recognises are not indexed. With `aside`, once an index exists,
-        large files are indexed in the background. With `diary`, the days that chunks mention are
-        stored."""
-        self.store = IndexStore(corpus, embedder.fingerprint, settings, diary=diary)
+        Secrets that `redactor` recognises are not indexed. With `in_background`, once an index
+        exists, large files are indexed in the background. With `index_days`, the days that chunks
+        mention are stored.
+        """
+        self.store = IndexStore(corpus, embedder.fingerprint, settings, index_days=index_days)
         self._corpus = corpus
         self._embedder = embedder
         self._chunker = Chunker(embedder.count_tokens, embedder.max_tokens)
@@ -141,7 +142,7 @@ class Synchronizer:
         self._redactor = redactor
         self._text = read
         self._refine = refine
-        self._aside = aside
+        self._in_background = in_background
         self._large: dict[str, None] = {}
         """The files that are being indexed in the background."""
         self._thread: threading.Thread | None = None
@@ -152,8 +153,8 @@ class Synchronizer:
         """Whether all files were examined."""
         self._faults = Faults()
         self._trouble = ""
-        self._known = self.store.catalog.sources()
-        self._empty = not self._known
+        self._indexed = self.store.catalog.sources()
+        self._empty = not self._indexed
         """Whether nothing has been indexed yet."""
         self._changes: deque[tuple[str, str, str]] = deque()
 
@@ -188,14 +189,14 @@ class Synchronizer:
         self._observe()
         return done
 
-    def behind(self) -> tuple[str, ...]:
+    def pending_files(self) -> tuple[str, ...]:
         """The files whose current content is still being indexed."""
         return tuple(self._large)
 
     def faults(self) -> tuple[str, ...]:
         """The current faults, one line each: files that cannot be indexed, a disk that cannot be
         written, a server that fails."""
-        return (*self._faults.told(), *filter(None, [self._trouble, self.store.dense.trouble]))
+        return (*self._faults.lines(), *filter(None, [self._trouble, self.store.dense.trouble]))
 
     def recover(self, damaged: Catalog | None = None) -> None:
         """Throw the index away after damage; the next `refresh` rebuilds it.
@@ -223,7 +224,7 @@ class Synchronizer:
                 self.store.catalog.clear()
             except CatalogDamaged:
                 self.recover()
-            self._known, self._empty = self.store.catalog.sources(), True
+            self._indexed, self._empty = self.store.catalog.sources(), True
             self._faults.clear()
             with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
                 self.store.dense.refill()
@@ -256,8 +257,8 @@ class Synchronizer:
     ) -> Refreshed:
         if self.store.deleted:
             self._reopen(DELETED)
-        if self.store.return_home():
-            self._known = self.store.catalog.sources()
+        if self.store.resume_writing():
+            self._indexed = self.store.catalog.sources()
         before, changed = self._embedded(), list[str]()
         deadline = time.monotonic() + seconds
 
@@ -268,14 +269,14 @@ class Synchronizer:
             try:
                 left = self._reconcile(progress, order, enough, changed)
             except CatalogDamaged:
-                if not self.store.can_write():  # a full disk looks like damage
+                if not self.store.is_writable():  # a full disk looks like damage
                     raise StorageError(NO_WRITES, "Make room on the disk") from None
                 self.recover()
                 before = self._embedded()
                 left = self._reconcile(progress, order, enough, changed)
             self._trouble = NO_WRITES if self.store.readonly else ""
         except StorageError:
-            if self.store.can_write():
+            if self.store.is_writable():
                 raise
             left, self._trouble = 0, NO_WRITES
         if not self.store.readonly:
@@ -296,19 +297,19 @@ class Synchronizer:
         for."""
         survey = self._corpus.survey()
         names = survey.sources
-        missing = set(self._known).difference(names)
-        unseen = self._faults.see(survey, missing)
+        missing = set(self._indexed).difference(names)
+        unseen = self._faults.update(survey, missing)
         left = set(names)
 
-        def altered() -> Iterator[_File]:
+        def changed_files() -> Iterator[_File]:
             for name in takewhile(lambda _: not stop(), order(names)):
-                if file := self._altered(name):
+                if file := self._changed_file(name):
                     yield file
                 else:
                     left.discard(name)
 
-        with contextlib.suppress(Dropped):
-            for group in self._groups(altered(), stop):
+        with contextlib.suppress(Cancelled):
+            for group in self._groups(changed_files(), stop):
                 self._embed(group, progress, stop)
                 self._commit(group)
                 changed += [file.name for file, _ in group.files]
@@ -320,14 +321,14 @@ class Synchronizer:
             changed.append(name)
             self._changes.append((name, "", sha256(b"").hexdigest()))
         if changed:
-            self._known = self.store.catalog.sources()
+            self._indexed = self.store.catalog.sources()
         self._whole = not left
         return len(left)
 
-    def _altered(self, name: str) -> _File | None:
+    def _changed_file(self, name: str) -> _File | None:
         """The file in its present state, if its content changed and it is to be indexed now."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
-        known = self._known.get(name)
+        known = self._indexed.get(name)
         if known and is_unchanged(path, known):
             return None
         try:
@@ -335,8 +336,8 @@ class Synchronizer:
             if self._faults.has(name, stat) or name in self._large:
                 return None
             grown = abs(stat.size - (known.stat.size if known else 0))
-            if self._aside and self._known and grown >= LARGE:
-                self._begin_aside(name)
+            if self._in_background and self._indexed and grown >= LARGE:
+                self._start_background(name)
                 return None
             file = self._read(name)
         except FileNotFoundError:
@@ -350,8 +351,8 @@ class Synchronizer:
         if known and known.sha256 == file.digest:
             now = time.time_ns()
             self.store.catalog.touch(name, file.stat, now)
-            self._known[name] = replace(known, stat=file.stat, read_ns=now)
-            self._doubt(file)
+            self._indexed[name] = replace(known, stat=file.stat, read_ns=now)
+            self._note_warning(file)
             return None
         return file
 
@@ -359,7 +360,7 @@ class Synchronizer:
         """Raises OSError, ValueError."""
         stat, data = read_file(f"{self._corpus.root}/{name}")
         digest = sha256(data).hexdigest()
-        return _File(name, stat, digest, self._text(name, data), doubt(data))
+        return _File(name, stat, digest, self._text(name, data), text_warning(data))
 
     def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
         """Group the files with their chunks, so that each group has about `GROUP` new texts.
@@ -385,7 +386,7 @@ class Synchronizer:
         parsed: list[Chunk] = []
         for batch in self._chunker.batches(text, file.name):
             if stop() or self._closing:
-                raise Dropped
+                raise Cancelled
             parsed += batch
         refined = self._refine(parsed, file.name, file.text) if self._refine else parsed
         chunks = list(masked(refined, text, self._redactor()))
@@ -415,7 +416,7 @@ class Synchronizer:
         for _, part in groupby(zip(missing, sizes, strict=True), lambda e: e[1] // CHARACTERS):
             progress(what, done, len(missing))
             if done and (stop() or self._closing):
-                raise Dropped
+                raise Cancelled
             keys = [key for key, _ in part]
             vectors = self._embedder.embed([texts[key] for key in keys])
             cache.put(keys, vectors, len(group.documents.intersection(keys)))
@@ -430,23 +431,23 @@ class Synchronizer:
         self.store.catalog.replace_sources(updates, self._embedder.fingerprint)
         for file, _ in group.files:
             self._changes.append((file.name, file.text, file.digest))
-            self._doubt(file)
+            self._note_warning(file)
 
-    def _doubt(self, file: _File) -> None:
+    def _note_warning(self, file: _File) -> None:
         """Note the fault of an indexed file, which must be examined again next time."""
         self._faults.remove(file.name)
-        if file.doubt:
-            self._faults.add(file.name, file.stat, file.doubt, indexed=False)
+        if file.warning:
+            self._faults.add(file.name, file.stat, file.warning, indexed=False)
             self.store.catalog.touch(file.name, file.stat._replace(inode=UNPROVEN), time.time_ns())
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
-        self._faults.add(name, stat, what, indexed=name in self._known)
+        self._faults.add(name, stat, what, indexed=name in self._indexed)
 
     def _reopen(self, notice: str, *, discard: bool = False) -> None:
         self._whole = False
         self.store.reopen(notice, discard=discard)
-        self._known = self.store.catalog.sources()
-        self._empty = not self._known
+        self._indexed = self.store.catalog.sources()
+        self._empty = not self._indexed
 
     def _embedded(self) -> int:
         return self.store.catalog.vectors.embedded
@@ -466,23 +467,23 @@ class Synchronizer:
 
     # In the background
 
-    def _begin_aside(self, name: str) -> None:
+    def _start_background(self, name: str) -> None:
         self._large[name] = None
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._work_aside, name="aside", daemon=True)
+            self._thread = threading.Thread(target=self._run_background, name="aside", daemon=True)
             self._thread.start()
 
-    def _work_aside(self) -> None:
+    def _run_background(self) -> None:
         while self._large and not self._closing:
             name = next(iter(self._large))
-            self._index_aside(name)
+            self._index_large(name)
             with self._lock:
                 del self._large[name]
                 if not self._large:
                     self._thread = None
             self._observe()
 
-    def _index_aside(self, name: str) -> None:
+    def _index_large(self, name: str) -> None:
         """Index a large file; others wait only for the final write."""
         try:
             for group in self._groups([self._read(name)], lambda: self._closing):
@@ -490,12 +491,12 @@ class Synchronizer:
                 with self._lock:
                     self._committing = True
                     self._commit(group)
-                    self._known = self.store.catalog.sources()
+                    self._indexed = self.store.catalog.sources()
         except (OSError, ValueError) as error:
             what = f"cannot be read ({error})" if isinstance(error, OSError) else str(error)
             with contextlib.suppress(OSError):
                 self._fault(name, stat_of(f"{self._corpus.root}/{name}"), what)
-        except Dropped:
+        except Cancelled:
             pass
         except (AssistantError, KeyError, sqlite3.ProgrammingError) as error:
             # whoever asks next meets it too

@@ -18,20 +18,20 @@ from typing import Any, Literal
 
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
-from assistant.memory.index.ahead import kept_for
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import Corpus
-from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged, is_whole_cache
+from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged, is_intact_cache
 from assistant.memory.index.dense import DenseIndex
+from assistant.memory.index.model_switch import next_model_path
 from assistant.memory.index.vector_cache import cache_path
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Anchor
 
 MANIFEST = "manifest.json"
-LOOK_SECONDS = 30.0
+RETRY_SECONDS = 30.0
 """Seconds between checks of a disk that could not be written."""
-ROOM = 2 << 20
+MIN_FREE = 2 << 20
 """Bytes that must be free; a disk with less counts as not writable."""
 SPARE_VECTORS = 1000
 """Unused vectors to keep in the cache, for an undo or a moved line."""
@@ -51,44 +51,49 @@ class IndexStore:
     """
 
     def __init__(
-        self, corpus: Corpus, fingerprint: str, settings: IndexSettings, *, diary: bool = False
+        self,
+        corpus: Corpus,
+        fingerprint: str,
+        settings: IndexSettings,
+        *,
+        index_days: bool = False,
     ) -> None:
         """Open or create it, for vectors of the model `fingerprint`. Raises StorageError."""
-        self.belongs = belongs(corpus.identity, fingerprint)
-        self._diary = diary
+        self.owner = owner(corpus.identity, fingerprint)
+        self._index_days = index_days
         self._corpus = corpus
         self._folder = corpus.index
         self._catalog_path = corpus.index / "catalog.db"
-        self._sum = corpus.index / "catalog.sum"
+        self._checksum_path = corpus.index / "catalog.sum"
         """The size and checksum of the catalog; exists after a clean exit, until it is opened."""
         self._fingerprint = fingerprint
         self._settings = settings
         self._anchor = Anchor(corpus.private.parent)
         self._closed = False
-        self._looked = 0.0
+        self._checked_at = 0.0
         self.notices: list[str] = []
         self.readonly = False
         """Whether the disk cannot be written, so that the existing index is only read."""
         self._open()
 
-    def can_write(self) -> bool:
+    def is_writable(self) -> bool:
         """Whether a few megabytes can be written to the disk of the index."""
         try:
             with tempfile.TemporaryFile(dir=self._corpus.private) as file:
-                file.write(bytes(ROOM))
+                file.write(bytes(MIN_FREE))
         except OSError:
             return False
         return True
 
-    def return_home(self) -> bool:
+    def resume_writing(self) -> bool:
         """Write again if the disk can be written again; checked now and then."""
         now = time.monotonic()
-        if not self.readonly or now - self._looked < LOOK_SECONDS:
+        if not self.readonly or now - self._checked_at < RETRY_SECONDS:
             return False
-        self._looked = now
-        if not self.can_write():
+        self._checked_at = now
+        if not self.is_writable():
             return False
-        self._let_go()
+        self._close_quietly()
         self._open()
         return True
 
@@ -99,7 +104,7 @@ class IndexStore:
 
     def reopen(self, notice: str, *, discard: bool = False) -> None:
         """Close the index and open it again; with `discard`, throw it away in between."""
-        self._let_go()
+        self._close_quietly()
         if discard:
             self._discard()
         self.notices.append(notice)
@@ -125,18 +130,18 @@ class IndexStore:
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
             if not self.readonly and not self.deleted:
-                storage.replace(self._sum, self._checksum())
+                storage.replace(self._checksum_path, self._checksum())
 
     def _awaits_another_model(self) -> bool:
         """Whether the cache has vectors for another model, to which memory will switch."""
-        waiting = kept_for(cache_path(self._corpus.identity))
+        waiting = next_model_path(cache_path(self._corpus.identity))
         with contextlib.suppress(FileNotFoundError):
             if storage.read(waiting).decode() != self._fingerprint:
                 return True
             waiting.unlink()
         return False
 
-    def _let_go(self) -> None:
+    def _close_quietly(self) -> None:
         with contextlib.suppress(MemoryFailure, StorageError):
             self.dense.close()
         with contextlib.suppress(CatalogDamaged, StorageError):
@@ -152,35 +157,35 @@ class IndexStore:
             if self._folder.is_file():  # in its place: all that lies here is ours
                 self._folder.unlink()
             storage.private_directory(self._folder)
-            self._claim()
+            self._check_owner()
             self.catalog = self._open_catalog(cache)
             self.readonly = False
         except StorageError:
-            if self.can_write() or not self._catalog_path.is_file():
+            if self.is_writable() or not self._catalog_path.is_file():
                 raise
             self.catalog = Catalog(self._catalog_path, cache, readonly=True)
-            self.readonly, self._looked = True, time.monotonic()
+            self.readonly, self._checked_at = True, time.monotonic()
         self._inode = _inode(self._catalog_path)
         self.dense = DenseIndex(
             self.catalog,
             self._folder / "chroma",
             self._settings,
-            self.belongs,
+            self.owner,
             self.notices.append,
         )
 
-    def _claim(self) -> None:
+    def _check_owner(self) -> None:
         """Throw away an index that is not ours. Raises StorageError."""
         try:
-            known = json.loads(storage.read(self._folder / MANIFEST))
+            recorded = json.loads(storage.read(self._folder / MANIFEST))
         except (FileNotFoundError, ValueError, StorageError):
-            known = None
-        if known == self.belongs:
+            recorded = None
+        if recorded == self.owner:
             return
-        self._renew()
-        if isinstance(known, dict):
+        self._clear_folder()
+        if isinstance(recorded, dict):
             same = all(
-                known.get(name) == self.belongs[name] for name in ("machine", "user", "root")
+                recorded.get(name) == self.owner[name] for name in ("machine", "user", "root")
             )
             why = "by another version or embedding model" if same else "for another place"
             self.notices.append(f"The index was made {why}; it was made again")
@@ -189,21 +194,21 @@ class IndexStore:
         """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
         try:
             clean = self._is_clean()
-            catalog = Catalog(self._catalog_path, cache, diary=self._diary)
+            catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
             if not clean:
                 catalog.verify()
         except (CatalogDamaged, StorageError):
-            if not self.can_write():  # a full disk looks like damage
+            if not self.is_writable():  # a full disk looks like damage
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
             self._discard()
-            catalog = Catalog(self._catalog_path, cache, diary=self._diary)
-        if catalog.count() and catalog.fact("vectors") != catalog.database.token:
+            catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
+        if catalog.count() and catalog.meta("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are made again")
-            self._renew()
-            catalog = Catalog(self._catalog_path, cache, diary=self._diary)
-        catalog.keep_fact("vectors", catalog.database.token)
+            self._clear_folder()
+            catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
+        catalog.set_meta("vectors", catalog.database.token)
         return catalog
 
     def _is_clean(self) -> bool:
@@ -214,13 +219,13 @@ class IndexStore:
         if not self._catalog_path.exists():
             return True
         try:
-            left = storage.read(self._sum)
+            left = storage.read(self._checksum_path)
         except FileNotFoundError:
             return False
         if left != self._checksum():
             raise CatalogDamaged(f"the index {self._catalog_path} was changed since it was closed")
-        with storage.reported("written", self._sum):
-            self._sum.unlink()
+        with storage.reported("written", self._checksum_path):
+            self._checksum_path.unlink()
         return True
 
     def _checksum(self) -> bytes:
@@ -231,23 +236,23 @@ class IndexStore:
     def _discard(self) -> None:
         """Throw the index away, and the cached vectors only if they are damaged too, so that
         nothing else is embedded again."""
-        self._renew()
+        self._clear_folder()
         cache = cache_path(self._corpus.identity)
-        if not is_whole_cache(cache):
+        if not is_intact_cache(cache):
             for path in cache.parent.glob(f"{cache.name}*"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def _renew(self) -> None:
+    def _clear_folder(self) -> None:
         """Start again with an empty index. Raises StorageError."""
         manifest = self._folder / MANIFEST
         with storage.reported("deleted", self._folder):
             for pattern in ("catalog.*", "chroma*", MANIFEST):
                 for path in self._folder.glob(pattern):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-        storage.replace(manifest, json.dumps(self.belongs).encode())
+        storage.replace(manifest, json.dumps(self.owner).encode())
 
 
-def belongs(identity: Path, fingerprint: str) -> dict[str, str | int]:
+def owner(identity: Path, fingerprint: str) -> dict[str, str | int]:
     """The metadata that identifies the index of a corpus and a model."""
     return {
         "schema": SCHEMA_VERSION,

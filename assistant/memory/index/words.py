@@ -68,7 +68,7 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        said = self._tokenizer.distinct(_plainly(query, language or language_of(query)))
+        said = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
         written = self._tokenizer.distinct("\n".join(variants)) if variants else []
         others = sorted(set(written).difference(said))
         stands = self._standing([*said[:MAX_QUERY_TERMS], *others])
@@ -229,10 +229,10 @@ def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Posting
 
 def searchable(text: str) -> str:
     """The text of a chunk for FTS5: its words, and other spellings of the strings in it."""
-    return "\n".join([_plainly(text, language_of(text)), *variants(text)])
+    return "\n".join([_stemmed(text, language_of(text)), *variants(text)])
 
 
-def _plainly(text: str, language: str) -> str:
+def _stemmed(text: str, language: str) -> str:
     """The words of a text for FTS5, stemmed by its language."""
     return comparable(spell_signs(text), language)
 
@@ -242,13 +242,8 @@ SHORTEST = 4
 LONGEST = 30
 LONG = 6
 """Minimum letters of a word that may have two errors; a shorter one may have one."""
-_SPELT = re.compile(rf"[^\W\d_]{{{SHORTEST},{LONGEST}}}")
+_LETTERS_ONLY = re.compile(rf"[^\W\d_]{{{SHORTEST},{LONGEST}}}")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
-
-
-def spelt(text: str) -> set[str]:
-    """The distinct words of a text that have only letters, folded."""
-    return set(_SPELT.findall(folded(text)))
 
 
 def folded(text: str) -> str:
@@ -289,9 +284,9 @@ class Vocabulary:
         return same or [each for each in near if each[1] == 1]
 
 
-def add_spelt(db: sqlite3.Connection, texts: Iterable[str]) -> None:
+def add_words(db: sqlite3.Connection, texts: Iterable[str]) -> None:
     """Add the words of texts, within a transaction of the catalog's."""
     words: set[str] = set()
     for text in texts:
-        words.update(_SPELT.findall(folded(text)))
+        words.update(_LETTERS_ONLY.findall(folded(text)))
     db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", ((word,) for word in words))

@@ -29,7 +29,7 @@ def without_marks(text: str) -> str:
     return "".join([*parts, text[at:]]) if parts else text
 
 
-def may_hold_one(data: bytes) -> bool:
+def may_hold_conflict(data: bytes) -> bool:
     """Whether bytes hold what a conflict begins with: looking for one is many times as fast."""
     return b"<" in data and b"<<<<<<<" in data
 
@@ -44,7 +44,7 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
             if parted:
                 yield begun
             begun, width, parted = [mark.span()], len(mark["mark"]), False
-        elif begun and len(mark["mark"]) == width and _belongs(mark):
+        elif begun and len(mark["mark"]) == width and _is_mark(mark):
             begun.append(mark.span())
             if mark["of"] == ">" and parted:
                 yield begun
@@ -54,7 +54,7 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
         yield begun
 
 
-def _belongs(mark: re.Match[str]) -> bool:
+def _is_mark(mark: re.Match[str]) -> bool:
     """Whether a line within a conflict marks something; a rule or a heading's underline does not,
     which Jujutsu's marks look like but for what they say."""
     return mark["of"] in "|=>" or bool((mark["said"] or "").strip())

@@ -45,7 +45,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class United:
+class Merged:
     """A merged text; `conflicts` counts the places that hold conflict marks."""
 
     text: str
@@ -70,7 +70,7 @@ class CopyMerge:
     fault: str = ""
 
 
-def united(base: str, ours: str, theirs: str) -> United:
+def merge_texts(base: str, ours: str, theirs: str) -> Merged:
     """Merge two versions that came of `base`.
 
     What both added stays, each fact once; what one side deleted is gone; of two supersessions of a
@@ -78,17 +78,17 @@ def united(base: str, ours: str, theirs: str) -> United:
     marks that git puts there. Lines end as those of the side that changed their ends.
     """
     if ours == theirs or theirs == base:
-        return United(ours)
+        return Merged(ours)
     if ours == base:
-        return United(theirs)
+        return Merged(theirs)
     if any("\r" in text for text in (base, ours, theirs)):
         new = {newline(ours), newline(theirs)} - {newline(base)}
-        done = united(*(with_newlines(text, "\n") for text in (base, ours, theirs)))
+        done = merge_texts(*(with_newlines(text, "\n") for text in (base, ours, theirs)))
         return replace(done, text=with_newlines(done.text, min(new, default=newline(base))))
     return _Merge(_Version(base), _Version(ours), _Version(theirs)).result()
 
 
-def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str, list[str]]:
+def merge_copy(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str, list[str]]:
     """Our text with the facts that a copy of it has more, and the prose of the copy not taken.
 
     Without a common base nothing is deleted; `forgotten` facts, by their keys, do not come back.
@@ -150,7 +150,7 @@ class _Version:
             if kind == "blank":
                 gap = block
                 continue
-            key = fact_key(_said(block.partition("\n")[0])) if kind == "item" else block.strip()
+            key = fact_key(_words(block.partition("\n")[0])) if kind == "item" else block.strip()
             name = (kind, key, seen[kind, key])
             seen[kind, key] += 1
             self.gaps[before, name] = gap
@@ -216,7 +216,7 @@ def _without_marker(line: str) -> str:
     return line[marker.end() if marker else 0 :].strip()
 
 
-def _said(line: str) -> str:
+def _words(line: str) -> str:
     """What a fact says, or said before it was struck out."""
     own = _without_marker(line)
     found = struck(own)
@@ -234,13 +234,13 @@ class _Merge:
         self._lead, self._other = sorted(
             (ours, theirs), key=lambda side: [unit.text for unit in side.units]
         )
-        self._said: dict[Name, Unit] = {TOP: Unit("", TOP)}
+        self._merged: dict[Name, Unit] = {TOP: Unit("", TOP)}
         self._orphans: dict[Name, list[Unit]] = {}
         self._conflicts = 0
         for name in self._lead.by_name | self._other.by_name:
             self._decide(name)
 
-    def result(self) -> United:
+    def result(self) -> Merged:
         sections = self._sections()
         names = []
         for heading in self._merged_order(
@@ -253,8 +253,8 @@ class _Merge:
             if units or not deleted:
                 names += [heading, *units]
         by_name = [side.by_name for side in self._versions]
-        said = self._said | _overruled(self._said, *by_name)
-        return United(_text(names, said, [self._lead, self._other, self._base]), self._conflicts)
+        said = self._merged | _overruled(self._merged, *by_name)
+        return Merged(_text(names, said, [self._lead, self._other, self._base]), self._conflicts)
 
     @property
     def _versions(self) -> tuple[_Version, _Version, _Version]:
@@ -266,19 +266,19 @@ class _Merge:
         base, one, other = (side.by_name.get(name) for side in self._versions)
         if one and other:
             if one.text == other.text or (base and other.text == base.text):
-                self._said[name] = one
+                self._merged[name] = one
             else:
-                self._said[name] = (
+                self._merged[name] = (
                     other if base and one.text == base.text else _later(base, one, other)
                 )
         elif (kept := one or other) and (base is None or name[0] == "heading"):
-            self._said[name] = kept
+            self._merged[name] = kept
         elif kept and base:
             known = set(_lines(base.text))
             typed = [line.lstrip() for line in _lines(kept.text)[1:] if line not in known]
             items = [line if _ITEM.match(line) else f"- {line}" for line in typed if line.strip()]
             self._orphans[name] = [Unit(item, ("item", item, 0)) for item in items]
-            self._said |= {unit.name: unit for unit in self._orphans[name]}
+            self._merged |= {unit.name: unit for unit in self._orphans[name]}
 
     def _sections(self) -> dict[Name, list[Name]]:
         """The units under each heading, in their order, conflicting prose as one unit."""
@@ -297,7 +297,7 @@ class _Merge:
                 [
                     living.name
                     for name in side
-                    for living in self._orphans.get(name, [self._said.get(name)])
+                    for living in self._orphans.get(name, [self._merged.get(name)])
                     if living
                 ]
                 for side in (base, lead, other)
@@ -356,13 +356,13 @@ class _Merge:
                 continue
             sides = (here, there) if self._lead is self._ours else (there, here)
             ours, theirs = (
-                "".join(self._said[name].text for name in side[anchor] if name in self._said)
+                "".join(self._merged[name].text for name in side[anchor] if name in self._merged)
                 for side in sides
             )
             begin, middle, end = MARKS
             text = f"{begin} ours\n{ours}{middle}\n{theirs}{end} theirs\n"
             name = ("prose", text, 0)
-            self._said[name] = Unit(text, name)
+            self._merged[name] = Unit(text, name)
             self._conflicts += 1
             for order, prose in ((lead, here[anchor]), (other, there[anchor])):
                 order[order.index(prose[0])] = name

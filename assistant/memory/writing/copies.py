@@ -12,7 +12,7 @@ from assistant.errors import StorageError
 from assistant.memory.base import Origin
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.merge import CopyMerge, added, taken_in
+from assistant.memory.text.merge import CopyMerge, added, merge_copy
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace, read_text
 
@@ -40,7 +40,7 @@ class Copies:
             if fault:
                 merges.append(CopyMerge(copy, source, before, before, fault=fault))
                 continue
-            merged, left_out = taken_in(before, text, forgotten)
+            merged, left_out = merge_copy(before, text, forgotten)
             after = merged if before.strip() else text
             texts[source] = after
             doubtful = tuple(line for key, line in added(before, after).items() if key in written)

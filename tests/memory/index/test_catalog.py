@@ -211,7 +211,7 @@ def test_the_outbox_tells_the_last_state_only(catalog: Catalog) -> None:
     put(catalog, later)
     catalog.outbox.done(pending.mark)
     assert catalog.outbox.pending(10).ids == [later[1].id]
-    catalog.outbox.tell_all()
+    catalog.outbox.enqueue_all()
     assert catalog.outbox.size == 2
 
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 from assistant.memory.index.chroma import collection_name
-from assistant.memory.index.store import MANIFEST, belongs, owner_of
+from assistant.memory.index.store import MANIFEST, owner, owner_of
 
 
 def test_whose_a_collection_on_a_server_is(tmp_path: Path) -> None:
-    mine = belongs(tmp_path, "model-1")
+    mine = owner(tmp_path, "model-1")
     (tmp_path / MANIFEST).write_text(json.dumps(mine))
     of = {**mine, "index": str(tmp_path)}
     name = collection_name(mine)

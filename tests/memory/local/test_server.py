@@ -172,7 +172,7 @@ def test_vectors_of_another_dimension_on_the_server_are_replaced(
     server.start()
     memory = opened(guests, server.url)
     assert reached(memory, is_whole)
-    mine = collection_name(memory.index.store.belongs)
+    mine = collection_name(memory.index.store.owner)
     client = chromadb.HttpClient(port=int(server.url.rsplit(":", 1)[1]))
     for _ in range(20):  # memory may heal between any two of these
         with contextlib.suppress(chromadb.errors.NotFoundError):

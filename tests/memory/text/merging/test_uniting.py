@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from assistant.memory.text.conflict_marks import conflict_in
-from assistant.memory.text.merge import taken_in, united
+from assistant.memory.text.merge import merge_copy, merge_texts
 
 HEAD = "# Memory\n\nWhat I know.\n\n"
 
@@ -46,28 +46,30 @@ def test_facts_are_united(
     ours: tuple[str, ...], theirs: tuple[str, ...], both: tuple[str, ...]
 ) -> None:
     base, one, other = memory("a", "b"), memory(*ours), memory(*theirs)
-    assert united(base, one, other).text == memory(*both)
-    assert united(base, other, one).text == memory(*both)
+    assert merge_texts(base, one, other).text == memory(*both)
+    assert merge_texts(base, other, one).text == memory(*both)
 
 
 def test_facts_added_at_two_places_stand_once() -> None:
     base = memory("a") + "\n## Later\n\n- z\n"
     ours = memory("a", "new") + "\n## Later\n\n- z\n"
     theirs = memory("a") + "\n## Later\n\n- z\n- new\n"
-    assert united(base, ours, theirs).text.count("- new\n") == 1
+    assert merge_texts(base, ours, theirs).text.count("- new\n") == 1
 
 
 def test_prose_that_both_changed_is_left_to_the_owner_and_facts_are_not() -> None:
     base = memory("a")
     ours = memory("a", "x", head="# Memory\n\nWhat I know now.\n\n")
     theirs = memory("a", "y", head="# Memory\n\nWhat we know.\n\n")
-    done = united(base, ours, theirs)
+    done = merge_texts(base, ours, theirs)
     assert done.conflicts == 1 and conflict_in(done.text) == 3
     assert done.text.endswith("- a\n- x\n- y\n")
     assert "<<<<<<< ours\nWhat I know now.\n=======\nWhat we know.\n>>>>>>> theirs\n" in done.text
     assert conflict_in(ours) is None
     fence = "```\n- no fact\n# no heading\n```\n"
-    assert united(f"{base}\n{fence}", f"{ours}\n{fence}", f"{base}\n{fence}").text.endswith(fence)
+    assert merge_texts(f"{base}\n{fence}", f"{ours}\n{fence}", f"{base}\n{fence}").text.endswith(
+        fence
+    )
 
 
 def test_a_copy_gives_its_facts_and_takes_none() -> None:
@@ -81,7 +83,7 @@ def test_a_copy_gives_its_facts_and_takes_none() -> None:
         "bb",
         head="# Memory\n\nElse.\n\n",
     )
-    text, left = taken_in(ours, copy, {"gone"})
+    text, left = merge_copy(ours, copy, {"gone"})
     assert text == memory(
         "~~a~~ (superseded 2026-11-22: d)\n  - in it\n  - else",
         "~~b~~ (superseded 2026-11-21: c)",
@@ -90,10 +92,10 @@ def test_a_copy_gives_its_facts_and_takes_none() -> None:
         "~~bb~~ (superseded 2026-11-21: c)",
     )
     assert left == ["Else.\n"]
-    assert taken_in(text, copy, {"gone"}) == (text, left)
-    assert taken_in("", "- of a lost log\n") == ("- of a lost log\n", [])
+    assert merge_copy(text, copy, {"gone"}) == (text, left)
+    assert merge_copy("", "- of a lost log\n") == ("- of a lost log\n", [])
     windows = ours.replace("\n", "\r\n")
-    assert taken_in(windows, copy, {"gone"}) == (text.replace("\n", "\r\n"), left)
+    assert merge_copy(windows, copy, {"gone"}) == (text.replace("\n", "\r\n"), left)
 
 
 @dataclass
@@ -160,13 +162,15 @@ def facts_of(lines: list[str]) -> list[str]:
 
 def check(count: int) -> None:
     for base, one, other in histories(count):
-        done = united(base, one.text, other.text)
-        assert done == united(base, other.text, one.text)
+        done = merge_texts(base, one.text, other.text)
+        assert done == merge_texts(base, other.text, one.text)
         assert done.conflicts == 0
-        assert united(base, done.text, done.text) == done
+        assert merge_texts(base, done.text, done.text) == done
         windows, one_windows = (text.replace("\n", "\r\n") for text in (done.text, one.text))
-        assert united(base, one_windows, other.text).text == windows
-        assert united(base, other.text, one_windows) == united(base, one_windows, other.text)
+        assert merge_texts(base, one_windows, other.text).text == windows
+        assert merge_texts(base, other.text, one_windows) == merge_texts(
+            base, one_windows, other.text
+        )
         lines = done.text.split("\n")
         for side in (one, other):
             for fact in side.typed:
@@ -182,12 +186,12 @@ def test_no_line_is_lost_or_doubled_in_any_history() -> None:
 
 def test_a_conflict_copy_loses_and_doubles_nothing() -> None:
     for _, one, other in histories(60):
-        text, left = taken_in(one.text, other.text)
+        text, left = merge_copy(one.text, other.text)
         lines = text.split("\n")
         for fact in one.typed | other.typed:
             assert f"- {fact}" in lines or f"- ~~{fact}~~" in text, (fact, text)
         assert len(facts_of(lines)) == len(set(facts_of(lines))), text
-        assert (taken_in(text, other.text), left) == ((text, []), [])
+        assert (merge_copy(text, other.text), left) == ((text, []), [])
 
 
 @pytest.mark.parametrize(
@@ -205,7 +209,7 @@ def test_a_moved_fact_is_what_the_other_side_made_of_it(
     ours: tuple[str, ...], theirs: tuple[str, ...], both: tuple[str, ...]
 ) -> None:
     base, one, other = memory("a", "b", "c"), memory(*ours), memory(*theirs)
-    assert united(base, one, other).text == united(base, other, one).text == memory(*both)
+    assert merge_texts(base, one, other).text == merge_texts(base, other, one).text == memory(*both)
 
 
 def test_a_fact_filed_under_another_heading_takes_its_supersession_along() -> None:
@@ -213,9 +217,9 @@ def test_a_fact_filed_under_another_heading_takes_its_supersession_along() -> No
     ours = memory("a") + "\n## People\n\n- z\n- b\n"
     theirs = memory("a", "~~b~~ (superseded 2026-11-22: y)", "y") + "\n## People\n\n- z\n"
     filed = "\n## People\n\n- z\n- ~~b~~ (superseded 2026-11-22: y)\n"
-    assert united(base, ours, theirs).text == memory("a", "y") + filed
+    assert merge_texts(base, ours, theirs).text == memory("a", "y") + filed
     renamed = memory("a", "b") + "\n## Friends\n\n- z\n"
-    assert united(base, renamed, base.replace("- z\n", "- z\n- new\n")).text == (
+    assert merge_texts(base, renamed, base.replace("- z\n", "- z\n- new\n")).text == (
         memory("a", "b") + "\n## Friends\n\n- z\n\n## People\n\n- new\n"
     )
 
@@ -260,8 +264,8 @@ def three_machines(seed: int) -> None:
         alive.difference_update(before - now)
         alive.update((now - before) - dead)
         alive.difference_update(dead)
-        done = united(machine.synced, machine.text, shared)
-        assert done == united(machine.synced, shared, machine.text)
+        done = merge_texts(machine.synced, machine.text, shared)
+        assert done == merge_texts(machine.synced, shared, machine.text)
         assert done.conflicts == 0
         shared = machine.text = machine.synced = done.text
         there = facts_of(done.text.split("\n"))

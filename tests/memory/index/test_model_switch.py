@@ -2,7 +2,7 @@
 
 from assistant.memory.base import no_progress
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.ahead import Ahead
+from assistant.memory.index.model_switch import ModelSwitch
 from assistant.memory.index.refresh import Synchronizer
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
@@ -16,7 +16,7 @@ def test_memory_goes_over_to_a_model_without_embedding_anything(workspace: Works
     old, new = HashingEmbedder(), HashingEmbedder(32)
     index = Synchronizer(workspace, old, IndexSettings())
     index.refresh()
-    ahead = Ahead(workspace, new)
+    ahead = ModelSwitch(workspace, new)
     plan = ahead.plan()
     assert (plan.texts, plan.total, plan.bytes) == (1201, 1201, 1201 * 64)
     assert plan.seconds > 0

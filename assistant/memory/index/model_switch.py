@@ -41,7 +41,7 @@ class Plan:
     bytes: int
 
 
-class Ahead:
+class ModelSwitch:
     """Embeds the texts of a corpus with a model that its index does not use yet."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Ahead:
     def make(self, progress: Progress) -> None:
         """Embed the remaining texts; finished vectors are kept if it is interrupted."""
         missing = sorted(self._missing(), key=lambda key: len(self._texts[key]))
-        storage.replace(kept_for(self._cache), self._embedder.fingerprint.encode())
+        storage.replace(next_model_path(self._cache), self._embedder.fingerprint.encode())
         with translated(self._cache), contextlib.closing(open_cache(self._cache)) as db:
             for start in range(0, len(missing), SLICE):
                 progress(WHAT, start, len(missing))
@@ -100,6 +100,6 @@ class Ahead:
                 yield topic_of(name, chunk.heading)
 
 
-def kept_for(cache: Path) -> Path:
+def next_model_path(cache: Path) -> Path:
     """The file that names the model whose vectors in a cache are ready but not used yet."""
     return cache.with_name("ahead")
