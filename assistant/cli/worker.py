@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from typing import Any
 
 from assistant.cli import resident
@@ -25,6 +26,7 @@ TICK = 20.0
 """Seconds between checks whether it should end."""
 PATIENCE = 10.0
 """Timeout of a client's request."""
+UPGRADED = "the program was upgraded while it ran. Run the command again"
 
 
 def main() -> None:
@@ -68,11 +70,14 @@ def serve(listener: sockets.Listener, seconds: float, code: Code) -> None:
                 return
             if os.fork() == 0:
                 listener.socket.close()
-                os._exit(_run_for(connection))
+                try:
+                    os._exit(_run_for(connection, code))
+                finally:
+                    os._exit(1)  # whatever happens, this copy does not close the listener
         running, last = running + 1, time.monotonic()
 
 
-def _run_for(connection: socket.socket) -> int:
+def _run_for(connection: socket.socket, code: Code) -> int:
     """Run a client's command, in the forked copy."""
     try:
         os.setsid()
@@ -86,9 +91,9 @@ def _run_for(connection: socket.socket) -> int:
         connection.settimeout(None)
         connection.sendall(f"{os.getpid()}\n".encode())
         threading.Thread(target=_end_with_client, args=(connection,), daemon=True).start()
-        code = _run()
-        connection.sendall(f"{code}\n".encode())
-        return code
+        status = _run(code)
+        connection.sendall(f"{status}\n".encode())
+        return status
     except (OSError, ValueError):
         return 1
 
@@ -123,16 +128,23 @@ def _end_with_client(connection: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run() -> int:
-    from assistant.cli.main import run
-
+def _run(code: Code) -> int:
+    """Run the command, and return its exit code."""
     resident.arguments = None
     try:
+        from assistant.cli.main import run
+
         run(handed_over=True)
     except SystemExit as ended:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except Exception:
+        if code.check():  # a module that was imported now does not fit the others
+            sys.stderr.write(f"assistant: {UPGRADED}\n")
+        else:
+            traceback.print_exc()
+        return 1
     return 0
 
 

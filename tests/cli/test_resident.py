@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from assistant.cli import resident
+from assistant.cli import resident, worker
 from assistant.memory.daemon import sockets
 from assistant.memory.daemon.lifecycle import Code
 from tests.cli.conftest import ASSISTANT
@@ -80,14 +80,34 @@ def test_it_is_worthwhile_where_a_model_is_asked(
     assert resident.is_worthwhile(raw, model) is expected
 
 
-def test_code_is_changed_by_a_file_that_an_upgrade_dates_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of an imported module."""
+    file = tmp_path / "made_up.py"
+    file.write_text("")
     module = ModuleType("assistant.made_up")
-    module.__file__ = str(tmp_path / "made_up.py")
-    Path(module.__file__).write_text("")
+    module.__file__ = str(file)
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    return file
+
+
+def test_code_is_changed_by_a_file_that_an_upgrade_dates_back(module: Path) -> None:
     code = Code()
     assert not code.check()
-    os.utime(module.__file__, (0, 0))
+    os.utime(module, (0, 0))
     assert code.check()
+
+
+def test_a_command_that_an_upgrade_breaks_says_so(
+    module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*, handed_over: bool) -> None:
+        raise ImportError("cannot import name 'new'")
+
+    monkeypatch.setattr("assistant.cli.main.run", run)
+    code = Code()
+    assert worker._run(code) == 1
+    assert "Traceback" in capsys.readouterr().err
+    os.utime(module, (0, 0))
+    assert worker._run(code) == 1
+    assert capsys.readouterr().err == f"assistant: {worker.UPGRADED}\n"
