@@ -73,6 +73,8 @@ def test_a_day_is_named_in_words(text: str, day: str) -> None:
 def test_what_was_recorded_by_a_week_or_a_month_includes_its_last_day() -> None:
     assert day_of("last week", date(2026, 11, 21), last=True) == date(2026, 11, 15)
     assert day_of("May 2025", date(2026, 11, 21), last=True) == date(2025, 5, 31)
+    assert day_of("november", date(2026, 11, 21), last=True) == date(2026, 11, 30)
+    assert day_of("december", date(2026, 11, 21), last=True) == date(2025, 12, 31)
 
 
 def test_what_is_no_day_is_refused() -> None:

@@ -105,12 +105,7 @@ def day_of(text: str, today: date, *, last: bool = False) -> date:
     mention = next(iter(_found(text.strip(), ANY, today)), None)
     if mention is None or (mention.start, mention.end) != (0, len(text.strip())):
         raise UsageError(f"{text!r} is not a date", _DAYS)
-    found = mention.period
-    day = found.end if last else found.start
-    if found.yearly:
-        years = (on_day(today.year - ago, day.month, day.day) for ago in range(9))
-        return next((found.start for found in years if found and found.start <= today), day)
-    return day
+    return mention.period.end if last else mention.period.start
 
 
 _AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")
