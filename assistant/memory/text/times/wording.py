@@ -744,17 +744,14 @@ class _Reader:
 
     def near_day(self, said: _Words) -> bool:
         """Today, tonight, tomorrow, this evening."""
-        if self.once:
+        if self.once or said.values("unit") not in ([], ["day"]):
             return False
         kind = said[-1].kind
         if kind == "tonight":
             at = self._kinds.startswith("at_", self._places[self._at + len(said)])
             self.parts = [EVENING if at else NIGHT]
         ahead = {"today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
-        if said.has("after"):
-            if said.values("unit") != ["day"]:
-                return False
-            ahead = 2
+        ahead += said.has("after")
         self.once = self._now.date() + timedelta(days=ahead)
         return True
 
@@ -799,27 +796,21 @@ class _Reader:
         """3 December, Friday 4 December, the 30th, the 5th of next month."""
         if self.once:
             return False
-        today = self._now.date()
+        today, year = self._now.date(), 0
         if said.has("month") or said.has("date") or said.has("dotted"):
-            found = said.day_of_year()
-            year, month, day = found or (0, 0, 0)
-            months = [
-                (each, month) for each in ((year,) if year else range(today.year, today.year + 9))
-            ]
-        else:
+            if (found := said.day_of_year()) is None:
+                return self._fails(said, NO_DAY)
+            year, month, day = found
+            years = [year] if year else range(today.year, today.year + 9)
+            months = [(each, month) for each in years]
+        elif said.values("unit") in ([], ["month"]):
             (day,) = said.values("ord", "nth")
-            if said.values("unit") not in ([], ["month"]):
-                return False
-            first = today.year * 12 + today.month - 1 + said.has("unit")
-            found = (0, 0, day) if 1 <= day <= 31 else None
-            year, months = (
-                0,
-                [divmod(first + ahead, 12) for ahead in range(1 if said.has("unit") else 3)],
-            )
-            months = [(each, number + 1) for each, number in months]
-        if found is None:
-            return self._fails(said, NO_DAY)
-        days = [date(*each, day) for each in months if day <= calendar.monthrange(*each)[1]]
+            this = today.year * 12 + today.month - 1
+            numbers = [this + 1] if said.has("unit") else range(this, this + 3)
+            months = [(number // 12, number % 12 + 1) for number in numbers]
+        else:
+            return False
+        days = [date(*each, day) for each in months if 1 <= day <= calendar.monthrange(*each)[1]]
         self.once = next((each for each in days if year or each >= today), None)
         if self.once is None:
             return self._fails(said, NO_DAY)
@@ -844,7 +835,7 @@ _MACROS = {
     "DATE": "(date | dotted | month (num|ord) (comma* year)? | (num|ord) of? month (comma* year)?)",
     "OFMONTH": "((of|in) (the|every|a|of)* unit)",
     "CLOCK": "(clock|noon|num)",
-    "AMOUNT": ("(a|an)? num? of? ((and (a|an))? half (of|a|an)* | quarter (of|a|an)*)? unit"),
+    "AMOUNT": "(a|an)? num? of? ((and (a|an))? half (of|a|an)* | quarter (of|a|an)*)? unit",
     "GOESON": "(?!of|in|every|to|and|comma|ord|nth|num|day|kind|unit|month)",
     "SEP": "((comma+ and? | and) (on|the|at)*)",
 }
