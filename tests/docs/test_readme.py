@@ -47,8 +47,10 @@ def test_the_first_minutes_print_what_is_printed(
     reading = home / ".assistant/workspace/.assistant/reading.lock"
 
     def shell(command: str) -> str:
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        done = subprocess.run(
+            ["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert done.returncode == 0, done.stdout
         if command.startswith("assistant ask"):  # by the time somebody types in another terminal
             assert provider.wait_for(lambda each: len(each.requests) == 2, 60)
             locking.lock(reading, 60).release()

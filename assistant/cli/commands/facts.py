@@ -395,12 +395,13 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
 
 
 def _exact_fact(memory: Keeper, target: str) -> Passage:
-    """The one fact with this id, `FILE:LINE` or text.
+    """The one fact with this id, `FILE:LINE` or text; all of it is shown.
 
     Raises LedgerError with the candidates if there is none, or more than one.
     """
     found = located(memory, target)
     if found.exact and len(found.passages) == 1:
+        _say_whole(found.passages[0])
         return found.passages[0]
     candidates = "; ".join(map(passage_line, found.passages))
     many = f"{len(found.passages)} facts say {target!r}"
@@ -414,7 +415,8 @@ def _exact_fact(memory: Keeper, target: str) -> Passage:
 def choice(memory: Keeper, target: str) -> Passage | None:
     """The fact that the owner picks from the candidates at a terminal, or None.
 
-    Raises LedgerError without candidates, UsageError without a terminal.
+    All of it is shown: more may be nested in it than they had in mind. Raises LedgerError without
+    candidates, UsageError without a terminal.
     """
     found = located(memory, target)
     passages = found.passages
@@ -429,13 +431,19 @@ def choice(memory: Keeper, target: str) -> Passage | None:
             "it is not clear which fact is meant", "Run it again with its FILE:LINE and --yes"
         )
     if len(passages) == 1:
-        say(passage_line(passages[0]))
+        _say_whole(passages[0])
         chosen = passages[0] if confirm("Forget it?") else None
-    else:
-        chosen = pick(passages, "Forget which one?")
+    elif chosen := pick(passages, "Forget which one?"):
+        _say_whole(chosen)
     if chosen is None:
         say("Nothing was forgotten.")
     return chosen
+
+
+def _say_whole(passage: Passage) -> None:
+    say(spelled(passage.citation))
+    for line in spelled(passage.shown).strip().split("\n"):
+        say(f"  {line}")
 
 
 def pick(passages: Sequence[Passage], question: str) -> Passage | None:

@@ -77,3 +77,26 @@ def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> N
     child.expect(pexpect.EOF)
     left = (place / MEMORY).read_text()
     assert ("Tom" in left, DENTIST in left) == (taken == "My", taken != "My")
+
+
+def test_all_that_goes_with_a_line_is_shown(place: Path, run: Run) -> None:
+    kept = "# People\n\n- Bo swims\n"
+    nested = "- Papa: Werner\n  - takes Marcumar\n  - Dr. Sommer is his cardiologist\n"
+    (place / MEMORY).write_text(kept + nested)
+    done = run("forget", "MEMORY.md:6", "--yes")
+    assert (place / MEMORY).read_text() == kept
+    assert all(f"  {line}\n" in done.stderr for line in nested.splitlines()), done.stderr
+    assert run("memory", "undo").returncode == 0
+    child = pexpect.spawn(
+        str(ASSISTANT),
+        ["-w", str(place), "forget", "MEMORY.md:4"],
+        env=dict(os.environ),
+        encoding="utf-8",
+        timeout=60,
+        dimensions=(24, 60),
+    )
+    child.expect("Forget it")
+    assert all(line in child.before for line in nested.splitlines()), child.before
+    child.send("n\r")
+    child.expect("Nothing was forgotten")
+    child.expect(pexpect.EOF)
