@@ -19,6 +19,8 @@ LIFE = (
     ("remember", "The spare key is with Ada"),
     ("remember", "The spare key is with Bo", "--replaces", "MEMORY.md:LINE"),
     ("recall", "who has the spare key?"),
+    ("hook", "prompt"),
+    ("hook", "--quiet-for", "once"),
     ("forget", "The spare key is with Bo", "--yes"),
     ("memory", "undo"),
     ("eval",),
@@ -32,11 +34,15 @@ LIFE = (
     ("daemon", "stop"),
 )
 """A scripted life: what an owner types, one after another."""
+TYPED = "Hello\n!true\n"
+PROMPT = '{"session_id": "s1", "prompt": "who has the spare key?"}'
+"""What a coding agent sends at a prompt."""
 
 
 def assistant(root: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "assistant.cli.main", "-w", str(root), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input="Hello\n!true\n")
+    stdin = PROMPT if "hook" in arguments else TYPED
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input=stdin)
     assert "Traceback" not in done.stderr
     return done.stdout
 
@@ -54,7 +60,7 @@ def test_every_file_of_a_life_is_in_a_listed_store(tmp_path: Path) -> None:
     assert unlisted == [], "list it in assistant/workspace/stores.py, and have a purge reach it"
     there = {store.name for store in STORES if any(store.files(place))}
     assert there >= {
-        "findings",
+        "findings", "hooks",
         "memory", "profile", "journal", "history", "index", "vectors", "sessions", "locks", "logs",
         "trust", "models", "settings",
     }  # fmt: skip
