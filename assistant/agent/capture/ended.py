@@ -80,8 +80,11 @@ class Read:
     failed: str = ""
 
 
-def read_ended(workspace: Workspace, *, wait: bool = False) -> Iterator[Read]:
+def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False) -> Iterator[Read]:
     """Read the sessions that have ended; with `wait`, until none is open or unread any more.
+
+    If the owner has `asked`, a session that failed is read before its time, and another failure
+    does not count.
 
     Does nothing if another process does it already, if there is no model, if the workspace is not
     trusted, or if `memory.capture` forbids it. Raises ConfigError, StorageError.
@@ -91,11 +94,11 @@ def read_ended(workspace: Workspace, *, wait: bool = False) -> Iterator[Read]:
         return
     try:
         while True:
-            unread = list(_unread(workspace, datetime.now(UTC)))
+            unread = list(_unread(workspace, datetime.now(UTC), failed=asked))
             ended = [session for session in unread if not session.open]
             if ended:
                 _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
-            yield from filter(None, (_read(workspace, session) for session in ended))
+            yield from filter(None, (_read(workspace, session, asked) for session in ended))
             if not wait or not any(session.open for session in unread):
                 return
             time.sleep(LOOK_SECONDS)
@@ -117,8 +120,14 @@ class _Unread:
     open: bool
 
 
-def _unread(workspace: Workspace, now: datetime) -> Iterator[_Unread]:
-    """The sessions to be read, oldest first, including those that are still open."""
+def count_unread(workspace: Workspace) -> int:
+    """How many sessions are unread: open, just being read, or failed."""
+    return sum(1 for _ in _unread(workspace, datetime.now(UTC), failed=True))
+
+
+def _unread(workspace: Workspace, now: datetime, *, failed: bool) -> Iterator[_Unread]:
+    """The sessions to be read, oldest first, including those that are still open; with `failed`,
+    also those whose time to be tried again has not come."""
     state = load(workspace)
     if not state.since:
         with changing(workspace) as state:
@@ -135,7 +144,7 @@ def _unread(workspace: Workspace, now: datetime) -> Iterator[_Unread]:
             session not in state.sessions and written < started - OLD
         ):
             continue
-        if progress.after and datetime.fromisoformat(progress.after) > now:
+        if not failed and progress.after and datetime.fromisoformat(progress.after) > now:
             continue
         open_in_chat = is_open(workspace.sessions, session)
         yield _Unread(session, status.st_size, open_in_chat and now - written < IDLE)
@@ -171,7 +180,7 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 
-def _read(workspace: Workspace, session: _Unread) -> Read | None:
+def _read(workspace: Workspace, session: _Unread, asked: bool) -> Read | None:
     """Read one session; None if there is nothing to read, or if it may not be read."""
     from assistant.settings.tree import validate  # pydantic is slow to load
 
@@ -183,6 +192,8 @@ def _read(workspace: Workspace, session: _Unread) -> Read | None:
                 read = Read(session.id, captured.stored, captured.waiting, captured.failed)
         except Exception as error:  # one session's failure must not stop the others
             read = Read(session.id, failed=_reason(error))
+    if asked and read.failed and not (read.stored or read.waiting):
+        return read
     size = session.size
     with suppress(FileNotFoundError):  # the captured facts were noted in it
         size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size

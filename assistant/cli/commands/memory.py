@@ -182,8 +182,8 @@ def capture(
     """Extract facts from chats that have ended, as happens by itself."""
     from assistant.agent.capture import ended
 
-    read = 0
-    for session in ended.read_ended(context.obj.workspace(), wait=wait):
+    read, workspace = 0, context.obj.workspace()
+    for session in ended.read_ended(workspace, wait=wait, asked=not wait):
         read += 1
         typer.echo(
             f"{session.session}: {counted(len(session.stored), 'fact')}" + _left(session.waiting)
@@ -193,7 +193,12 @@ def capture(
         if session.failed:
             typer.echo(f"  only read in part: {spelled(session.failed)}")
     if not read and not wait:
-        typer.echo("All chats that have ended were read already.")
+        unread = ended.count_unread(workspace)
+        typer.echo(
+            f"{counted(unread, 'chat is', 'chats are')} not read yet: open, or just being read."
+            if unread
+            else "All chats that have ended were read already."
+        )
 
 
 def _left(waiting: int) -> str:

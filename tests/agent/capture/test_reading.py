@@ -178,6 +178,20 @@ def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
     assert remembered(place) == []
 
 
+def test_the_owner_has_a_failed_chat_read_before_its_time_and_it_costs_no_try(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    asked(*[fails(400, "wrong key")] * 6, operations(*FACTS))
+    chat(place).close()
+    read(place)
+    for _ in range(5):
+        (failed,) = read_ended(place, asked=True)
+        assert "wrong key" in failed.failed and ended.count_unread(place) == 1
+    assert [session.failures for session in ended.load(place).sessions.values()] == [1]
+    (done,) = read_ended(place, asked=True)
+    assert done.stored == FACTS and ended.count_unread(place) == 0
+
+
 def test_a_failure_loses_nothing(place: Workspace, asked: Callable[..., Provider]) -> None:
     asked(fails(400, "not now"), operations(*FACTS))
     chat(place).close()
