@@ -285,12 +285,15 @@ class Ledger:
         return undone
 
     def reviewed(self, ids: Sequence[str], request: str | None) -> list[Fact]:
-        """The facts that had waited for review and that this undo will take back.
+        """The facts that had waited for review and that this undo takes back, or has taken back if
+        it is asked for again.
 
         One that superseded another is not among them: which it was is not known any more.
         """
         self._journal.refresh()
-        writes = [] if self._journal.of_request(request) else self._to_undo(ids)
+        done = self._journal.of_request(request).values()
+        undone = [self._journal.records[undo.undoes or ""].write for undo in done]
+        writes = undone or self._to_undo(ids)
         added = (write for write in writes if write.reviewed and write.action == "remember")
         return [self._fact(self._journal.entry(write)) for write in added]
 

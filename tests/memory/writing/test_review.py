@@ -49,6 +49,18 @@ def test_an_edited_fact_is_the_owners(workspace: Workspace, review: Review) -> N
     assert FACT.text not in memory(workspace)
 
 
+def test_an_undo_that_is_asked_for_again_still_knows_which_facts_had_waited(
+    workspace: Workspace, review: Review
+) -> None:
+    (held,) = review.hold([FACT])
+    review.accept(held.id)
+    ledger = Ledger(workspace)
+    asked = ledger.reviewed((), "r1")
+    ledger.undo(request="r1")  # and the daemon ends before the fact waits again
+    assert ledger.reviewed((), "r1") == asked == [FACT]
+    assert review.hold(asked) and review.hold(asked) and len(review.waiting()) == 1
+
+
 def test_an_approval_does_not_carry_over_to_other_words(
     workspace: Workspace, review: Review
 ) -> None:
