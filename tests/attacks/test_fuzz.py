@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from assistant.errors import DaemonError, ToolError
 from assistant.memory.daemon import wire
 from assistant.memory.daemon.wire import OPERATIONS
-from assistant.memory.text.chunk import chunk
 from assistant.model.base import ToolSpec
 from assistant.model.text_tools import Block, CallFilter, parse, render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
@@ -23,6 +22,7 @@ from assistant.session import entries
 from assistant.tools.files import patch
 from tests.attacks.cases import ATTACKS
 from tests.attacks.obedient import CLOSING, look
+from tests.support.chunking import chunk
 
 CASES = settings(max_examples=300, deadline=None, derandomize=True)
 SLOW_CASES = settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))

@@ -34,11 +34,11 @@ from assistant.memory.daemon import client, sockets
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.chunk import chunk
 from assistant.memory.text.markdown import plain
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import save_by_rename
+from tests.support.chunking import chunk
 
 THINGS = (
     "The door code of the office is {}",

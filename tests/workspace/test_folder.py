@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StorageError, WorkspaceError
-from assistant.memory.text.chunk import chunk
 from assistant.workspace import folder as workspace
 from assistant.workspace.folder import DEEPEST, Workspace
+from tests.support.chunking import chunk
 from tests.support.odd import deep_folders, leave_odd_entries
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -173,12 +173,12 @@ def _embedded_ahead(options: Globals, name: str) -> str:
         {**options.settings().embedding.model_dump(), "model": name}
     )
     with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
-        ahead = open_model_switch(options.workspace(), own, progress)
-        plan = ahead.plan()
+        switch = open_model_switch(options.workspace(), own, progress)
+        plan = switch.plan()
         texts = f"{counted(plan.texts, 'text')} of {plan.total:,} to embed"
         cost = f"about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"
         typer.echo(f"{spelled(name)} has {texts}: {cost}")
-        ahead.make(progress)
+        switch.embed(progress)
     return name
 
 

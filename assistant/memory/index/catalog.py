@@ -286,10 +286,6 @@ class Catalog:
             add_words(db, (heading for (heading,) in db.execute("SELECT heading FROM sections")))
         self.database.vacuum()
 
-    def verify(self) -> None:
-        """Check the whole database. Raises CatalogDamaged."""
-        self.database.check()
-
     # Reading
 
     def layout(self) -> Layout:

@@ -8,16 +8,19 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
 
 from assistant.disk import storage
 from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus, decoded
 from assistant.memory.index.database import open_cache, translated
-from assistant.memory.index.vector_cache import cache_path, vector_ids, vector_key
+from assistant.memory.index.vector_cache import (
+    add_vectors,
+    cache_path,
+    next_model_path,
+    vector_ids,
+    vector_key,
+)
 from assistant.memory.text.chunk import Chunker
 from assistant.memory.text.headings import topic_of
 from assistant.memory.text.masking import masked
@@ -52,7 +55,7 @@ class ModelSwitch:
         self._redactor = redactor()
         self._cache = cache_path(corpus.identity)
         self._texts = {
-            vector_key(text, embedder.fingerprint): text for text in self._said() if text
+            vector_key(text, embedder.fingerprint): text for text in self._texts_to_embed() if text
         }
 
     def plan(self) -> Plan:
@@ -61,11 +64,11 @@ class ModelSwitch:
         sample = missing[:: max(1, len(missing) // SAMPLED)][:SAMPLED]
         began = time.monotonic()
         self._embedder.embed([self._texts[key] for key in sample])
-        each = (time.monotonic() - began) / max(1, len(sample))
+        seconds = (time.monotonic() - began) / max(1, len(sample))
         size = 2 * self._embedder.dimension * len(missing)
-        return Plan(len(missing), len(self._texts), each * len(missing), size)
+        return Plan(len(missing), len(self._texts), seconds * len(missing), size)
 
-    def make(self, progress: Progress) -> None:
+    def embed(self, progress: Progress) -> None:
         """Embed the remaining texts; finished vectors are kept if it is interrupted."""
         missing = sorted(self._missing(), key=lambda key: len(self._texts[key]))
         storage.replace(next_model_path(self._cache), self._embedder.fingerprint.encode())
@@ -73,19 +76,18 @@ class ModelSwitch:
             for start in range(0, len(missing), SLICE):
                 progress(WHAT, start, len(missing))
                 keys = missing[start : start + SLICE]
-                made = self._embedder.embed([self._texts[key] for key in keys]).astype(np.float16)
-                rows = zip(keys, (row.tobytes() for row in made), strict=True)
+                vectors = self._embedder.embed([self._texts[key] for key in keys])
                 db.execute("BEGIN IMMEDIATE")
-                db.executemany("INSERT OR IGNORE INTO vectors (key, value) VALUES (?, ?)", rows)
+                add_vectors(db, keys, vectors)
                 db.execute("COMMIT")
         progress(WHAT, len(missing), len(missing))
 
     def _missing(self) -> list[bytes]:
         with translated(self._cache), contextlib.closing(open_cache(self._cache)) as db:
-            known = vector_ids(db, list(self._texts))
-        return [key for key in self._texts if key not in known]
+            cached = vector_ids(db, list(self._texts))
+        return [key for key in self._texts if key not in cached]
 
-    def _said(self) -> Iterator[str]:
+    def _texts_to_embed(self) -> Iterator[str]:
         """The texts of all chunks and of their headings, as an index has them."""
         chunks = Chunker(self._embedder.count_tokens, self._embedder.max_tokens)
         for name in self._corpus.survey().sources:
@@ -98,8 +100,3 @@ class ModelSwitch:
                 yield chunk.plain
                 yield chunk.matters_for
                 yield topic_of(name, chunk.heading)
-
-
-def next_model_path(cache: Path) -> Path:
-    """The file that names the model whose vectors in a cache are ready but not used yet."""
-    return cache.with_name("ahead")

@@ -7,7 +7,6 @@ position."""
 
 import contextlib
 import logging
-import math
 import sqlite3
 import threading
 import time
@@ -162,18 +161,16 @@ class Synchronizer:
         self,
         progress: Progress = no_progress,
         *,
-        seconds: float = math.inf,
         order: Order = list,
         stop: Callable[[], bool] = lambda: False,
     ) -> Refreshed:
-        """Bring the index up to date, for at most so many `seconds` and until `stop`; finished
-        vectors are kept.
+        """Bring the index up to date, until `stop`; finished vectors are kept.
 
         For a file that cannot be read or is not text, the indexed content stays, and a notice names
         the file. Raises StorageError when the index cannot be created.
         """
         with self._lock:
-            done = self._refreshed(progress, seconds, order, stop)
+            done = self._refreshed(progress, order, stop)
         self._observe()
         return done
 
@@ -183,7 +180,7 @@ class Synchronizer:
         if not self._lock.acquire(timeout=0 if self._committing else patience):
             return None
         try:
-            done = self._refreshed(progress, math.inf, list, lambda: False)
+            done = self._refreshed(progress, list, lambda: False)
         finally:
             self._lock.release()
         self._observe()
@@ -211,7 +208,7 @@ class Synchronizer:
         """Whether the whole catalog is intact; a damaged one is rebuilt."""
         with self._lock:
             try:
-                self.store.catalog.verify()
+                self.store.catalog.database.check()
             except CatalogDamaged:
                 self.recover()
                 return False
@@ -252,28 +249,21 @@ class Synchronizer:
 
     # Refreshing
 
-    def _refreshed(
-        self, progress: Progress, seconds: float, order: Order, stop: Callable[[], bool]
-    ) -> Refreshed:
+    def _refreshed(self, progress: Progress, order: Order, stop: Callable[[], bool]) -> Refreshed:
         if self.store.deleted:
             self._reopen(DELETED)
         if self.store.resume_writing():
             self._indexed = self.store.catalog.sources()
         before, changed = self._embedded(), list[str]()
-        deadline = time.monotonic() + seconds
-
-        def enough() -> bool:
-            return time.monotonic() > deadline or stop()
-
         try:
             try:
-                left = self._reconcile(progress, order, enough, changed)
+                left = self._reconcile(progress, order, stop, changed)
             except CatalogDamaged:
                 if not self.store.is_writable():  # a full disk looks like damage
                     raise StorageError(NO_WRITES, "Make room on the disk") from None
                 self.recover()
                 before = self._embedded()
-                left = self._reconcile(progress, order, enough, changed)
+                left = self._reconcile(progress, order, stop, changed)
             self._trouble = NO_WRITES if self.store.readonly else ""
         except StorageError:
             if self.store.is_writable():

@@ -23,8 +23,7 @@ from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged, is_intact_cache
 from assistant.memory.index.dense import DenseIndex
-from assistant.memory.index.model_switch import next_model_path
-from assistant.memory.index.vector_cache import cache_path
+from assistant.memory.index.vector_cache import cache_path, next_model_path
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Anchor
 
@@ -196,7 +195,7 @@ class IndexStore:
             clean = self._is_clean()
             catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
             if not clean:
-                catalog.verify()
+                catalog.database.check()
         except (CatalogDamaged, StorageError):
             if not self.is_writable():  # a full disk looks like damage
                 raise StorageError(NO_WRITES, "Make room on the disk") from None

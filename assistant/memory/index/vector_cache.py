@@ -28,17 +28,17 @@ def cache_path(root: Path) -> Path:
 
     A file beside it names the workspace. Raises StorageError.
     """
-    directory = storage.private_directory(cache_place(root).parent)
-    of = directory / "workspace"
-    if not of.exists():
-        storage.replace(of, str(root).encode("utf-8", "surrogateescape"))
-    return cache_place(root)
+    name = str(root).encode("utf-8", "surrogateescape")
+    directory = config.cache_dir() / "vectors" / sha256(name).hexdigest()[:16]
+    storage.private_directory(directory)
+    if not (directory / "workspace").exists():
+        storage.replace(directory / "workspace", name)
+    return directory / "vectors.db"
 
 
-def cache_place(root: Path) -> Path:
-    """The file of a workspace's vectors; creates nothing."""
-    name = sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return config.cache_dir() / "vectors" / name / "vectors.db"
+def next_model_path(cache: Path) -> Path:
+    """The file that names the model whose vectors in a cache are ready but not used yet."""
+    return cache.with_name("ahead")
 
 
 class VectorCache:
@@ -65,12 +65,8 @@ class VectorCache:
 
     def put(self, keys: Sequence[bytes], vectors: Vectors, embedded: int) -> None:
         """Cache vectors as float16, and count `embedded` texts, in one transaction."""
-        half = vectors.astype(np.float16)
         with self._database.transaction() as db:
-            db.executemany(
-                "INSERT OR IGNORE INTO vectors (key, value) VALUES (?, ?)",
-                ((key, row.tobytes()) for key, row in zip(keys, half, strict=True)),
-            )
+            add_vectors(db, keys, vectors)
             db.execute(
                 "INSERT INTO meta VALUES ('embedded_total', ?) ON CONFLICT DO UPDATE"
                 " SET value = value + excluded.value",
@@ -112,6 +108,14 @@ class VectorCache:
 def vector_key(plain: str, fingerprint: str) -> bytes:
     """The name of a cached vector: the embedded text and the model that reads it."""
     return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def add_vectors(db: sqlite3.Connection, keys: Sequence[bytes], vectors: Vectors) -> None:
+    """Add vectors to the cache, as float16, within a transaction."""
+    rows = (row.tobytes() for row in vectors.astype(np.float16))
+    db.executemany(
+        "INSERT OR IGNORE INTO vectors (key, value) VALUES (?, ?)", zip(keys, rows, strict=True)
+    )
 
 
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:

@@ -6,6 +6,7 @@ query compares the files with the index, waits a little, and is answered from wh
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -175,10 +176,10 @@ class Collection:
             self._absence = f"{self.name} {absence}; what was indexed of it stays searchable"
             return
         self._absence = ""
+        deadline = time.monotonic() + seconds
         refreshed = self._index.refresh(
-            seconds=seconds,
             order=self._ordered,
-            stop=lambda: self._closing.is_set() or stop(),
+            stop=lambda: self._closing.is_set() or stop() or time.monotonic() > deadline,
         )
         self._is_pending, self._is_late = refreshed.left > 0, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in refreshed.faults)

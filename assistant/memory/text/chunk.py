@@ -185,18 +185,6 @@ _SPECIAL_TOKENS = 8
 """More than any model adds to a text."""
 
 
-def chunk(
-    text: str,
-    source: str,
-    *,
-    count_tokens: Callable[[str], int],
-    max_tokens: int,
-    max_chars: int = MAX_CHARS,
-) -> list[Chunk]:
-    """The chunks of a markdown file, in order; see `Chunker`."""
-    return list(Chunker(count_tokens, max_tokens, max_chars)(text, source))
-
-
 class Chunker:
     """Makes the chunks of markdown files.
 

@@ -67,20 +67,8 @@ def breaks_in(text: str) -> int:
 
 
 def line_starts(text: str) -> list[int]:
-    """Where the lines of a text begin."""
-    starts = [0]
-    while (end := after_break(text, starts[-1])) is not None:
-        starts.append(end)
-    return starts
-
-
-def after_break(text: str, at: int) -> int | None:
-    """The start of the line after the one with this character; None if there is none."""
-    feed = text.find("\n", at)
-    lone = text.find("\r", at, len(text) if feed < 0 else feed)
-    if lone < 0 or lone + 1 == feed:
-        return feed + 1 if feed >= 0 else None
-    return lone + 1
+    """The offsets at which the lines of a text begin."""
+    return [0, *(end.end() for end in BREAKS.finditer(text))]
 
 
 NEAREST = 2
@@ -168,11 +156,6 @@ def named_successor(text: str) -> str | None:
     """What took the place of a struck-out fact, as markdown, if its note tells."""
     found = _SUCCESSOR.search(text)
     return found[1] if found else None
-
-
-def without_notes(content: str) -> str:
-    """A paragraph's source, without the notes in it."""
-    return _NOTE.sub("~~", content) if "~~" in content else content
 
 
 def struck(source: str) -> tuple[int, int, str | None] | None:
@@ -281,13 +264,8 @@ def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
                 in_item = False
                 yield Plain(token.content.strip())
             case "html_block":
-                if words := html_words(token.content):
+                if words := _squeeze(_TAG.sub(" ", without_comments(token.content))):
                     yield Plain(words)
-
-
-def html_words(source: str) -> str:
-    """The words of an HTML block, without comments and tags."""
-    return _squeeze(_TAG.sub(" ", without_comments(source)))
 
 
 def without_comments(source: str) -> str:
@@ -318,7 +296,7 @@ def inline_words(content: str) -> Plain:
     if found := struck(content):
         start, end, until = found
         return Plain(" ".join(filter(None, _visible(content[start:end]))), True, until)
-    standing, gone = _visible(without_notes(content))
+    standing, gone = _visible(_NOTE.sub("~~", content))
     if standing or gone:
         return Plain(standing or gone, struck=not standing)
     return Plain(_squeeze(without_comments(content)))

@@ -265,7 +265,7 @@ def test_everything_outlives_a_reopening(tmp_path: Path) -> None:
     generation = first.generation
     first.close()
     second = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
-    second.verify()
+    second.database.check()
     assert second.generation == generation
     assert found(second, "tea") == ["tea"]
     assert second.sources()["MEMORY.md"].stat == Stat(9, 9, 9, 9)
@@ -298,7 +298,7 @@ def test_an_index_that_does_not_fit_its_table_is_seen(tmp_path: Path, which: int
     )
     again = Catalog(path, tmp_path / "vectors.db")
     with pytest.raises(CatalogDamaged):
-        again.verify()
+        again.database.check()
     again.close()
 
 

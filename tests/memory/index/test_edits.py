@@ -69,7 +69,7 @@ def test_edit_by_edit_is_as_at_once(tmp_path: Path, seed: int) -> None:
             (root / "MEMORY.md").write_text(text, encoding="utf-8", newline="")
         kept.refresh()
         anew.rebuild()
-        kept.store.catalog.verify()
+        kept.store.catalog.database.check()
         assert state(kept.store.catalog) == state(anew.store.catalog)
         text = edited(draw, text)
     kept.close()

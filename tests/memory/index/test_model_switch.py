@@ -16,12 +16,12 @@ def test_memory_goes_over_to_a_model_without_embedding_anything(workspace: Works
     old, new = HashingEmbedder(), HashingEmbedder(32)
     index = Synchronizer(workspace, old, IndexSettings())
     index.refresh()
-    ahead = ModelSwitch(workspace, new)
-    plan = ahead.plan()
+    switch = ModelSwitch(workspace, new)
+    plan = switch.plan()
     assert (plan.texts, plan.total, plan.bytes) == (1201, 1201, 1201 * 64)
     assert plan.seconds > 0
-    ahead.make(no_progress)
-    assert ahead.plan().texts == 0
+    switch.embed(no_progress)
+    assert switch.plan().texts == 0
     assert index.refresh().changed == ()
     index.close()
     made = new.embedded

@@ -8,7 +8,7 @@ import pytest
 from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.search.overview import near_pairs
-from assistant.memory.text.chunk import chunk
+from tests.support.chunking import chunk
 
 
 def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Catalog:

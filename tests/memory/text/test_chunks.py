@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assistant.memory.text.blocks import MAX_CHARS
-from assistant.memory.text.chunk import TOP, Chunk, Chunker, chunk, repeated
+from assistant.memory.text.chunk import TOP, Chunk, Chunker, repeated
+from tests.support.chunking import chunk
 
 LIMIT = 64
 

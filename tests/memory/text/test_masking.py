@@ -2,10 +2,11 @@
 
 import pytest
 
-from assistant.memory.text.chunk import Chunk, chunk, passage
+from assistant.memory.text.chunk import Chunk, passage
 from assistant.memory.text.masking import masked, verbatim
 from assistant.secrets.redactor import Redactor
 from tests.secrets.tokens import core, tokens
+from tests.support.chunking import chunk
 
 TOKENS = tokens(3)
 

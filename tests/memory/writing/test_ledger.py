@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin, Remembered
-from assistant.memory.text.chunk import chunk, chunks_of, passage
+from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.text.identity import fold
 from assistant.memory.writing.ledger import Ledger
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
+from tests.support.chunking import chunk
 
 TODAY = date(2026, 11, 21)
 HEADING = "## Remembered -- 2026-11-21"
