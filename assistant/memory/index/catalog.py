@@ -141,10 +141,10 @@ class Outbox:
                 " LEFT JOIN vectors v ON v.id = c.vector ORDER BY o.seq LIMIT ?",
                 (limit,),
             ).fetchall()
-        there = [(id_, value) for id_, value, _ in rows if value is not None]
+        upserts = [(id_, value) for id_, value, _ in rows if value is not None]
         return Pending(
-            [id_ for id_, _ in there],
-            matrix([value for _, value in there]),
+            [id_ for id_, _ in upserts],
+            matrix([value for _, value in upserts]),
             [id_ for id_, value, _ in rows if value is None],
             rows[-1][2] if rows else 0,
         )
@@ -323,15 +323,15 @@ class Catalog:
                 "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(ids)),),
             )
-            there = dict(rows.fetchall())
-        return layout.known(np.array([there.get(id_, NO_ROW) for id_ in ids], dtype=np.int64))
+            rowids = dict(rows.fetchall())
+        return layout.known(np.array([rowids.get(id_, NO_ROW) for id_ in ids], dtype=np.int64))
 
     def pending_positions(self, layout: Layout) -> Rows:
         """The positions of the chunks that are pending for Chroma."""
         with self.database.using() as db:
             rows = db.execute("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
-            found = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
-        return np.asarray(found[found != NOWHERE])
+            positions = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
+        return np.asarray(positions[positions != NOWHERE])
 
     def marked(self, layout: Layout) -> tuple[Rows, Rows]:
         """The positions of the chunks that say what they matter for, and the numbers of those
@@ -339,8 +339,8 @@ class Catalog:
         with self.database.using() as db:
             rows = np.array(db.execute("SELECT chunk, vector FROM marks").fetchall(), np.int64)
         rows = rows.reshape(-1, 2)
-        at = layout.known(rows[:, 0])
-        return at[at != NOWHERE], rows[at != NOWHERE, 1]
+        positions = layout.known(rows[:, 0])
+        return positions[positions != NOWHERE], rows[positions != NOWHERE, 1]
 
     def at_line(self, source: str, line: int) -> list[Chunk]:
         """The chunks of a source on a line, in order."""
@@ -369,18 +369,18 @@ class Catalog:
                 "SELECT * FROM occasions WHERE first <= ? AND last >= ?",
                 (last.toordinal(), first.toordinal()),
             ).fetchall()
-            found = {chunk: _DECODER.decode(value) for chunk, _, _, value in rows}
-        return [(chunk, found[row]) for row, chunk in self.by_row(list(found)).items()]
+            days = {chunk: _DECODER.decode(value) for chunk, _, _, value in rows}
+        return [(chunk, days[row]) for row, chunk in self.by_row(list(days)).items()]
 
     def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
         """The chunks that satisfy a condition, by row."""
         layout = self.layout()
         with self.database.using() as db:
             rows = db.execute(f"SELECT {_ROW} WHERE {where}", (json.dumps(list(values)),))
-            found = rows.fetchall()
-        positions = layout.known(np.array([row[0] for row in found], dtype=np.int64)).tolist()
+            matches = rows.fetchall()
+        positions = layout.known(np.array([row[0] for row in matches], dtype=np.int64)).tolist()
         chunks = {}
-        for position, row in zip(positions, found, strict=True):
+        for position, row in zip(positions, matches, strict=True):
             rowid, checksum, *fields = row
             if position == NOWHERE:
                 continue
@@ -453,21 +453,21 @@ class _Writer:
         A new path gets the vector of its headings, if that is cached.
         """
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
-        found = {_decoded(heading): int(id_) for id_, heading in rows} if wanted else {}
-        new = sorted(wanted.difference(found))
+        numbers = {_decoded(heading): int(id_) for id_, heading in rows} if wanted else {}
+        new = sorted(wanted.difference(numbers))
         above = {heading: topic_of(name, heading) for heading in new}
         keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
         vectors = vector_ids(self._db, list(keys.values()))
         for heading in new:
             encoded = _encoded(heading)
             vector = vectors.get(keys.get(heading, b""))
-            (found[heading],) = self._db.execute(
+            (numbers[heading],) = self._db.execute(
                 "INSERT INTO sections (source, heading, vector) VALUES (?, ?, ?) RETURNING id",
                 (source, encoded, vector),
             ).fetchone()
-        self._headings.add(sorted((found[path], _heading_text(name, path)) for path in new))
+        self._headings.add(sorted((numbers[path], _heading_text(name, path)) for path in new))
         add_words(self._db, map("\n".join, new))
-        return found
+        return numbers
 
     def _drop_sections(self, source: int, name: str, used: Rows) -> None:
         rows = self._db.execute(
@@ -496,7 +496,7 @@ class _Writer:
         """Insert chunks, and fill in their columns. Raises KeyError if a vector is not cached."""
         if not new:
             return
-        chunks = [update.chunks[place] for place in new]
+        chunks = [update.chunks[index] for index in new]
         keys = [vector_key(chunk.plain, self._fingerprint) for chunk in chunks]
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
         marks = {
@@ -509,10 +509,10 @@ class _Writer:
         texts = ((row, searchable(c.searched)) for row, c in enumerate(chunks, first))
         lengths = self._words.add(texts)
         rows, spoken_of = [], []
-        for row, place, key, c in zip(count(first), new, keys, chunks, strict=False):
+        for row, index, key, c in zip(count(first), new, keys, chunks, strict=False):
             led, section, vector = number(label(c.plain)), sections[c.heading], vectors[key]
-            table[place] = (
-                row, update.content[place], section, vector, led, lengths[row], _day(c.date),
+            table[index] = (
+                row, update.content[index], section, vector, led, lengths[row], _day(c.date),
                 _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain), 0, 0, 0, 0,
             )  # fmt: skip
             mentioned = json.dumps(c.mentions)
@@ -568,14 +568,16 @@ def _encoded(heading: Sequence[str]) -> str:
 
 def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
     """The first and last day that a chunk may mention, and its occasions; None if it has none."""
-    found = occasions(chunk.plain, chunk.date)
+    spoken_of = occasions(chunk.plain, chunk.date)
     undated = chunk.date is None and may_speak(chunk.plain)
-    if not found and not undated:
+    if not spoken_of and not undated:
         return None
-    endless = undated or any(each.rule for each in found)
-    first = 0 if undated else min(each.start.toordinal() for each in found)
-    last = date.max.toordinal() if endless else max(each.end.toordinal() for each in found)
-    return first, last, msgspec.json.encode(found)
+    endless = undated or any(occasion.rule for occasion in spoken_of)
+    first = 0 if undated else min(occasion.start.toordinal() for occasion in spoken_of)
+    last = (
+        date.max.toordinal() if endless else max(occasion.end.toordinal() for occasion in spoken_of)
+    )
+    return first, last, msgspec.json.encode(spoken_of)
 
 
 def _day(iso: str | None) -> int:

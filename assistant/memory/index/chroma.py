@@ -112,18 +112,18 @@ class VectorStore(ABC):
 
     def query(self, vector: NDArray[np.float32], limit: int) -> tuple[list[str], Vectors]:
         """The nearest ids, best first, and their cosine similarity."""
-        found = self._call(
+        answer = self._call(
             "query", query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"]
         )
         with self._translated():
-            similarity = 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
-            return list(map(str, found["ids"][0])), similarity
+            similarity = 1.0 - np.asarray(answer["distances"][0], dtype=np.float32)
+            return list(map(str, answer["ids"][0])), similarity
 
     def count(self) -> int:
         """The number of vectors."""
-        found = self._call("count")
+        answer = self._call("count")
         with self._translated():
-            return int(found)
+            return int(answer)
 
     @abstractmethod
     def _open(self) -> None:
@@ -382,7 +382,7 @@ def _close_server_client(client: Client) -> None:
 
 def _sessions(client: Client) -> list[Any]:
     """The HTTP connections of a server's client, and of the client within it."""
-    return [each._server._session for each in (client, client._admin_client)]
+    return [part._server._session for part in (client, client._admin_client)]
 
 
 def _quiet() -> Any:

@@ -100,18 +100,18 @@ def decoded(name: str, data: bytes) -> str:
 
     Raises ValueError, naming the position, if it is not text at all.
     """
-    why = _unreadable(data)
+    reason = _unreadable(data)
     text = data.replace(b"\0", UNREADABLE.encode()).decode("utf-8", "replace")
-    if why and text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
-        raise ValueError(f"is not UTF-8 text ({why}). Save it as UTF-8")
+    if reason and text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
+        raise ValueError(f"is not UTF-8 text ({reason}). Save it as UTF-8")
     return without_marks(text)
 
 
 def text_warning(data: bytes) -> str:
     """The fault of a file that can be read nevertheless; "" if it has none."""
-    if why := _unreadable(data):
+    if reason := _unreadable(data):
         seen = "what can be read of it is recalled, and nothing is written to it"
-        return f"is not UTF-8 text ({why}); {seen}. Save it as UTF-8"
+        return f"is not UTF-8 text ({reason}); {seen}. Save it as UTF-8"
     if may_hold_conflict(data) and (line := conflict_in(data.decode())):
         return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
     return ""
@@ -151,8 +151,8 @@ class Faults:
         self._files = {name: fault for name, fault in self._files.items() if name in names}
         unseen = {name: folder for name in missing if (folder := _odd_above(name, survey.odd))}
         self._odd = tuple(
-            f"{name} {why}. {KEPT if name in unseen.values() else 'It is left out'}"
-            for name, why in survey.odd.items()
+            f"{name} {reason}. {KEPT if name in unseen.values() else 'It is left out'}"
+            for name, reason in survey.odd.items()
         )
         return set(unseen)
 

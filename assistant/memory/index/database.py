@@ -57,9 +57,9 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         if not readonly:
-            for each, schema in ((cache, _CACHE_SCHEMA), (path, _SCHEMA)):
-                with translated(each):
-                    _make(each, schema)
+            for file, schema in ((cache, _CACHE_SCHEMA), (path, _SCHEMA)):
+                with translated(file):
+                    _make(file, schema)
         with translated(path):
             self._connection = self._connect()
             row = self._connection.execute("SELECT value FROM token").fetchone()
@@ -142,8 +142,8 @@ class Database:
             self._close_idle()
             for schema in ("main", "cache"):
                 self._connection.execute(f"VACUUM {schema}")
-                done = self._connection.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)")
-                if done.fetchone()[0]:
+                checkpoint = self._connection.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)")
+                if checkpoint.fetchone()[0]:
                     raise StorageError(
                         f"another program reads {self.path}, and what was deleted stays in its log",
                         "Close that program; it is finished at the next start",

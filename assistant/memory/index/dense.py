@@ -53,21 +53,21 @@ class Scan:
         """The positions of the nearest chunks and their cosines, best first; at most `limit`,
         `among` those that are marked."""
         if among is None:
-            places = np.arange(len(layout))
+            positions = np.arange(len(layout))
             matrix, rows = self._all(layout)
             cosines = (matrix @ vector)[rows] if len(rows) else np.empty(0, np.float32)
         else:
-            places = np.flatnonzero(among)
-            cosines = self.vectors(layout, places) @ vector if len(places) else np.empty(0)
-        best = np.lexsort((places, -cosines))[:limit]
-        return places[best], cosines[best]
+            positions = np.flatnonzero(among)
+            cosines = self.vectors(layout, positions) @ vector if len(positions) else np.empty(0)
+        best = np.lexsort((positions, -cosines))[:limit]
+        return positions[best], cosines[best]
 
-    def vectors(self, layout: Layout, places: Rows) -> Vectors:
+    def vectors(self, layout: Layout, positions: Rows) -> Vectors:
         """The vectors of these positions."""
         if len(layout) <= EXACT:
             matrix, rows = self._all(layout)
-            return matrix[rows[places]]
-        return self._catalog.vectors.read(layout.vector[places].tolist())
+            return matrix[rows[positions]]
+        return self._catalog.vectors.read(layout.vector[positions].tolist())
 
     def release(self) -> None:
         """Release the vectors: Chroma answers, or their numbers have been reassigned."""
@@ -159,7 +159,7 @@ class DenseIndex:
         """The nearest chunks of a layout to a unit vector, at most `limit`."""
         if self._in_step and self._catalog.outbox.size <= MAX_PENDING:
             try:
-                found = self._by_chroma(layout, vector, limit)
+                result = self._by_chroma(layout, vector, limit)
             except MemoryFailure as error:
                 self._failed(error)
                 self._wake.set()
@@ -167,23 +167,23 @@ class DenseIndex:
                 if self._catalog.is_latest:
                     if len(layout) > EXACT:
                         self.scan.release()
-                    return found
+                    return result
         return self.scan.nearest(layout, vector, limit)
 
     def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
         """Chroma's answer, merged with the chunks that it does not have yet."""
         pending = self._catalog.pending_positions(layout)
         ids, cosines = self._store.query(vector, limit + self._catalog.outbox.size)
-        places = self._catalog.positions(layout, ids)
-        there = (places != NOWHERE) & ~np.isin(places, pending)
-        if there.sum() + len(pending) < MIN_FOUND * min(limit, len(layout)):
+        positions = self._catalog.positions(layout, ids)
+        present = (positions != NOWHERE) & ~np.isin(positions, pending)
+        if present.sum() + len(pending) < MIN_FOUND * min(limit, len(layout)):
             raise VectorsDamaged("The vector index does not match the catalog")
-        places, cosines = places[there], cosines[there]
+        positions, cosines = positions[present], cosines[present]
         if len(pending):
-            places = np.concatenate([places, pending])
+            positions = np.concatenate([positions, pending])
             cosines = np.concatenate([cosines, self.scan.vectors(layout, pending) @ vector])
-        best = np.lexsort((places, -cosines))[:limit]
-        return places[best], cosines[best]
+        best = np.lexsort((positions, -cosines))[:limit]
+        return positions[best], cosines[best]
 
     # The server
 
@@ -297,12 +297,12 @@ class DenseIndex:
         numbers = catalog.layout().vector
         if self._store.count() != catalog.count() and not catalog.outbox.size:
             raise VectorsDamaged("The vector index does not match the catalog")
-        places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
+        positions = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
         found = 0
-        for vector in catalog.vectors.read(numbers[places].tolist()):
+        for vector in catalog.vectors.read(numbers[positions].tolist()):
             _, cosines = self._store.query(vector, 1)
             found += len(cosines) > 0 and float(cosines[0]) > SELF_COSINE
-        if found < MIN_FOUND * len(places):
+        if found < MIN_FOUND * len(positions):
             raise VectorsDamaged("The vector index has lost vectors")
 
     def _failed(self, error: MemoryFailure) -> None:

@@ -91,16 +91,16 @@ class Layout:
 
     def positions(self, rowids: Rows) -> Rows:
         """The positions of these rows in the arrays. Raises CatalogDamaged if one is unknown."""
-        found = self.known(rowids)
-        if found.min(initial=0) == NOWHERE:
+        positions = self.known(rowids)
+        if positions.min(initial=0) == NOWHERE:
             raise CatalogDamaged("the index names chunks that are not there")
-        return found
+        return positions
 
     def known(self, rowids: Rows) -> Rows:
         """The same, but `NOWHERE` for unknown rows."""
         inside = np.minimum(rowids, len(self._position) - 1)
-        there = rowids < len(self._position)
-        return np.where(there, self._position[inside], NOWHERE).astype(np.int64)
+        present = rowids < len(self._position)
+        return np.where(present, self._position[inside], NOWHERE).astype(np.int64)
 
     def at_line(self, source: str, line: int) -> Rows:
         """The positions of a source's chunks on a line, in order."""
@@ -109,5 +109,5 @@ class Layout:
         number = self.sources.index(source)
         first = self.begin[number]
         own = self.table[first : first + self.counts[number]]
-        there = (own["start_line"] <= line) & (line <= own["end_line"])
-        return np.asarray(first + np.flatnonzero(there), dtype=np.int64)
+        on_line = (own["start_line"] <= line) & (line <= own["end_line"])
+        return np.asarray(first + np.flatnonzero(on_line), dtype=np.int64)

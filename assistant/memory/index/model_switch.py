@@ -62,9 +62,9 @@ class ModelSwitch:
         """Return the remaining work. Raises CatalogDamaged, StorageError."""
         missing = self._missing()
         sample = missing[:: max(1, len(missing) // SAMPLED)][:SAMPLED]
-        began = time.monotonic()
+        start = time.monotonic()
         self._embedder.embed([self._texts[key] for key in sample])
-        seconds = (time.monotonic() - began) / max(1, len(sample))
+        seconds = (time.monotonic() - start) / max(1, len(sample))
         size = 2 * self._embedder.dimension * len(missing)
         return Plan(len(missing), len(self._texts), seconds * len(missing), size)
 

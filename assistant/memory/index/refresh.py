@@ -170,9 +170,9 @@ class Synchronizer:
         the file. Raises StorageError when the index cannot be created.
         """
         with self._lock:
-            done = self._refreshed(progress, order, stop)
+            refreshed = self._refreshed(progress, order, stop)
         self._observe()
-        return done
+        return refreshed
 
     def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
         """Do the same; None if another thread is doing it and does not finish in time."""
@@ -180,11 +180,11 @@ class Synchronizer:
         if not self._lock.acquire(timeout=0 if self._committing else patience):
             return None
         try:
-            done = self._refreshed(progress, list, lambda: False)
+            refreshed = self._refreshed(progress, list, lambda: False)
         finally:
             self._lock.release()
         self._observe()
-        return done
+        return refreshed
 
     def pending_files(self) -> tuple[str, ...]:
         """The files whose current content is still being indexed."""
@@ -225,10 +225,10 @@ class Synchronizer:
             self._faults.clear()
             with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
                 self.store.dense.refill()
-            done = self.refresh(progress)
+            refreshed = self.refresh(progress)
             with contextlib.suppress(MemoryFailure):
                 self.store.dense.drain(progress)
-            return done
+            return refreshed
 
     def scrub(self, order: Order = list) -> None:
         """Erase from the index what the files in `order` no longer contain."""
@@ -318,14 +318,14 @@ class Synchronizer:
     def _changed_file(self, name: str) -> _File | None:
         """The file in its present state, if its content changed and it is to be indexed now."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
-        known = self._indexed.get(name)
-        if known and is_unchanged(path, known):
+        indexed = self._indexed.get(name)
+        if indexed and is_unchanged(path, indexed):
             return None
         try:
             stat = stat_of(path)
             if self._faults.has(name, stat) or name in self._large:
                 return None
-            grown = abs(stat.size - (known.stat.size if known else 0))
+            grown = abs(stat.size - (indexed.stat.size if indexed else 0))
             if self._in_background and self._indexed and grown >= LARGE:
                 self._start_background(name)
                 return None
@@ -338,10 +338,10 @@ class Synchronizer:
         except ValueError as error:
             self._fault(name, stat, str(error))
             return None
-        if known and known.sha256 == file.digest:
+        if indexed and indexed.sha256 == file.digest:
             now = time.time_ns()
             self.store.catalog.touch(name, file.stat, now)
-            self._indexed[name] = replace(known, stat=file.stat, read_ns=now)
+            self._indexed[name] = replace(indexed, stat=file.stat, read_ns=now)
             self._note_warning(file)
             return None
         return file
@@ -385,12 +385,12 @@ class Synchronizer:
         headings: set[tuple[str, ...]] = set()
         beside: set[str] = set()
         """The texts of headings and occasions."""
-        for place in np.flatnonzero(same == NOWHERE).tolist():
-            key = vector_key(chunks[place].plain, fingerprint)
-            group.texts[key] = chunks[place].plain
+        for index in np.flatnonzero(same == NOWHERE).tolist():
+            key = vector_key(chunks[index].plain, fingerprint)
+            group.texts[key] = chunks[index].plain
             group.documents.add(key)
-            headings.add(chunks[place].heading)
-            beside.add(chunks[place].matters_for)
+            headings.add(chunks[index].heading)
+            beside.add(chunks[index].matters_for)
         beside.update(topic_of(file.name, heading) for heading in headings)
         for text in beside - {""}:
             group.texts.setdefault(vector_key(text, fingerprint), text)

@@ -186,14 +186,18 @@ class IndexStore:
             same = all(
                 recorded.get(name) == self.owner[name] for name in ("machine", "user", "root")
             )
-            why = "by another version or embedding model" if same else "for another place"
-            self.notices.append(f"The index was made {why}; it was made again")
+            origin = "by another version or embedding model" if same else "for another place"
+            self.notices.append(f"The index was made {origin}; it was made again")
 
     def _open_catalog(self, cache: Path) -> Catalog:
         """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
+
+        def opened() -> Catalog:
+            return Catalog(self._catalog_path, cache, index_days=self._index_days)
+
         try:
             clean = self._is_clean()
-            catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
+            catalog = opened()
             if not clean:
                 catalog.database.check()
         except (CatalogDamaged, StorageError):
@@ -201,12 +205,12 @@ class IndexStore:
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
             self._discard()
-            catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
+            catalog = opened()
         if catalog.count() and catalog.meta("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are made again")
             self._clear_folder()
-            catalog = Catalog(self._catalog_path, cache, index_days=self._index_days)
+            catalog = opened()
         catalog.set_meta("vectors", catalog.database.token)
         return catalog
 
@@ -218,10 +222,10 @@ class IndexStore:
         if not self._catalog_path.exists():
             return True
         try:
-            left = storage.read(self._checksum_path)
+            recorded = storage.read(self._checksum_path)
         except FileNotFoundError:
             return False
-        if left != self._checksum():
+        if recorded != self._checksum():
             raise CatalogDamaged(f"the index {self._catalog_path} was changed since it was closed")
         with storage.reported("written", self._checksum_path):
             self._checksum_path.unlink()

@@ -95,14 +95,14 @@ class VectorCache:
     def prune(self, keep: int) -> int:
         """Drop unused vectors except the newest `keep`; return how many were dropped."""
         with self._database.using() as db:
-            done = db.execute(
+            deleted = db.execute(
                 "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE id NOT IN"
                 " (SELECT vector FROM chunks UNION ALL SELECT vector FROM marks UNION ALL"
                 " SELECT vector FROM sections WHERE vector IS NOT NULL)"
                 " ORDER BY id DESC LIMIT -1 OFFSET ?)",
                 (keep,),
             )
-            return done.rowcount
+            return deleted.rowcount
 
 
 def vector_key(plain: str, fingerprint: str) -> bytes:

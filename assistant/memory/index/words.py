@@ -68,12 +68,12 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        said = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
-        written = self._tokenizer.distinct("\n".join(variants)) if variants else []
-        others = sorted(set(written).difference(said))
-        stands = self._standing([*said[:MAX_QUERY_TERMS], *others])
-        words = [Term(term, stands[term]) for term in said[:MAX_QUERY_TERMS]]
-        return [*words, *(Term(term, stands[term]) for term in others if stands[term])]
+        words_of_query = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
+        words_of_variants = self._tokenizer.distinct("\n".join(variants)) if variants else []
+        others = sorted(set(words_of_variants).difference(words_of_query))
+        frequency = self._standing([*words_of_query[:MAX_QUERY_TERMS], *others])
+        terms = [Term(term, frequency[term]) for term in words_of_query[:MAX_QUERY_TERMS]]
+        return [*terms, *(Term(term, frequency[term]) for term in others if frequency[term])]
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """The postings of each term: row ids of chunks, and occurrences."""
@@ -86,8 +86,8 @@ class InvertedIndex:
     def _standing(self, terms: Sequence[str]) -> dict[str, int]:
         """The number of chunks that contain each term."""
         with self._database.using() as db:
-            there = _frequencies(db, "postings", terms)
-        return {term: there.get(term, 0) for term in terms}
+            frequencies = _frequencies(db, "postings", terms)
+        return {term: frequencies.get(term, 0) for term in terms}
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
         with self._database.using() as db:
@@ -96,10 +96,10 @@ class InvertedIndex:
 
     def holds_any(self, terms: Iterable[Term]) -> bool:
         """Whether a chunk or a heading contains any of these terms."""
-        looked_for = list(terms)
-        if any(term.document_frequency for term in looked_for):
+        wanted = list(terms)
+        if any(term.document_frequency for term in wanted):
             return True
-        return any(len(numbers) for numbers, _ in self.in_headings(looked_for).values())
+        return any(len(numbers) for numbers, _ in self.in_headings(wanted).values())
 
 
 class Tokenizer:
@@ -118,8 +118,8 @@ class Tokenizer:
 
     def distinct(self, text: str) -> list[str]:
         """The distinct terms of a text, in order."""
-        found = self._split([(0, text)], "SELECT DISTINCT term FROM words_at ORDER BY offset")
-        return [term for (term,) in found]
+        rows = self._split([(0, text)], "SELECT DISTINCT term FROM words_at ORDER BY offset")
+        return [term for (term,) in rows]
 
     def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
         """Each occurrence of a term with its row, sorted by both."""
@@ -165,11 +165,11 @@ class PostingsWriter:
         for some in _batches(texts):
             for block, term, gone in _packed(self._tokenizer.placed(some)):
                 row = self._db.execute(f"SELECT found {of} {where}", (block, term)).fetchone()
-                there = np.frombuffer(row[0] if row else b"", _POSTING)
-                left = there[~np.isin(there, np.frombuffer(gone, _POSTING))]
-                if len(left):
+                stored = np.frombuffer(row[0] if row else b"", _POSTING)
+                remaining = stored[~np.isin(stored, np.frombuffer(gone, _POSTING))]
+                if len(remaining):
                     change = f"UPDATE {self._table} SET found = ? {where}"
-                    self._db.execute(change, (left.tobytes(), block, term))
+                    self._db.execute(change, (remaining.tobytes(), block, term))
                 else:
                     self._db.execute(f"DELETE {of} {where}", (block, term))
 
@@ -185,8 +185,8 @@ def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
     if not placed:
         return
     numbers: dict[str, int] = {}
-    term = np.array([numbers.setdefault(each, len(numbers)) for each, _ in placed])
-    row = np.array([each for _, each in placed], dtype=np.int64)
+    term = np.array([numbers.setdefault(item, len(numbers)) for item, _ in placed])
+    row = np.array([item for _, item in placed], dtype=np.int64)
     first = np.flatnonzero(np.diff(term, prepend=-1) | np.diff(row, prepend=-1))
     counts = np.diff(first, append=len(row))
     term, row = term[first], row[first]
@@ -220,10 +220,10 @@ def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Posting
         f"SELECT p.block, p.found FROM json_each(?) b CROSS JOIN {table} p"
         " ON p.block = b.value AND p.term = ?"
     )
-    found = db.execute(query, (blocks, term)).fetchall()
-    postings = np.frombuffer(b"".join(packed for _, packed in found), _POSTING)
-    sizes = [len(packed) // _POSTING.itemsize for _, packed in found]
-    begin = np.repeat(np.array([block * BLOCK for block, _ in found], np.int64), sizes)
+    rows = db.execute(query, (blocks, term)).fetchall()
+    postings = np.frombuffer(b"".join(packed for _, packed in rows), _POSTING)
+    sizes = [len(packed) // _POSTING.itemsize for _, packed in rows]
+    begin = np.repeat(np.array([block * BLOCK for block, _ in rows], np.int64), sizes)
     return begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
 
 
@@ -278,10 +278,10 @@ class Vocabulary:
         most = 2 if len(word) >= LONG else 1
         scorer = DamerauLevenshtein.distance
         words = [other for (other,) in rows]
-        found = extract(word, words, scorer=scorer, score_cutoff=most, limit=None)
-        near = [(other, int(distance)) for other, distance, _ in found]
-        same = [each for each in near if each[0][0] == word[0]]
-        return same or [each for each in near if each[1] == 1]
+        matches = extract(word, words, scorer=scorer, score_cutoff=most, limit=None)
+        near = [(other, int(distance)) for other, distance, _ in matches]
+        same = [match for match in near if match[0][0] == word[0]]
+        return same or [match for match in near if match[1] == 1]
 
 
 def add_words(db: sqlite3.Connection, texts: Iterable[str]) -> None:

@@ -70,9 +70,9 @@ def _stop(
 def _cut(text: str, start: int, limit: int, ends: re.Pattern[str]) -> int:
     """The last good place to cut at or before `limit`."""
     for pattern in (ends, _SPACE):
-        found = [match.end() for match in pattern.finditer(text, start, limit)]
-        if found and found[-1] > start:
-            return found[-1]
+        ends_found = [match.end() for match in pattern.finditer(text, start, limit)]
+        if ends_found and ends_found[-1] > start:
+            return ends_found[-1]
     for stop in range(limit, max(start, limit - _LONGEST_CHARACTER), -1):
         if text[stop] not in _JOINERS and not unicodedata.combining(text[stop]):
             return stop
@@ -271,9 +271,9 @@ def _text_pieces(
     """A long unit in pieces; all of a struck one are superseded."""
     marker = _MARKER.match(document.text, start, end)
     inner = marker.end() if marker else start
-    if found := struck(document.text[inner:end]):
-        old = document.pieces(inner + found[0], inner + found[1], ends)
-        yield from _framed(document, start, end, old, lambda own: _old(own, found[2]))
+    if span := struck(document.text[inner:end]):
+        old = document.pieces(inner + span[0], inner + span[1], ends)
+        yield from _framed(document, start, end, old, lambda own: _old(own, span[2]))
         return
     for first, last in shown(document.text, start, end):
         for left, right in document.pieces(first, last, ends):
@@ -294,8 +294,8 @@ def _code_pieces(document: _Document, start: int, end: int, fence: str) -> Itera
         last = document.text.rfind(fence, inner, end)
         if last >= 0 and not document.text[last:end].strip(fence[0]):
             until = last
-    found = document.pieces(inner, until, BREAKS)
-    yield from _framed(document, start, end, found, lambda own: Plain(own.strip()))
+    ranges = document.pieces(inner, until, BREAKS)
+    yield from _framed(document, start, end, ranges, lambda own: Plain(own.strip()))
 
 
 def _framed(
@@ -306,10 +306,10 @@ def _framed(
     words: Callable[[str], Plain],
 ) -> Iterator[Unit]:
     """Units for ranges, the first and the last widened to the frame around them."""
-    found = list(ranges)
-    for index, (left, right) in enumerate(found):
-        said = words(document.text[left:right])
+    spans = list(ranges)
+    for index, (left, right) in enumerate(spans):
+        plain_words = words(document.text[left:right])
         left = start if index == 0 else left
-        right = end if index == len(found) - 1 else right
-        if said.text:
-            yield document.unit(left, right, said)
+        right = end if index == len(spans) - 1 else right
+        if plain_words.text:
+            yield document.unit(left, right, plain_words)

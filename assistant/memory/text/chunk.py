@@ -161,17 +161,17 @@ ITEMS = 16
 def cuts(text: str, start: int, items: int = ITEMS) -> Iterator[int]:
     """Where the pieces begin that follow the one at `start`."""
     for first, stop in stretches(text, start):
-        for found in _CUT.finditer(text, first, stop):
-            whole = found.end() < stop or ends_a_line(text, stop)
-            if found.start() > start and whole and _is_cut(found, items):
-                yield found.start()
+        for line in _CUT.finditer(text, first, stop):
+            whole = line.end() < stop or ends_a_line(text, stop)
+            if line.start() > start and whole and _is_cut(line, items):
+                yield line.start()
 
 
-def _is_cut(found: re.Match[str], items: int) -> bool:
+def _is_cut(line: re.Match[str], items: int) -> bool:
     """Whether a line that may start a piece does; a very long one never."""
-    if len(found[0]) >= STRETCH:
+    if len(line[0]) >= STRETCH:
         return False
-    return bool(found[1] or crc32(found[0].encode("utf-8", "surrogatepass")) % items == 0)
+    return bool(line[1] or crc32(line[0].encode("utf-8", "surrogatepass")) % items == 0)
 
 
 CACHED_CHARS = 12_000_000

@@ -22,11 +22,11 @@ def conflict_in(text: str) -> int | None:
 
 def without_marks(text: str) -> str:
     """The text with the marks of its conflicts blotted out by spaces, all else at its place."""
-    parts, at = [], 0
+    parts, offset = [], 0
     for start, end in sorted(chain.from_iterable(_conflicts(text))):
-        parts += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join([*parts, text[at:]]) if parts else text
+        parts += [text[offset:start], " " * (end - start)]
+        offset = end
+    return "".join([*parts, text[offset:]]) if parts else text
 
 
 def may_hold_conflict(data: bytes) -> bool:
@@ -37,21 +37,21 @@ def may_hold_conflict(data: bytes) -> bool:
 def _conflicts(text: str) -> Iterator[list[_SPAN]]:
     """Where the marks of each conflict stand: of its sides, and of what parts them. One whose end
     was taken out already is one still."""
-    begun: list[_SPAN] = []
+    spans: list[_SPAN] = []
     width, parted = 0, False
     for mark in _marks(text):
         if mark["of"] == "<":
             if parted:
-                yield begun
-            begun, width, parted = [mark.span()], len(mark["mark"]), False
-        elif begun and len(mark["mark"]) == width and _is_mark(mark):
-            begun.append(mark.span())
+                yield spans
+            spans, width, parted = [mark.span()], len(mark["mark"]), False
+        elif spans and len(mark["mark"]) == width and _is_mark(mark):
+            spans.append(mark.span())
             if mark["of"] == ">" and parted:
-                yield begun
-                begun, parted = [], False
-            parted = bool(begun) and (parted or mark["of"] not in "|>")
+                yield spans
+                spans, parted = [], False
+            parted = bool(spans) and (parted or mark["of"] not in "|>")
     if parted:
-        yield begun
+        yield spans
 
 
 def _is_mark(mark: re.Match[str]) -> bool:
@@ -66,18 +66,18 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
         return
     fences = _fences(text)
     for mark in _MARK.finditer(text):
-        at = bisect(fences, (mark.start(), len(text))) - 1
-        if at < 0 or mark.start() >= fences[at][1]:
+        index = bisect(fences, (mark.start(), len(text))) - 1
+        if index < 0 or mark.start() >= fences[index][1]:
             yield mark
 
 
 def _fences(text: str) -> list[_SPAN]:
-    found: list[_SPAN] = []
+    spans: list[_SPAN] = []
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:
             opened = fence
         elif fence["run"].startswith(opened["run"]) and fence[0].strip() == fence["run"]:
-            found.append((opened.start(), fence.end()))
+            spans.append((opened.start(), fence.end()))
             opened = None
-    return found
+    return spans

@@ -30,8 +30,8 @@ def label(plain: str) -> Label:
     """The words, folded, of what leads a chunk and ends with a colon: "Wifi password: …"."""
     if ":" not in plain[:LABEL_REACH]:
         return _NONE
-    found = _LABEL.match(plain)
-    words = _WORD.findall(found[1].casefold()) if found else ()
+    match = _LABEL.match(plain)
+    words = _WORD.findall(match[1].casefold()) if match else ()
     return frozenset(words) if len(words) <= MAX_LABEL_WORDS else frozenset()
 
 
@@ -56,23 +56,23 @@ def turns(
     A turn is understood from the turns around it; a fact in a list stands alone, and so do three
     facts on one person, or the lines of a list of changes ("Bugfix: …").
     """
-    found = np.zeros(len(section), dtype=np.bool_)
-    at = np.flatnonzero(label)
-    at = at[np.argsort(section[at], kind="stable")]
-    said, spoken = label[at], spoken[at]
-    sections, group = np.unique(section[at], return_inverse=True)
-    speaker = np.unique(said, return_inverse=True)[1]
+    result = np.zeros(len(section), dtype=np.bool_)
+    labelled = np.flatnonzero(label)
+    labelled = labelled[np.argsort(section[labelled], kind="stable")]
+    labels, spoken = label[labelled], spoken[labelled]
+    sections, group = np.unique(section[labelled], return_inverse=True)
+    speaker = np.unique(labels, return_inverse=True)[1]
     pairs, pair, times = np.unique(
-        group * len(at) + speaker, return_inverse=True, return_counts=True
+        group * len(labelled) + speaker, return_inverse=True, return_counts=True
     )
 
     def counted(chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.bincount(chosen, minlength=len(sections))
 
-    recurring = counted(pairs[times >= ANSWERS] // max(1, len(at)))
-    changing = (group[1:] == group[:-1]) & (said[1:] != said[:-1])
+    recurring = counted(pairs[times >= ANSWERS] // max(1, len(labelled)))
+    changing = (group[1:] == group[:-1]) & (labels[1:] != labels[:-1])
     share = counted(group[1:][changing]) / np.maximum(counted(group) - 1, 1)
     addressed = (share >= AT_TIMES) & (counted(group[spoken]) > 0)
     talk = (recurring >= 2) & ((share >= BY_TURNS) | addressed)
-    found[at] = talk[group] & (times[pair] >= TURNS)
-    return found
+    result[labelled] = talk[group] & (times[pair] >= TURNS)
+    return result

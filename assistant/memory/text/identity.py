@@ -22,8 +22,8 @@ def spelled_as(name: str, names: Collection[str]) -> str | None:
     """The name as one of these spells it, composed or decomposed; None if it is none of them."""
     if name in names or name.isascii():
         return name if name in names else None
-    wanted = unicodedata.normalize("NFC", name)
-    return next((each for each in names if unicodedata.normalize("NFC", each) == wanted), None)
+    composed = unicodedata.normalize("NFC", name)
+    return next((other for other in names if unicodedata.normalize("NFC", other) == composed), None)
 
 
 def fold(text: str) -> str:

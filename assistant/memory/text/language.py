@@ -43,13 +43,17 @@ _SHARED, _ENGLISH_TOO, _NAMES_TOO = (
 _KNOWN = {name: _Language(**table) for name, table in _TABLE.items()}
 LANGUAGES = frozenset(_KNOWN)
 """All languages that are recognised."""
-OFTEN = tuple(name for name, each in _KNOWN.items() if each.met == "often")
+OFTEN = tuple(name for name, language in _KNOWN.items() if language.met == "often")
 """Languages in Latin letters that are met often."""
-_LATIN = ("english", *(name for name, each in _KNOWN.items() if each.met))
-_SELDOM = frozenset(name for name, each in _KNOWN.items() if each.met == "seldom")
-_SCRIPTS = [(name, re.compile(each.script)) for name, each in _KNOWN.items() if each.script]
-_SIGNS = {n: re.compile(each.signs) for n, each in _KNOWN.items() if each.signs}
-_PARTICLES = {n: re.compile(each.particles) for n, each in _KNOWN.items() if each.particles}
+_LATIN = ("english", *(name for name, language in _KNOWN.items() if language.met))
+_SELDOM = frozenset(name for name, language in _KNOWN.items() if language.met == "seldom")
+_SCRIPTS = [
+    (name, re.compile(language.script)) for name, language in _KNOWN.items() if language.script
+]
+_SIGNS = {n: re.compile(language.signs) for n, language in _KNOWN.items() if language.signs}
+_PARTICLES = {
+    n: re.compile(language.particles) for n, language in _KNOWN.items() if language.particles
+}
 _SHORT = 3
 """So many words need no second proof."""
 _LEAST_SHARE = 5
@@ -60,7 +64,7 @@ _OF_SCRIPT = {"russian": ("ukrainian",), "arabic": ("urdu", "persian")}
 _LAST_LATIN = "\u024f"
 _UNTAUGHT = frozenset({"hebrew", "indonesian", "persian", "ukrainian", "urdu", "vietnamese"})
 """Languages with function words and without stems."""
-_STEMMED = {name for name, each in _KNOWN.items() if each.words} | {"armenian", "tamil"}
+_STEMMED = {name for name, language in _KNOWN.items() if language.words} | {"armenian", "tamil"}
 _STEMMED -= {"english"}
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]"
@@ -94,26 +98,26 @@ _stemming = threading.Lock()
 
 @functools.cache
 def _function_words() -> dict[str, frozenset[str]]:
-    return {name: frozenset(each.words.casefold().split()) for name, each in _KNOWN.items()}
+    return {name: frozenset(language.words.casefold().split()) for name, language in _KNOWN.items()}
 
 
 @functools.cache
 def _told_by() -> dict[str, list[str]]:
     """By each word that tells a language in Latin letters, whose it is."""
-    told: dict[str, list[str]] = {}
+    languages: dict[str, list[str]] = {}
     for language in _LATIN:
         words = _function_words()[language].union(_KNOWN[language].telling.split())
         unsure = _SHARED.union(_ENGLISH_TOO if language in _SELDOM else ())
         for word in words - unsure:
             if len(word) > 1:
-                told.setdefault(word, []).append(language)
-    return told
+                languages.setdefault(word, []).append(language)
+    return languages
 
 
 @functools.cache
 def _not_english() -> frozenset[str]:
     """The words that tell another language than English."""
-    return frozenset(word for word, told in _told_by().items() if "english" not in told)
+    return frozenset(word for word, languages in _told_by().items() if "english" not in languages)
 
 
 def language_of_script(text: str) -> str:
@@ -150,9 +154,9 @@ def language_of(text: str) -> str:
     written = set() if text.isascii() and "'" not in text else _written_by(text)
     if not written and _not_english().isdisjoint(words):
         return "english"
-    told = [told_by[word] for word in words if word in told_by]
+    languages = [told_by[word] for word in words if word in told_by]
     counts = dict.fromkeys(_LATIN, 0)
-    for name in chain(*told, written, written & set(_SELDOM)):
+    for name in chain(*languages, written, written & set(_SELDOM)):
         counts[name] += 1
     best = max(counts, key=lambda name: counts[name])
     sure = best not in _SELDOM or counts[best] > 1 or len(words) <= _SHORT
@@ -173,13 +177,13 @@ def _written_by(text: str) -> set[str]:
     """The languages in Latin letters of which a text has letters or marks."""
     odd = [] if text.isascii() else [w for w in _WORD.findall(text) if not w.isascii()]
     small = {letter for word in odd if not word[0].isupper() for letter in word if letter > "\x7f"}
-    found = {
+    matches = {
         name
         for name in (_LATIN if small else ())
         if not small.isdisjoint(_KNOWN[name].letters)
         and small.issubset(_KNOWN[name].letters + _KNOWN[name].shared)
     }
-    return found.union(name for name, signs in _SIGNS.items() if signs.search(text))
+    return matches.union(name for name, signs in _SIGNS.items() if signs.search(text))
 
 
 def is_function_word(word: str, language: str) -> bool:
@@ -250,7 +254,7 @@ def spell_signs(text: str) -> str:
     """The text with C++, C# and their like as words of their own."""
     if "++" not in text and "#" not in text:
         return text
-    return _SIGNED.sub(lambda found: found[1] + _SIGN_NAMES[found[2]], text)
+    return _SIGNED.sub(lambda sign: sign[1] + _SIGN_NAMES[sign[2]], text)
 
 
 def variants(text: str) -> list[str]:

@@ -76,26 +76,26 @@ NEAREST = 2
 LINES = re.compile(r"[^\r\n]+")
 
 
-def lines_above(text: str, at: int) -> Iterator[str]:
+def lines_above(text: str, end: int) -> Iterator[str]:
     """The nearest lines that end at or before a character and are not blank, nearest first."""
-    found = 0
-    while at > 0 and found < NEAREST:
-        start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-        if line := text[start:at].strip():
-            found += 1
+    count = 0
+    while end > 0 and count < NEAREST:
+        start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+        if line := text[start:end].strip():
+            count += 1
             yield line
-        at = start - 1
+        end = start - 1
 
 
-def lines_below(text: str, at: int) -> Iterator[str]:
+def lines_below(text: str, start: int) -> Iterator[str]:
     """The nearest lines that start at or after a character and are not blank, nearest first."""
-    found = 0
-    for line in LINES.finditer(text, at):
-        if found == NEAREST:
+    count = 0
+    for line in LINES.finditer(text, start):
+        if count == NEAREST:
             return
-        if said := line[0].strip():
-            found += 1
-            yield said
+        if stripped := line[0].strip():
+            count += 1
+            yield stripped
 
 
 def line_digest(line: str) -> str:
@@ -154,8 +154,8 @@ def naming_successor(successor: str) -> "re.Pattern[str]":
 
 def named_successor(text: str) -> str | None:
     """What took the place of a struck-out fact, as markdown, if its note tells."""
-    found = _SUCCESSOR.search(text)
-    return found[1] if found else None
+    note = _SUCCESSOR.search(text)
+    return note[1] if note else None
 
 
 def struck(source: str) -> tuple[int, int, str | None] | None:
@@ -187,10 +187,10 @@ def strike_out(passage: str, note: str) -> str | None:
         markers = MARKERS.match(passage, begin)
         begin = markers.end() if markers else begin
         stop = len(passage[: starts[last]].rstrip())
-        said = passage[begin:stop]
+        words = passage[begin:stop]
         tail = f" {note}" if number == 0 else ""
-        if number == 0 or not said.startswith("~~"):
-            result = f"{result[:begin]}~~{said}~~{tail}{result[stop:]}"
+        if number == 0 or not words.startswith("~~"):
+            result = f"{result[:begin]}~~{words}~~{tail}{result[stop:]}"
     return result
 
 
@@ -230,9 +230,9 @@ def words_of(tokens: Sequence[Token], text: str) -> Plain:
         return Plain(_squeeze(_MARKERS.sub("", text)))
     parts = list(_parts(tokens))
     struck = bool(parts) and all(part.struck for part in parts)
-    said = [part.text for part in parts if struck or not part.struck]
+    texts = [part.text for part in parts if struck or not part.struck]
     until = next((part.until for part in parts if part.until), None)
-    return Plain("\n".join(filter(None, said)), struck, until if struck else None)
+    return Plain("\n".join(filter(None, texts)), struck, until if struck else None)
 
 
 def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
@@ -293,8 +293,8 @@ def inline_words(content: str) -> Plain:
     content = content.strip()
     if not _SPECIAL.search(content):
         return Plain(_squeeze(content))
-    if found := struck(content):
-        start, end, until = found
+    if span := struck(content):
+        start, end, until = span
         return Plain(" ".join(filter(None, _visible(content[start:end]))), True, until)
     standing, gone = _visible(_NOTE.sub("~~", content))
     if standing or gone:
@@ -307,29 +307,29 @@ def _visible(content: str) -> tuple[str, str]:
     tokens: list[Token] = []
     PARSER.inline.parse(content, PARSER, {}, tokens)
     standing: list[str] = []
-    gone: list[str] = []
-    said = standing
+    struck_out: list[str] = []
+    target = standing
     marks: list[str] = []
     for token in tokens:
         match token.type:
             case "em_open" | "strong_open":
-                inside_word = bool(said) and said[-1][-1:].isalnum()
+                inside_word = bool(target) and target[-1][-1:].isalnum()
                 marks.append(token.markup if inside_word else "")  # 2*3*4 is not 234
-                said.append(marks[-1])
+                target.append(marks[-1])
             case "em_close" | "strong_close":
-                said.append(marks.pop())
+                target.append(marks.pop())
             case "s_open":
-                said = gone
-                said.append(" ")
+                target = struck_out
+                target.append(" ")
             case "s_close":
-                said = standing
+                target = standing
             case "softbreak" | "hardbreak":
-                said.append(" ")
+                target.append(" ")
             case "html_inline":
-                said.append(_shown_tag(token.content))
+                target.append(_shown_tag(token.content))
             case _:
-                said.append(token.content)
-    return _squeeze("".join(standing)), _squeeze("".join(gone))
+                target.append(token.content)
+    return _squeeze("".join(standing)), _squeeze("".join(struck_out))
 
 
 def _shown_tag(tag: str) -> str:

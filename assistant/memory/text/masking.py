@@ -22,8 +22,8 @@ def masked(
 ) -> Iterator[Chunk]:
     """The chunks of a text without byte-order mark, without the secrets in it; their characters
     are counted from `start` on."""
-    found = redactor.places(text)
-    places = [(first - start, last - start, stand_in) for first, last, stand_in in found]
+    spans = redactor.places(text)
+    places = [(first - start, last - start, stand_in) for first, last, stand_in in spans]
     redact = cache(redactor.redact)  # a heading stands over many chunks
     return (mask(chunk, places, redact) for chunk in chunks) if places else iter(chunks)
 

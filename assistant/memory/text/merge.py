@@ -83,8 +83,8 @@ def merge_texts(base: str, ours: str, theirs: str) -> Merged:
         return Merged(theirs)
     if any("\r" in text for text in (base, ours, theirs)):
         new = {newline(ours), newline(theirs)} - {newline(base)}
-        done = merge_texts(*(with_newlines(text, "\n") for text in (base, ours, theirs)))
-        return replace(done, text=with_newlines(done.text, min(new, default=newline(base))))
+        merged = merge_texts(*(with_newlines(text, "\n") for text in (base, ours, theirs)))
+        return replace(merged, text=with_newlines(merged.text, min(new, default=newline(base))))
     return _Merge(_Version(base), _Version(ours), _Version(theirs)).result()
 
 
@@ -100,38 +100,38 @@ def merge_copy(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[st
         kind, key, _ = unit.name
         if kind == "item" and (key not in best or struck_on(unit.text) > struck_on(best[key].text)):
             best[key] = unit
-    said = {name: _with_copy(unit, best.get(name[1])) for name, unit in own.by_name.items()}
+    units = {name: _with_copy(unit, best.get(name[1])) for name, unit in own.by_name.items()}
     orders = {heading: list(names) for heading, names in own.sections.items()}
-    there = {name[1] for name in own.by_name if name[0] == "item"}
+    present = {name[1] for name in own.by_name if name[0] == "item"}
     for heading, names in other.sections.items():
         for name in names:
             kind, key, _ = name
-            if kind == "item" and key not in there and key not in forgotten:
-                there.add(key)
-                said[name] = best[key]
+            if kind == "item" and key not in present and key not in forgotten:
+                present.add(key)
+                units[name] = best[key]
                 orders.setdefault(heading, [heading]).append(name)
-                said.setdefault(heading, other.by_name.get(heading, Unit("", TOP)))
-    known = {name[1] for name in own.by_name if name[0] == "prose"}
-    left = [u.text for u in other.units if u.name[0] == "prose" and u.name[1] not in known]
-    said |= _overruled(said, {}, own.by_name, other.by_name)
+                units.setdefault(heading, other.by_name.get(heading, Unit("", TOP)))
+    own_prose = {name[1] for name in own.by_name if name[0] == "prose"}
+    left = [u.text for u in other.units if u.name[0] == "prose" and u.name[1] not in own_prose]
+    units |= _overruled(units, {}, own.by_name, other.by_name)
     names = [name for order in orders.values() for name in order]
-    return with_newlines(_text(names, said, [own, other]), ends), left
+    return with_newlines(_text(names, units, [own, other]), ends), left
 
 
 def added(before: str, after: str) -> dict[str, str]:
     """The facts that stand in `after` and not in `before`, as they are said, by their keys."""
-    known = {unit.name[1] for unit in _Version(before).units if unit.name[0] == "item"}
+    existing = {unit.name[1] for unit in _Version(before).units if unit.name[0] == "item"}
     return {
         unit.name[1]: unit.text.strip()
         for unit in _Version(after).units
-        if unit.name[0] == "item" and unit.name[1] not in known and not struck_on(unit.text)
+        if unit.name[0] == "item" and unit.name[1] not in existing and not struck_on(unit.text)
     }
 
 
 def struck_on(text: str) -> str:
     """When a fact was struck out: later is greater; an unknown day comes first."""
-    found = struck(_without_marker(text.partition("\n")[0]))
-    return f"1{found[2] or ''}" if found else ""
+    span = struck(_without_marker(text.partition("\n")[0]))
+    return f"1{span[2] or ''}" if span else ""
 
 
 # A version of a file
@@ -162,13 +162,13 @@ class _Version:
     @cached_property
     def sections(self) -> dict[Name, list[Name]]:
         """The names under each heading, itself first; `TOP` stands above the first heading."""
-        found: dict[Name, list[Name]] = {TOP: [TOP]}
-        at = TOP
+        sections: dict[Name, list[Name]] = {TOP: [TOP]}
+        heading = TOP
         for unit in self.units:
             if unit.name[0] == "heading":
-                at = unit.name
-            found.setdefault(at, []).append(unit.name)
-        return found
+                heading = unit.name
+            sections.setdefault(heading, []).append(unit.name)
+        return sections
 
     @cached_property
     def heading_of(self) -> dict[Name, Name]:
@@ -219,8 +219,8 @@ def _without_marker(line: str) -> str:
 def _words(line: str) -> str:
     """What a fact says, or said before it was struck out."""
     own = _without_marker(line)
-    found = struck(own)
-    return plain(own[found[0] : found[1]] if found else own)
+    span = struck(own)
+    return plain(own[span[0] : span[1]] if span else own)
 
 
 # Three ways
@@ -253,8 +253,8 @@ class _Merge:
             if units or not deleted:
                 names += [heading, *units]
         by_name = [side.by_name for side in self._versions]
-        said = self._merged | _overruled(self._merged, *by_name)
-        return Merged(_text(names, said, [self._lead, self._other, self._base]), self._conflicts)
+        merged = self._merged | _overruled(self._merged, *by_name)
+        return Merged(_text(names, merged, [self._lead, self._other, self._base]), self._conflicts)
 
     @property
     def _versions(self) -> tuple[_Version, _Version, _Version]:
@@ -274,8 +274,8 @@ class _Merge:
         elif (kept := one or other) and (base is None or name[0] == "heading"):
             self._merged[name] = kept
         elif kept and base:
-            known = set(_lines(base.text))
-            typed = [line.lstrip() for line in _lines(kept.text)[1:] if line not in known]
+            base_lines = set(_lines(base.text))
+            typed = [line.lstrip() for line in _lines(kept.text)[1:] if line not in base_lines]
             items = [line if _ITEM.match(line) else f"- {line}" for line in typed if line.strip()]
             self._orphans[name] = [Unit(item, ("item", item, 0)) for item in items]
             self._merged |= {unit.name: unit for unit in self._orphans[name]}
@@ -308,9 +308,9 @@ class _Merge:
     def _heading_of(self, name: Name) -> Name:
         """The heading that a unit stands under, by whichever side moved it."""
         base, one, other = (side.heading_of.get(name) for side in self._versions)
-        found = other if one is None or (other and one == base) else one
-        assert found is not None
-        return found
+        heading = other if one is None or (other and one == base) else one
+        assert heading is not None
+        return heading
 
     def _merged_order(
         self, base: Sequence[Name], lead: Sequence[Name], other: Sequence[Name]
@@ -325,20 +325,20 @@ class _Merge:
         for number, (before, name) in enumerate(pairwise(others), start=1):
             if name in after:
                 continue
-            run, at = list[Name](), before
-            while after[at] in new:
-                at = after[at]
-                run.append(at)
+            run, last = list[Name](), before
+            while after[last] in new:
+                last = after[last]
+                run.append(last)
             more = [name]
             for following in others[number + 1 :]:
                 if following in after:
                     break
                 more.append(following)
             if run <= more:
-                before = at
-            for each in more:
-                after[each], after[before] = after[before], each
-                before = each
+                before = last
+            for unit in more:
+                after[unit], after[before] = after[before], unit
+                before = unit
         order = [lead[0]]
         while (following := after[order[-1]]) != END:
             order.append(following)
@@ -348,13 +348,15 @@ class _Merge:
         """Where both sides changed the same prose, one unit with both in place of what either
         says."""
         stable = set(base).intersection(lead, other)
-        gone: dict[Name, list[Name]] = _prose_behind(base, stable)
-        here, there = _prose_behind(lead, stable), _prose_behind(other, stable)
-        for anchor in gone.keys() & here.keys() & there.keys():
-            mine, yours = (set(each[anchor]) for each in (here, there))
+        base_prose: dict[Name, list[Name]] = _prose_behind(base, stable)
+        lead_prose, other_prose = _prose_behind(lead, stable), _prose_behind(other, stable)
+        for anchor in base_prose.keys() & lead_prose.keys() & other_prose.keys():
+            mine, yours = (set(unit[anchor]) for unit in (lead_prose, other_prose))
             if mine & yours:
                 continue
-            sides = (here, there) if self._lead is self._ours else (there, here)
+            sides = (
+                (lead_prose, other_prose) if self._lead is self._ours else (other_prose, lead_prose)
+            )
             ours, theirs = (
                 "".join(self._merged[name].text for name in side[anchor] if name in self._merged)
                 for side in sides
@@ -364,29 +366,29 @@ class _Merge:
             name = ("prose", text, 0)
             self._merged[name] = Unit(text, name)
             self._conflicts += 1
-            for order, prose in ((lead, here[anchor]), (other, there[anchor])):
+            for order, prose in ((lead, lead_prose[anchor]), (other, other_prose[anchor])):
                 order[order.index(prose[0])] = name
-                for each in prose[1:]:
-                    order.remove(each)
+                for unit in prose[1:]:
+                    order.remove(unit)
 
 
 def _prose_behind(order: Sequence[Name], stable: set[Name]) -> dict[Name, list[Name]]:
     """The prose between the units that all versions share, by the one that it follows."""
-    found: dict[Name, list[Name]] = {}
+    result: dict[Name, list[Name]] = {}
     anchor = TOP
     for name in order:
         if name in stable:
             anchor = name
         elif name[0] == "prose":
-            found.setdefault(anchor, []).append(name)
-    return found
+            result.setdefault(anchor, []).append(name)
+    return result
 
 
 def _moved(base: Sequence[Name], side: Sequence[Name]) -> set[Name]:
     """The names of the base that a side has in another order."""
-    known, there = set(base), set(side)
-    before = [name for name in base if name in there]
-    now = [name for name in side if name in known]
+    in_base, in_side = set(base), set(side)
+    before = [name for name in base if name in in_side]
+    now = [name for name in side if name in in_base]
     if before == now:
         return set()
     blocks = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
@@ -397,14 +399,14 @@ def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
     """Of two ways to say the same the one that was struck out later; what is nested is united."""
     head, body = one.text.split("\n", 1)
     other_head, other_body = other.text.split("\n", 1)
-    line = max((head, other_head), key=lambda each: (struck_on(each), each))
+    line = max((head, other_head), key=lambda text: (struck_on(text), text))
     before = base.text.split("\n", 1)[1] if base else ""
     if body != other_body:
-        known, *sides = (_lines(text) for text in (before, body, other_body))
+        base_lines, *sides = (_lines(text) for text in (before, body, other_body))
         first, second = sorted(sides)
-        gone = {each for each in known if each not in first or each not in second}
-        more = [each for each in second if each not in first]
-        body = "".join(each for each in [*first, *more] if each not in gone)
+        deleted = {text for text in base_lines if text not in first or text not in second}
+        more = [text for text in second if text not in first]
+        body = "".join(text for text in [*first, *more] if text not in deleted)
     return Unit(f"{line}\n{body}", one.name)
 
 
@@ -413,13 +415,13 @@ def _with_copy(own: Unit, other: Unit | None) -> Unit:
     if other is None or own.name[0] != "item" or own.text == other.text:
         return own
     head = max(own.text, other.text, key=struck_on).partition("\n")[0]
-    body, more = (_lines(each.text.partition("\n")[2]) for each in (own, other))
+    body, more = (_lines(unit.text.partition("\n")[2]) for unit in (own, other))
     more = [line for line in more if line not in body]
     return Unit("".join([f"{head}\n", *body, *more]), own.name)
 
 
 def _overruled(
-    said: Mapping[Name, Unit],
+    units: Mapping[Name, Unit],
     base: Mapping[Name, Unit],
     one: Mapping[Name, Unit],
     other: Mapping[Name, Unit],
@@ -427,7 +429,7 @@ def _overruled(
     """The successors of a fact that both sides superseded and that came too early to hold, struck
     out. Of two that came on the same day nobody knows which is right; both stand."""
     facts = {name[1] for name in base if name[0] == "item"}
-    found = {}
+    result = {}
     for name in one.keys() & other.keys():
         earlier, later = sorted((one[name].text, other[name].text), key=struck_on)
         before = base.get(name)
@@ -437,28 +439,28 @@ def _overruled(
         if not first or not last:
             continue
         loser = ("item", fact_key(plain(first)), 0)
-        if loser[1] in facts or loser[1] == fact_key(plain(last)) or loser not in said:
+        if loser[1] in facts or loser[1] == fact_key(plain(last)) or loser not in units:
             continue
-        if not struck_on(said[loser].text):
+        if not struck_on(units[loser].text):
             note = f"(superseded {struck_on(later)[1:]}: {last})"
-            found[loser] = Unit(strike_out(said[loser].text, note) or said[loser].text, loser)
-    return found
+            result[loser] = Unit(strike_out(units[loser].text, note) or units[loser].text, loser)
+    return result
 
 
-def _text(names: Sequence[Name], said: Mapping[Name, Unit], versions: Sequence[_Version]) -> str:
+def _text(names: Sequence[Name], units: Mapping[Name, Unit], versions: Sequence[_Version]) -> str:
     """The units as a text, parted as in the versions; a heading and prose by a blank line."""
     parts = []
     for one, other in pairwise([*dict.fromkeys([TOP, *names]), END]):
         gaps = (side.gaps.get((one, other)) for side in versions)
-        gap = next((each for each in gaps if each is not None), None)
+        gap = next((value for value in gaps if value is not None), None)
         if gap is None and one[0] in ("item", "heading") and other[0] == "item":
             near = (side.gaps_before.get((one, "item")) for side in versions)
             gap = next(
-                (each for each in near if each is not None), "" if one[0] == "item" else None
+                (value for value in near if value is not None), "" if one[0] == "item" else None
             )
         if gap is None:
             gap = "" if TOP in (one,) or END in (other,) else "\n"
-        parts += [said[one].text if one in said else "", gap]
+        parts += [units[one].text if one in units else "", gap]
     return "".join(parts)
 
 
