@@ -72,10 +72,15 @@ def _bare(word: str) -> str:
     return "" if core.strip("-") == "" else core
 
 
+def without_bullet(line: str) -> str:
+    """A line without its bullet and check box."""
+    return _BULLET.sub("", line.strip(), count=1).strip()
+
+
 def fact_of_line(line: str) -> str | None:
     """The fact on a line, without its bullet and check box; None if the line is not a current fact
     but a struck-out one, a heading or a rule."""
-    text = _BULLET.sub("", line.strip(), count=1).strip()
+    text = without_bullet(line)
     return None if not text or is_struck_line(text) or _NO_FACT.fullmatch(text) else text
 
 

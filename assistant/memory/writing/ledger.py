@@ -39,9 +39,9 @@ from assistant.memory.writing.edits import (
 from assistant.memory.writing.journal import Verdict, Write, new_id, now
 from assistant.memory.writing.markup import (
     Splice,
-    clean,
     dated,
     escape,
+    fact_words,
     insertion,
     insertion_below,
     item_of,
@@ -136,7 +136,7 @@ class Ledger:
         return tuple(
             self._add(
                 change, fact, given_up_by(fact, replaced), Write(
-                    new_id(), now(), action, clean(fact.text), fact.origin,
+                    new_id(), now(), action, fact_words(fact.text), fact.origin,
                     request=request, part=part, together=fact.together, reviewed=fact.waits,
                 ),
             )
@@ -145,7 +145,7 @@ class Ledger:
 
     def _existing(self, change: Change, fact: Fact) -> Remembered:
         """The answer for a fact of a repeated request that wrote none, since it existed."""
-        text = clean(fact.text)
+        text = fact_words(fact.text)
         return self._stated(change.draft, text) or Remembered("exists", "", MEMORY_FILE, 0, text)
 
     def _add(self, change: Change, fact: Fact, old: Sequence[Passage], write: Write) -> Remembered:
@@ -183,7 +183,7 @@ class Ledger:
 
     def stated(self, text: str) -> Remembered | None:
         """Where a memory file states this fact already; None if none does."""
-        return self._stated(Draft(self._workspace), clean(text))
+        return self._stated(Draft(self._workspace), fact_words(text))
 
     def _stated(self, draft: Draft, text: str) -> Remembered | None:
         place = find_fact(draft, self._workspace.sources(), text, self._files_without(text))
@@ -405,9 +405,11 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
     that it replaces; else under the heading of its day."""
     if fact.under is not None:
         existing = headings(text)
-        paths = [fact.under] + [innermost(passage.heading, existing) for passage in old]
-        if path := next((path for path in paths if path in existing), None):
-            return insertion_below(text, existing[path], annotations.dated(item, day))
+        named = {path.casefold(): heading for path, heading in existing.items()} | existing
+        paths = [fact.under, fact.under.casefold()]
+        paths += [innermost(passage.heading, existing) for passage in old]
+        if path := next((path for path in paths if path in named), None):
+            return insertion_below(text, named[path], annotations.dated(item, day))
     return insertion(text, dated(fact.section, day), item)
 
 

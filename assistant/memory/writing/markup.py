@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from assistant.characters import UNSEEN
 from assistant.errors import LedgerError
 from assistant.memory.text.headings import OwnersHeading
+from assistant.memory.text.identity import without_bullet
 from assistant.memory.text.markdown import (
     BREAKS,
     MARKERS,
@@ -83,6 +84,11 @@ def clean(text: str) -> str:
         character if at in joined else _visible(character) for at, character in enumerate(text)
     )
     return " ".join("".join(visible).split())
+
+
+def fact_words(text: str) -> str:
+    """What a fact says, on one line. A bullet before it belongs to the list that it came from."""
+    return without_bullet(clean(text))
 
 
 def _visible(character: str) -> str:

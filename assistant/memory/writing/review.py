@@ -16,7 +16,7 @@ from assistant.memory.base import Fact, Held, Origin, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
-from assistant.memory.writing.markup import clean
+from assistant.memory.writing.markup import fact_words
 from assistant.memory.writing.transaction import SetAside
 from assistant.workspace.folder import Workspace
 
@@ -35,7 +35,7 @@ class Review:
         with self.locked():
             waiting = list(self.waiting())
             for fact in facts:
-                fact = replace(fact, text=clean(fact.text))
+                fact = replace(fact, text=fact_words(fact.text))
                 if not fact.text:
                     raise LedgerError(
                         "there is nothing to hold for review", "Give the fact in words"

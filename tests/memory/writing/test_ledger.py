@@ -61,6 +61,20 @@ def test_facts_go_under_their_dated_heading(workspace: Workspace, ledger: Addres
     assert {each.status for each in (first, second, third, captured)} == {"stored"}
 
 
+def test_a_bullet_before_a_fact_is_no_word_of_it(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
+    written = remember(
+        ledger, "- Oma has a key", " *  [ ] Tim drives", "• -5 degrees outside", "1. FC"
+    )
+    assert memory(workspace).endswith(
+        "- Oma has a key\n- Tim drives\n- -5 degrees outside\n- 1\\. FC\n"
+    )
+    assert [each.text for each in written][:2] == ["Oma has a key", "Tim drives"]
+    with pytest.raises(LedgerError):
+        remember(ledger, "- ~~Oma has a key~~")
+
+
 @pytest.mark.parametrize("again", ["likes TEA.", "Likes  tea", "“Likes tea”", "Likes tea!"])
 def test_the_same_fact_is_answered_with_its_place(
     workspace: Workspace, ledger: AddressedLedger, again: str
@@ -543,6 +557,25 @@ def test_a_fact_goes_under_the_owners_heading_with_its_day_behind_it(
     assert ledger.remember([Fact("swims on fridays")])[0].status == "exists"
     ledger.undo()
     assert path.read_text() == OWNERS
+
+
+@pytest.mark.parametrize(
+    ("under", "exact"), [("people", "People"), ("PEOPLE › lena", "People › Lena"), ("work", "Work")]
+)
+def test_a_heading_is_found_whatever_its_case(workspace: Workspace, under: str, exact: str) -> None:
+    path, texts = workspace.root / "MEMORY.md", []
+    for name in (under, exact):
+        path.write_text(OWNERS)
+        Ledger(workspace).remember([Fact("Swims on Fridays", under=name)])
+        texts.append(path.read_text())
+    assert texts[0] == texts[1]
+
+
+def test_of_headings_that_differ_in_case_the_exact_one_is_taken(workspace: Workspace) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text("# Memory\n\n## it\n\n- Ada is in IT\n\n## IT\n\n- The router is new\n")
+    Ledger(workspace).remember([Fact("Call it a day at five", under="it", recorded="2026-11-20")])
+    assert "- Ada is in IT\n- Call it a day at five" in path.read_text()
 
 
 def test_a_successor_goes_where_the_fact_stands_that_it_replaces(workspace: Workspace) -> None:
