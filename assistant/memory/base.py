@@ -255,8 +255,8 @@ class Remembered:
 
     `exists`: the same fact was there already (equal when folded), so nothing was written.
     `waiting`: it is in quarantine until the owner reviews it; `source` and `line` are empty.
-    `secret`: nothing was written because of the `secrets` in `text`, which is the unchanged fact.
-    With another status `secrets` only look like secrets, and were written.
+    `secret`: nothing was written because of the `secrets`. With another status they only look like
+    secrets, and were written. If there are any, `text` is the unchanged fact, in which they stand.
     """
 
     status: Literal["stored", "exists", "superseded", "waiting", "secret"]

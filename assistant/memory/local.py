@@ -633,7 +633,9 @@ def _is_doubtful(fact: Fact) -> bool:
 
 def _with_secrets(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:
     """The answer with what looks like a secret in the fact, unless the owner knows already."""
-    return answer if fact.secrets == "keep" else replace(answer, secrets=secrets)
+    if fact.secrets == "keep" or not secrets:
+        return answer
+    return replace(answer, text=fact.text, secrets=secrets)
 
 
 def _lines(numbers: Iterable[int]) -> str:

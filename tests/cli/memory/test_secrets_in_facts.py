@@ -31,6 +31,8 @@ def test_what_only_looks_like_a_secret_stays_as_it_was_given_and_is_told_of(
     assert done.stdout.startswith("Remembered: MEMORY.md:")
     assert "looks like a secret (password, So…z9)" in done.stderr
     assert f"- {FACT}\n" in memory(place)
+    spaced = run("remember", "--", f"-  The  other {FACT}")
+    assert "looks like a secret (password, So…z9)" in spaced.stderr
     piped = run("remember", "-", "--json", stdin=f"{FACT}\nThe NAS password: Winter!2031\nTea\n")
     told = [json.loads(line) for line in piped.stdout.splitlines()]
     assert [each["status"] for each in told] == ["exists", "stored", "stored"]
