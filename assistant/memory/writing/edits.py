@@ -38,6 +38,8 @@ LONG = 200
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"## (.+)")
+_CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
+"""A line that goes on with the paragraph or list item above it."""
 _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
 
 FilesWithout = Callable[[str], Mapping[str, FileState]]
@@ -315,13 +317,16 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
 def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:
     """The change that puts `removed` at `at`, in place of what the edit inserted.
 
-    Whole lines stay apart from those around them, also where a file has no newline at its end.
+    Whole lines stay apart from those around them, also where a file has no newline at its end, or
+    where a paragraph follows now.
     """
-    below = text[at + len(edit.inserted) :]
+    below, end = text[at + len(edit.inserted) :], newline(text)
     if removed and not edit.inserted and not _ends_line(text[:at]):
-        removed = newline(text) + removed
+        removed = end + removed
     if below and _ends_line(edit.inserted) and not _ends_line(removed):
-        removed += newline(text)
+        removed += end
+    if not edit.inserted and _CONTINUES.match(below):
+        removed += end if _digests(lines_below(below, 0))[:1] != edit.below[:1] else ""
     return Splice(at, edit.inserted, removed)
 
 

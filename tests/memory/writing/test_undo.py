@@ -72,10 +72,12 @@ def test_a_removed_line_goes_back_between_its_neighbours(removed: Edit) -> None:
         ("- one\n- two", "- two", "- one", "- one\n- two"),
         ("- one\n- two\n", "- two\n", "- one", "- one\n- two\n"),
         ("- one\n- two", "- two", "- one\n- later\n", "- one\n- two\n- later\n"),
+        ("- one\n- two\n", "- two\n", "- one\n\nTyped.\n", "- one\n\n- two\n\nTyped.\n"),
+        ("One.\nTwo.\nAll.\n", "Two.\n", "Zero.\n\nOne.\nAll.\n", "Zero.\n\nOne.\nTwo.\nAll.\n"),
         ("- one\r\n- two", "- two", "- zero\r\n- one", "- zero\r\n- one\r\n- two"),
     ],
 )
-def test_no_line_is_joined_where_a_file_has_no_newline_at_its_end(
+def test_what_goes_back_is_joined_to_no_other_line(
     workspace: Workspace, before: str, gone: str, now: str, then: str
 ) -> None:
     file = workspace.root / "MEMORY.md"
