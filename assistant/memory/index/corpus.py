@@ -12,7 +12,7 @@ from typing import Protocol
 
 from assistant.disk import storage
 from assistant.memory.index.catalog import Source, Stat
-from assistant.memory.text.conflict_marks import conflict_in, may_hold_conflict, without_marks
+from assistant.memory.text.conflict_marks import conflict_in, without_marks
 from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
@@ -112,7 +112,7 @@ def text_warning(data: bytes) -> str:
     if reason := _unreadable(data):
         seen = "what can be read of it is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({reason}); {seen}. Save it as UTF-8"
-    if may_hold_conflict(data) and (line := conflict_in(data.decode())):
+    if line := conflict_in(data.decode()):
         return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
     return ""
 

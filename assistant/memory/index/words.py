@@ -94,12 +94,11 @@ class InvertedIndex:
             blocks = _blocks(db, table)
             return {term.text: _read(db, table, blocks, term.text) for term in terms}
 
-    def holds_any(self, terms: Iterable[Term]) -> bool:
+    def holds_any(self, terms: Sequence[Term]) -> bool:
         """Whether a chunk or a heading contains any of these terms."""
-        wanted = list(terms)
-        if any(term.document_frequency for term in wanted):
+        if any(term.document_frequency for term in terms):
             return True
-        return any(len(numbers) for numbers, _ in self.in_headings(wanted).values())
+        return any(len(numbers) for numbers, _ in self.in_headings(terms).values())
 
 
 class Tokenizer:

@@ -177,13 +177,10 @@ def _parsed(document: _Document) -> Iterator[Heading | Unit]:
     tokens = document.tokens
     for first, last in _blocks(tokens, 0, len(tokens)):
         if tokens[first].type == "heading_open":
-            yield _heading(int(tokens[first].tag[1]), tokens[first + 1].content)
+            content = tokens[first + 1].content[: 2 * MAX_HEADING]
+            yield Heading(int(tokens[first].tag[1]), inline_words(content).text[:MAX_HEADING])
         else:
             yield from _block_units(document, first, last)
-
-
-def _heading(level: int, content: str) -> Heading:
-    return Heading(level, inline_words(content[: 2 * MAX_HEADING]).text[:MAX_HEADING])
 
 
 def _blocks(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int]]:
