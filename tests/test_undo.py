@@ -13,7 +13,7 @@ from assistant.cli.chat.screen import Choice
 from assistant.cli.chat.slash import COMMANDS
 from assistant.cli.chat.slash import Host as ChatHost
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Query
+from assistant.memory.base import Fact, Origin, Query
 from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
@@ -64,7 +64,7 @@ def test_files_commands_and_facts_of_a_turn_go_back_together(chat: Chat) -> None
     files = ("diary/may.txt", "notes.txt")
     back = undone(chat)
     assert [write.text for write in back.writes] == ["The boat is blue"]
-    assert back == TakenBack(files, ("new.txt",), back.writes, ())
+    assert back == TakenBack(files, ("new.txt",), back.writes, (), ())
     assert (root / "notes.txt").read_text() == "written by hand\n"
     assert (root / "diary/may.txt").read_text() == "May was warm.\n"
     assert not (root / "new.txt").exists()
@@ -79,6 +79,17 @@ def test_a_fact_of_another_hand_stays(chat: Chat) -> None:
     assert [write.text for write in undone(chat).writes] == ["The boat is blue"]
     text = (chat.workspace.root / "MEMORY.md").read_text()
     assert "Ada" in text and "blue" not in text
+
+
+def test_a_fact_that_waits_is_dropped_with_its_turn(chat: Chat) -> None:
+    elsewhere = Fact("Bo sails", origin=Origin("tool", "another session", ("e1",)))
+    chat.memory.remember([elsewhere])
+    read = ("read_file", {"path": "notes.txt"})
+    turn(chat, "What do my notes say?", read, ("remember", {"fact": "The notes are by hand"}))
+    assert len(chat.memory.waiting()) == 2
+    back = undone(chat)
+    assert back == TakenBack((), (), (), ("The notes are by hand",), ())
+    assert [held.fact.text for held in chat.memory.waiting()] == ["Bo sails"]
 
 
 def test_undo_walks_back_turn_by_turn(chat: Chat) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.errors import AssistantError
-from assistant.memory.base import JournalEntry
+from assistant.memory.base import Held, JournalEntry, Origin
 from assistant.memory.protocol import Keeper
 from assistant.session.entries import Entry
 from assistant.session.history import Turn, group
@@ -19,11 +19,15 @@ LATEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The changes of one turn that can be undone; `facts` are its writes, newest first."""
+    """The changes of one turn that can be undone.
+
+    `facts` are its writes, newest first, and `waiting` its facts that wait for review.
+    """
 
     turn: Turn
     checkpoint: Checkpoint
     facts: tuple[JournalEntry, ...]
+    waiting: tuple[Held, ...]
 
     @property
     def files(self) -> list[str]:
@@ -33,11 +37,13 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What was undone; `left` says what was not, and why."""
+    """What was undone; `dropped` are facts that waited for review, and `left` says what was not
+    undone, and why."""
 
     files: tuple[str, ...]
     removed: tuple[str, ...]
     writes: tuple[JournalEntry, ...]
+    dropped: tuple[str, ...]
     left: tuple[str, ...]
 
 
@@ -46,15 +52,18 @@ def changed_by(
 ) -> Iterator[Changed]:
     """The turns of a session with changes that can still be undone, newest first."""
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
+    pending = memory.waiting()
     for turn in reversed(group(entries)):
         checkpoint = checkpoints.load(workspace.checkpoints, session, turn.asked.id)
-        facts = tuple(write for write in writes if _made_by_turn(write, turn, session))
-        if facts or checkpoint.changed():
-            yield Changed(turn, checkpoint, facts)
+        facts = tuple(w for w in writes if _is_of_turn(w.origin, w.time, turn, session))
+        waiting = tuple(h for h in pending if _is_of_turn(h.fact.origin, h.time, turn, session))
+        if facts or waiting or checkpoint.changed():
+            yield Changed(turn, checkpoint, facts, waiting)
 
 
 def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
-    """Restore the files of a turn, and undo its writes to memory, newest first.
+    """Restore the files of a turn, undo its writes to memory, newest first, and drop its facts that
+    wait for review.
 
     Whatever has been changed since is left as it is.
     """
@@ -69,22 +78,24 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
             undone.append(memory.undo([write.id]))
         except AssistantError as error:
             unchanged.append(f"“{write.text}”: {error.message}")
+    for held in changed.waiting:
+        memory.review(held.id, accept=False)
     new = [path for path in restored if files.get(path) == "nothing"]
     old = [path for path in restored if path in files and path not in new]
     files_back, removed = (
         tuple(_relative(workspace, path) for path in paths) for paths in (old, new)
     )
-    return TakenBack(files_back, removed, tuple(undone), tuple(unchanged))
+    dropped = tuple(held.fact.text for held in changed.waiting)
+    return TakenBack(files_back, removed, tuple(undone), dropped, tuple(unchanged))
 
 
-def _made_by_turn(write: JournalEntry, turn: Turn, session: str) -> bool:
-    """Whether a turn made a write, judged by its session and its time."""
+def _is_of_turn(origin: Origin, time: str, turn: Turn, session: str) -> bool:
+    """Whether a fact is from a turn, judged by its session and its time."""
     first, last = (_time(turn.entries[index].time) for index in (0, -1))
-    origin = write.origin
     is_from_session = origin.session == session or (
         origin.session is None and origin.kind == "assistant"
     )
-    return is_from_session and first <= _time(write.time) <= last
+    return is_from_session and first <= _time(time) <= last
 
 
 def _time(text: str) -> datetime:

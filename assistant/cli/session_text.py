@@ -74,6 +74,7 @@ def undo_lines(back: TakenBack) -> Iterator[str]:
     yield from (f"  {path} is restored" for path in back.files)
     yield from (f"  {path} is removed" for path in back.removed)
     yield from (f"  {line}" for write in back.writes for line in undone_lines(write))
+    yield from (f"  no longer waits for review: {text}" for text in back.dropped)
     yield from (f"  not undone: {what}" for what in back.left)
 
 
