@@ -144,7 +144,7 @@ def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemo
         ("recall", {"query": " "}, "is empty"),
         ("recall", {"query": "key", "k": 0}, "Expected `int` >= 1 - at `$.k`"),
         ("remember", {"fact": None}, "field `fact`"),
-        ("recall", {"query": "x", "as_of": "yesterday"}, "not a date"),
+        ("recall", {"query": "x", "as_of": "some day"}, "is not a date"),
         ("remember", {"fact": "x" * 50_000_000}, "length <= 10000"),
         ("remember", {"fact": "My key is sk-ant-api03-" + "aB3" * 31 + "AA"}, "secret"),
         ("remember", {"fact": "\n"}, "nothing to hold"),

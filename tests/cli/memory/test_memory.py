@@ -160,7 +160,7 @@ def test_times_are_local_and_numbers_agree(
 def test_a_budget_that_is_too_small_says_so(run: Run) -> None:
     small = run("recall", "who has the spare key?", "--budget", "2")
     assert (small.returncode, small.stdout) == (0, "")
-    assert small.stderr == (
+    assert small.stderr.endswith(  # after what indexing tells on a slow machine
         "The budget is too small: the best passage takes 10 tokens (--budget).\n"
     )
     assert "Ada" in run("recall", "who has the spare key?", "--budget", "10").stdout

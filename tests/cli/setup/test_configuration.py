@@ -72,20 +72,30 @@ FAULTS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("text", "variables", "said"),
+    [
+        pytest.param(*fault, marks=[pytest.mark.slow] if n % 4 else [])
+        for n, fault in enumerate(FAULTS)
+    ],
+)
 def test_every_command_says_the_same_of_a_fault_whichever_process_reads_the_settings(
-    file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    variables: dict[str, str],
+    said: str,
+    file: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert run("recall", "key").returncode == 0  # starts a daemon without the faults
-    for text, variables, said in FAULTS:
-        file.write_text(text)
-        with monkeypatch.context() as patch:
-            for name, value in variables.items():
-                patch.setenv(name, value)
-            outputs = {run(*words).stderr for words in (("recall", "key"), ("config", "show"))}
-            if not variables:
-                outputs.add(run("config", "set", "memory.budget", "900").stderr)
-        assert len(outputs) == 1 and said.replace("FILE", str(file)) in outputs.pop()
-        assert file.read_text() == text
+    file.write_text(text)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    outputs = {run(*words).stderr for words in (("recall", "key"), ("config", "show"))}
+    if not variables:
+        outputs.add(run("config", "set", "memory.budget", "900").stderr)
+    assert len(outputs) == 1 and said.replace("FILE", str(file)) in outputs.pop()
+    assert file.read_text() == text
 
 
 def test_what_holds_after_a_setting_is_removed_is_what_show_says(
