@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.memory.text.merge import merge_texts
 from tests.cli.conftest import Run
-from tests.memory.text.merging.test_uniting import histories, united
+from tests.memory.text.merging.test_uniting import histories
 
 COPY = "MEMORY.sync-conflict-20261122-101010-ABCDEFG.md"
 
@@ -68,7 +69,7 @@ def test_git_unites_random_histories_as_the_driver_does(repository: Path) -> Non
         diverge(repository, base, one.text, other.text)
         git(repository, "merge", "--no-edit", "theirs")
         merged = (repository / "MEMORY.md").read_text()
-        assert merged == united(base, one.text, other.text).text
+        assert merged == merge_texts(base, one.text, other.text).text
         git(repository, "checkout", "-q", "theirs")
         git(repository, "merge", "--no-edit", "ours")
         assert (repository / "MEMORY.md").read_text() == merged
