@@ -106,20 +106,19 @@ def validate(
     raw: Mapping[str, Any],
     recipe: Path | None = None,
     *,
-    placed: bool = True,
     sources: Sequence[config.Layer] | None = None,
 ) -> Settings:
     """Validate the settings that `config.load` returned, with that `recipe`.
 
-    Raises ConfigError with the first fault, its cure and, if `placed`, its source, which is one of
-    `sources`, by default those of `config.load`.
+    Raises ConfigError with the first fault, its cure and its source, if it is one of `sources`: by
+    default those of `config.load`.
     """
     try:
         return Settings.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         if sources is None:
-            sources = config.layers(recipe=recipe) if placed else ()
+            sources = config.layers(recipe=recipe)
         source = config.whence(first["loc"], sources)
         raise _fault(first, f" ({source})" if source else "") from error
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.commands.facts import located, pick
+from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line, passage_line
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
@@ -130,10 +130,10 @@ def _chosen(memory: Keeper, target: str) -> Passage | None:
 
     Raises LedgerError if there is none, or without a terminal more than one.
     """
-    found = located(memory, target)
-    if found.exact and len(found.passages) == 1:
-        return found.passages[0]
+    located = locate(memory, target)
+    if located.exact and len(located.passages) == 1:
+        return located.passages[0]
     if not at_terminal():
-        candidates = "; ".join(map(passage_line, found.passages))
+        candidates = "; ".join(map(passage_line, located.passages))
         raise LedgerError(f"no single fact is {target!r}: {candidates}", "Name one by FILE:LINE")
-    return pick(found.passages, "Which one?")
+    return pick(located.passages, "Which one?")

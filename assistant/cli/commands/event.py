@@ -55,29 +55,24 @@ def event(
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
     received = incoming(source, input_bytes(MOST_BYTES + 1))
     own = queue.put(options.workspace(), received, id=id, reply_to=reply_to)
-    answer, fault = None, ""
-    try:
-        for answered in (
-            answer_waiting(options.workspace(), own=own, no_daemon=options.no_daemon) if own else ()
-        ):
-            answer = answered if answered.queued.name == own else answer
-    except ConfigError as error:  # no model, or no tokens
-        fault = str(error)
+    state, answer = "queued", None
+    message = "Queued: another process is answering events, and will answer this one."
+    if not own:
+        state, message = "known", f"Event {id} from {source} was queued before."
+    else:
+        try:
+            for answered in answer_waiting(
+                options.workspace(), own=own, no_daemon=options.no_daemon
+            ):
+                answer = answered if answered.queued.name == own else answer
+        except ConfigError as error:  # no model, or no tokens
+            message = f"Queued for the next `heartbeat run` or `listen`: {error}"
     if answer:
         _show(answer, as_json)
         return
-    if fault:
-        note(f"{fault}; the event waits for the next `heartbeat run` or `listen`")
+    typer.echo(message, err=True)
     if as_json:
-        print_json({"source": source, "state": "queued" if own else "known"})
-    elif fault:
-        typer.echo("Queued.", err=True)
-    elif own:
-        typer.echo(
-            "Queued: another process is answering events, and will answer this one.", err=True
-        )
-    else:
-        typer.echo(f"Event {id} from {source} was queued before.", err=True)
+        print_json({"source": source, "state": state})
 
 
 def _show(answer: "Answered", as_json: bool) -> None:

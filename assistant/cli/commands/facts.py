@@ -399,15 +399,15 @@ def _exact_fact(memory: Keeper, target: str) -> Passage:
 
     Raises LedgerError with the candidates if there is none, or more than one.
     """
-    found = located(memory, target)
-    if found.exact and len(found.passages) == 1:
-        _say_whole(found.passages[0])
-        return found.passages[0]
-    candidates = "; ".join(map(passage_line, found.passages))
-    many = f"{len(found.passages)} facts say {target!r}"
+    located = locate(memory, target)
+    if located.exact and len(located.passages) == 1:
+        _say_whole(located.passages[0])
+        return located.passages[0]
+    candidates = "; ".join(map(passage_line, located.passages))
+    many = f"{len(located.passages)} facts say {target!r}"
     none = f"no fact says exactly {target!r}; closest matches"
     raise LedgerError(
-        f"{many if found.exact else none}: {candidates}",
+        f"{many if located.exact else none}: {candidates}",
         "Name one by FILE:LINE, or choose it without --yes",
     )
 
@@ -418,14 +418,14 @@ def choice(memory: Keeper, target: str) -> Passage | None:
     All of it is shown: more may be nested in it than they had in mind. Raises LedgerError without
     candidates, UsageError without a terminal.
     """
-    found = located(memory, target)
-    passages = found.passages
-    if not found.exact:
+    located = locate(memory, target)
+    passages = located.passages
+    if not located.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
     if not at_terminal():
         for passage in passages:
             say(passage_line(passage))
-        if len(passages) == 1 and found.exact:
+        if len(passages) == 1 and located.exact:
             raise UsageError("this needs your confirmation", "Run it again with --yes")
         raise UsageError(
             "it is not clear which fact is meant", "Run it again with its FILE:LINE and --yes"
@@ -454,18 +454,18 @@ def pick(passages: Sequence[Passage], question: str) -> Passage | None:
     return passages[int(answer) - 1] if answer in map(str, range(1, len(passages) + 1)) else None
 
 
-def located(memory: Keeper, target: str) -> Located:
+def locate(memory: Keeper, target: str) -> Located:
     """The facts that the target may mean. Raises LedgerError if there is none."""
-    found = memory.locate(target)
-    if not found.passages:
+    located = memory.locate(target)
+    if not located.passages:
         source, _, line = target.rpartition(":")
-        if found.exact and source and line.isdecimal():
+        if located.exact and source and line.isdecimal():
             raise LedgerError(
                 f"{source} has no fact in line {line}",
                 f"`assistant recall` shows each {source}:LINE",
             )
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
-    return found
+    return located
 
 
 COMMANDS = (remember, recall, forget)

@@ -54,7 +54,7 @@ def main(descriptor: int) -> None:
 def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     workspace = Workspace(Path(order.workspace))
     _detach(sockets.log_path(workspace.root))
-    settings = validate(order.settings, placed=False)
+    settings = validate(order.settings, sources=())
     lock = _claim(workspace, ready)
     if lock is None:
         ready.write(wire.line(wire.Answer()))

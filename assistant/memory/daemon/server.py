@@ -228,7 +228,7 @@ class Server:
             self.leave("a client needs other settings")
             return None
         self._last_match = time.time()
-        chosen = validate(greeting.settings, placed=False)
+        chosen = validate(greeting.settings, sources=())
         self._idle_seconds = chosen.daemon.idle_seconds
         return chosen.memory
 

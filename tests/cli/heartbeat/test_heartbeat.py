@@ -45,7 +45,7 @@ def test_what_is_due_is_done_once_and_told(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (place / "HEARTBEAT.md").write_text(
         "# Heartbeat\n\n- every minute: who has the spare key?\n"
-        "- jede Stunde: what is due tomorrow? (quiet task)\n"
+        "- alle 12 Stunden: what is due tomorrow? (quiet task)\n"
         "- on 2020-01-01: long ago\n- once in a blue moon: dance\n",
         encoding="utf-8",
     )

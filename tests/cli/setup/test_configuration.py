@@ -244,5 +244,5 @@ def test_a_setting_that_was_taken_away_says_what_to_do_instead(key: str) -> None
         else {section: table}
     )
     with pytest.raises(ConfigError, match=f"no setting '{section}.*{name}' any more") as caught:
-        settings.validate(raw, placed=False)
+        settings.validate(raw, sources=())
     assert caught.value.cure == f"Remove it: {settings.GONE[key]}"

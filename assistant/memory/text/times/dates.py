@@ -88,6 +88,10 @@ def periods(query: str, today: date) -> list[Period]:
     return list(dict.fromkeys(each.period for each in _found(query, ANY, today)))
 
 
+_AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")
+_DAYS = "Give a day such as 2026-11-01, yesterday, 7d, friday or last week"
+
+
 def day_of(text: str, today: date, *, last: bool = False) -> date:
     """The day that an option names: its first or `last` one, if it names a week or a month.
 
@@ -106,10 +110,6 @@ def day_of(text: str, today: date, *, last: bool = False) -> date:
     if mention is None or (mention.start, mention.end) != (0, len(text.strip())):
         raise UsageError(f"{text!r} is not a date", _DAYS)
     return mention.period.end if last else mention.period.start
-
-
-_AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")
-_DAYS = "Give a day such as 2026-11-01, yesterday, 7d, friday or last week"
 
 
 def _found(text: str, level: int, anchor: date | None) -> list[Mention]:

@@ -508,7 +508,7 @@ class _Reader:
             return Schedule(every=every, start=start, end=end, weekdays=days, times=())
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)
-        if not (rule := self._rule()):
+        if not (rule := self._rule(self._count)):
             return None
         if self._count > 1 and not self._begins:
             self.fault = words, FROM_WHEN
@@ -518,21 +518,19 @@ class _Reader:
         )
 
     def _first_day(self, times: tuple[time, ...]) -> date | None:
-        """The next day of the rule, as if it let none out."""
-        count, self._count = self._count, 1
-        rule = self._rule() if self._has_day else "FREQ=DAILY"
-        self._count = count
+        """The next day of the rule with an interval of one."""
+        rule = self._rule(1) if self._has_day else "FREQ=DAILY"
         first = Schedule(rule, times, zone=self.zone).following(self._now)
         if first and self.zone:
             first = first.astimezone(ZoneInfo(self.zone))
         return first.date() if first else None
 
-    def _rule(self) -> str:
-        """The RRULE of the days."""
+    def _rule(self, count: int) -> str:
+        """The RRULE of the days, each `count` units."""
         unit = self._unit or ("week" if self._days else "")
         if not unit:
             return ""
-        parts = [f"INTERVAL={self._count}"] if self._count > 1 else []
+        parts = [f"INTERVAL={count}"] if count > 1 else []
         if self._days:
             unit = "week" if unit == "day" else unit
             parts.append(f"BYDAY={','.join(self._days)}")
