@@ -110,7 +110,8 @@ class Conversation:
     """A session with the owner; off the record if its transcript is.
 
     `skills` are listed in the prompt; a skill's text is added when a message contains one of its
-    triggers. `recipe` replaces the prompt sections of the settings. `interruption` is shared with
+    triggers. `recipe` replaces the prompt sections of the settings. Once the session has cost
+    `max_tokens`, its turn fails. `interruption` is shared with
     long-running tools. If the workspace is not `trusted`, its files and memory stay out of the
     prompt. `captures` says whether compaction extracts facts from the turns it removes. Memory of
     at most `whole` tokens is put into the prompt entirely, except for files that are `hidden`.
@@ -132,6 +133,7 @@ class Conversation:
     skills: Skills = field(default_factory=Skills)
     recipe: Sequence[Part] | None = None
     max_rounds: int = MAX_ROUNDS
+    max_tokens: int | None = None
     trusted: bool = True
     captures: bool = True
     whole: int = 4000
@@ -353,7 +355,7 @@ class Conversation:
     def _stable(self) -> list[Section]:
         """Build the cacheable prefix of the prompt. Reads the workspace's files, once a turn."""
         self._fit_tools()
-        recipe = recipe_of(self.settings) if self.recipe is None else self.recipe
+        recipe = self.parts
         self._standing = Standing()
         shows_memory = any(part.name == "memory" for part in recipe)
         is_offline = not self.model.extracts  # the offline responder quotes only the briefing
@@ -370,6 +372,11 @@ class Conversation:
             most=room_for_files(self._window),
             memory=self._standing,
         )
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts of the prompt."""
+        return recipe_of(self.settings) if self.recipe is None else self.recipe
 
     def _fit_tools(self) -> None:
         """Limit the tool descriptions to a fifth of a small window."""
@@ -423,6 +430,7 @@ class Conversation:
             self.approver,
             self.interruption,
             self.max_rounds,
+            self.max_tokens,
             redact=self.redactor.redact,
         )
         while True:
@@ -486,7 +494,8 @@ class Conversation:
     def _put_bootstrap_away(self) -> Iterator[Event]:
         """Move BOOTSTRAP.md out of the prompt: it is followed in the first turn only."""
         path = self.workspace.root / BOOTSTRAP
-        if not self.trusted or self.transcript.off_the_record or not path.is_file():
+        is_followed = any(BOOTSTRAP in part.files for part in self.parts)
+        if not (self.trusted and is_followed and path.is_file()) or self.transcript.off_the_record:
             return
         archived = self.workspace.private / f"bootstrap-{self.transcript.session}.md"
         try:
@@ -533,7 +542,7 @@ class Conversation:
             return None
         answers = (e for e in reversed(self.transcript.entries) if isinstance(e, AssistantEntry))
         last = next((entry.usage for entry in answers), Usage())
-        return last.input_tokens + last.output_tokens or budget.sent, budget.window
+        return last.tokens or budget.sent, budget.window
 
     @property
     def unfinished(self) -> bool:

@@ -101,6 +101,11 @@ class Usage:
     cached_tokens: int = 0
     cost: float | None = None
 
+    @property
+    def tokens(self) -> int:
+        """The tokens that budgets count."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, later: "Usage") -> "Usage":
         costs = [cost for cost in (self.cost, later.cost) if cost is not None]
         return Usage(

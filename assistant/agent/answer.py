@@ -126,8 +126,9 @@ class Waits(Exception):
 class Agent:
     """Everything that running a turn needs.
 
-    After `max_rounds` requests the model is told to finish. `redact` removes secrets from the
-    model's output before it is written down.
+    After `max_rounds` requests the model is told to finish; once the session has cost `max_tokens`,
+    no more requests are made. `redact` removes secrets from the model's output before it is written
+    down.
     """
 
     model: ChatModel
@@ -137,6 +138,7 @@ class Agent:
     approver: Approver = field(default_factory=DenyAll)
     interruption: Interruption = field(default_factory=Interruption)
     max_rounds: int = MAX_ROUNDS
+    max_tokens: int | None = None
     redact: Callable[[str], str] = str
 
 

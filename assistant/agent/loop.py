@@ -37,6 +37,7 @@ from assistant.session.entries import (
     ReminderEntry,
     ToolResultEntry,
     UserEntry,
+    usage_of,
 )
 from assistant.session.history import last_turn, unanswered
 from assistant.tools.base import Question, ToolResult
@@ -88,6 +89,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
             yield _remind(agent, ending_reason)
         yield StateChanged(State.THINKING)
         stop_if_cancelled(agent)
+        _check_tokens(agent)
         response = yield from ask(agent)
         if response is None:  # the owner has added a message
             continue
@@ -215,6 +217,18 @@ def _remind(agent: Agent, kind: Reminder) -> Reminded:
     text = REMINDERS[kind]
     agent.transcript.append(ReminderEntry(text, kind))
     return Reminded(text)
+
+
+def _check_tokens(agent: Agent) -> None:
+    """Raise TurnError if the session has cost all of its tokens."""
+    if agent.max_tokens is None:
+        return
+    spent = usage_of(agent.transcript.entries).tokens
+    if spent >= agent.max_tokens:
+        raise TurnError(
+            f"stopped: it had cost {spent:,} of {agent.max_tokens:,} tokens",
+            "Give it a smaller task, or more tokens",
+        )
 
 
 def _turn(agent: Agent) -> Sequence[Entry]:

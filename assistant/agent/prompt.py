@@ -131,6 +131,11 @@ def alone(text: str) -> tuple[Part, ...]:
     return (*(part for part in KNOWN if part.name in ALONE), Part("alone", "This Turn", text=text))
 
 
+def without_owner(recipe: Iterable[Part]) -> tuple[Part, ...]:
+    """The recipe of a turn in which the owner takes no part: their first conversation waits."""
+    return tuple(part for part in recipe if BOOTSTRAP not in part.files)
+
+
 def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:
     """The parts that the settings ask for, in order. Raises ConfigError for an unknown section."""
     if not settings.sections:

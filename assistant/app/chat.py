@@ -11,7 +11,7 @@ from assistant import config
 from assistant.agent.answer import Interruption
 from assistant.agent.capture import ended
 from assistant.agent.capture.extraction import origin_in_turn
-from assistant.agent.prompt import BEAT, Section, alone, recipe_of
+from assistant.agent.prompt import BEAT, Section, alone, recipe_of, without_owner
 from assistant.app.options import ChatOptions
 from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.subtasks import delegating_tool
@@ -202,6 +202,8 @@ def _conversation(
     is_attended = trusted and not options.purpose and not record.off_the_record
     recipe = recipe_of(chosen.context)
     steering = [file for part in recipe for file in part.files]
+    if options.purpose:
+        recipe = alone(BEAT) if is_heartbeat else without_owner(recipe)
     skill_folders = loading.further(chosen.skills.folders)
     roots = Roots(
         workspace, options.directories, chosen.policy, skill_folders, steering, chosen.notes
@@ -260,7 +262,7 @@ def _conversation(
         captures=chosen.memory.capture != "never" and not options.purpose,
         whole=chosen.memory.whole,
         hidden=partial(roots.denies, "recall"),
-        recipe=alone(BEAT) if is_heartbeat else recipe,
+        recipe=recipe,
         untold=untold,
         begun=partial(ended.begin, workspace) if is_attended and reads_sessions else lambda: None,
         daily=partial(_daily_notices, workspace, memory, options.news and trusted, is_attended),

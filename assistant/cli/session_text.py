@@ -54,7 +54,7 @@ def session_facts(session: SessionSummary) -> str:
     """When a session was last used, its length, its cost, and whether it was interrupted."""
     if session.fault:
         return spelled(session.fault)
-    tokens = session.usage.input_tokens + session.usage.output_tokens
+    tokens = session.usage.tokens
     facts = [
         local_time(session.updated),
         counted(session.turns, "turn"),

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from assistant import events
 from assistant.agent.answer import Interruption
+from assistant.agent.prompt import without_owner
 from assistant.conversation import Conversation
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError, ToolError
@@ -94,7 +95,6 @@ class Child:
         number: int,
         task: str,
         talk: Conversation,
-        tokens: int,
         tell: Callable[[Message], None],
     ) -> None:
         self.number = number
@@ -102,7 +102,6 @@ class Child:
         self.talk = talk
         self.title = shortened(one_line(task), TITLE)
         self.thread = threading.Thread(target=self._run, name=f"subtask {number}", daemon=True)
-        self._tokens = tokens
         self._tell = tell
         self._stopped = threading.Event()
         talk.approver = self
@@ -110,7 +109,7 @@ class Child:
     @property
     def spent(self) -> int:
         """The tokens it has used."""
-        return self.talk.usage.input_tokens + self.talk.usage.output_tokens
+        return self.talk.usage.tokens
 
     def stop(self) -> None:
         """Stop it at once; what it has said so far is its reply."""
@@ -153,33 +152,31 @@ class Child:
         if self._stopped.is_set():
             return Moved(self.number, "stopped", "it was stopped")
         ending = Moved(self.number, "failed", "it came to no end")
-        over_budget = False
         prompt = PROMPT.format(task=self.task)
         for event in self.talk.resume() if turns else self.talk.send(prompt):
             match event:
                 case events.ToolStarted(compact=compact):
                     self._tell(Moved(self.number, "running", compact))
                 case events.TurnFinished(reply=reply, interrupted=True):
-                    reason = (
-                        f"its {self._tokens:,} tokens are used up"
-                        if over_budget
-                        else "it was stopped"
-                    )
-                    ending = Moved(self.number, "stopped", reason, reply)
+                    ending = Moved(self.number, "stopped", "it was stopped", reply)
                 case events.TurnFinished(reply=reply):
                     ending = Moved(self.number, "done", reply=reply)
                 case events.TurnFailed(message, cure):
-                    entries, max_rounds = self.talk.transcript.entries, self.talk.max_rounds
-                    rounds = sum(isinstance(entry, AssistantEntry) for entry in entries)
-                    limit_reason = (
-                        f"its {max_rounds} rounds are used up" if rounds >= max_rounds else ""
-                    )
-                    reason = limit_reason or f"{message}. {cure}".strip()
-                    ending = Moved(self.number, "failed", reason)
-            if not over_budget and self.spent > self._tokens:
-                over_budget = True
-                self.talk.interruption.cancel()
+                    reason = self._limit_reason or f"{message}. {cure}".strip()
+                    reply = last_text(group(self.talk.transcript.entries)[-1].entries)
+                    ending = Moved(self.number, "failed", reason, reply)
         return ending
+
+    @property
+    def _limit_reason(self) -> str:
+        """The limit that it has reached, if any."""
+        rounds, tokens = self.talk.max_rounds, self.talk.max_tokens
+        entries = self.talk.transcript.entries
+        if tokens is not None and self.spent >= tokens:
+            return f"its {tokens:,} tokens are used up"
+        if sum(isinstance(entry, AssistantEntry) for entry in entries) >= rounds:
+            return f"its {rounds} rounds are used up"
+        return ""
 
 
 class Team:
@@ -195,7 +192,7 @@ class Team:
         self._ended: dict[int, Moved] = {}
         records = self._open_transcripts(tasks)
         self._children = [
-            self._child(number, task, record)
+            self._child(number, task, record, self._tokens_each(len(tasks)))
             for number, task, record in zip(count(1), tasks, records, strict=False)
         ]
 
@@ -281,7 +278,14 @@ class Team:
             ids = tuple(child.talk.transcript.session for child in self._children)
             self._lead.transcript.append(SubtasksEntry(self._call_id, ids, cost))
 
-    def _child(self, number: int, task: str, record: Transcript) -> Child:
+    def _tokens_each(self, number: int) -> int:
+        """The tokens of each of so many subtasks: no more together than the lead has left."""
+        if self._lead.max_tokens is None:
+            return self._limits.tokens
+        remaining = max(0, self._lead.max_tokens - self._lead.usage.tokens)
+        return min(self._limits.tokens, remaining // number)
+
+    def _child(self, number: int, task: str, record: Transcript, tokens: int) -> Child:
         interruption, scratch = Interruption(), Scratch()
         talk = replace(
             self._lead,
@@ -291,14 +295,16 @@ class Team:
             transcript=record,
             interruption=interruption,
             scratch=scratch,
+            recipe=without_owner(self._lead.parts),
             max_rounds=self._limits.rounds,
+            max_tokens=tokens,
             captures=False,
             untold=[],
             begun=lambda: None,
             daily=lambda _: (),
             checkpoints=Checkpoints(),  # what it changes belongs to the lead's turn
         )
-        return Child(number, task, talk, self._limits.tokens, self._messages.put)
+        return Child(number, task, talk, self._messages.put)
 
     def _ask_owner(self, asks: Asks) -> Generator[Event, None, None]:
         """Ask the owner to approve a subtask's call, naming the subtask."""

@@ -97,13 +97,11 @@ def run_turn(
     try:
         with open_chat(workspace, ChatOptions(purpose=purpose), no_daemon=no_daemon) as chat:
             talk = chat.conversation
+            talk.max_tokens = tokens
             try:
                 for event in ask(chat):
                     match event:
-                        case events.StateChanged(events.State.THINKING) if _cost(chat) >= tokens:
-                            talk.interruption.cancel()
-                            failed = f"stopped: it had cost {_cost(chat):,} of {tokens:,} tokens"
-                        case events.TurnFinished(interrupted=True) if not failed:
+                        case events.TurnFinished(interrupted=True):
                             raise KeyboardInterrupt
                         case events.TurnFinished(text):
                             reply = text
@@ -111,9 +109,9 @@ def run_turn(
                             failed = f"{message}. {cure}".rstrip()
             finally:
                 with beats.changing(workspace) as spending:
-                    spending.spend(_cost(chat))
+                    spending.spend(talk.usage.tokens)
             entries, session = talk.transcript.entries, talk.transcript.session
-            cost = _cost(chat)
+            cost = talk.usage.tokens
     except AssistantError as error:
         return Outcome("failed", str(error))
     if failed and not any(isinstance(entry, AssistantEntry) for entry in entries):
@@ -121,11 +119,6 @@ def run_turn(
         return Outcome("waiting", f"{failed}{RETRIED}", cost)
     state: State = "failed" if failed else "silent" if is_silent(reply) else "done"
     return Outcome(state, failed or reply, cost, session)
-
-
-def _cost(chat: "Chat") -> int:
-    used = chat.conversation.usage
-    return used.input_tokens + used.output_tokens
 
 
 def is_silent(reply: str) -> bool:

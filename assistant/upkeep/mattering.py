@@ -98,7 +98,7 @@ def _ask(model: ChatModel, messages: Sequence[Message]) -> tuple[str, int]:
     reply = next((piece for piece in model.stream(messages) if isinstance(piece, Reply)), None)
     if reply is None:
         return "", 0
-    counted = reply.usage.input_tokens + reply.usage.output_tokens
+    counted = reply.usage.tokens
     said = [*(each.content for each in messages), reply.text]
     return reply.text, counted or sum(map(estimate_tokens, said))
 

@@ -162,7 +162,7 @@ def test_one_that_fails_delegates_or_runs_out_is_a_result(bench: Bench) -> None:
     seen = list(talk.send("go"))
     assert isinstance(seen[-1], events.TurnFinished)
     said = result(talk)
-    assert "## 1. e — stopped" in said and "[its 1,500 tokens are used up]" in said
+    assert "## 1. e — failed" in said and "[its 1,500 tokens are used up]" in said
     assert "## 2. r — failed" in said and "RuntimeError: the model is gone" in said
     assert "## 3. c — done" in said and "There is no tool 'delegate'" in said
 
@@ -303,3 +303,34 @@ def test_what_cannot_be_shared_out_is_refused(bench: Bench, tasks: list[str]) ->
     talk = bench.begin()
     call = ToolCall("d1", "delegate", {"tasks": tasks})
     assert talk.toolbox.review(call).action == "deny"
+
+
+def test_together_they_cost_no_more_than_the_lead_may_still_spend(bench: Bench) -> None:
+    def endless(messages: Sequence[Message]) -> Answer:
+        call = ToolCall(f"c{len(messages)}", "look", {"what": str(len(messages))})
+        return Reply("Looking.", tool_calls=(call,), usage=Usage(100, 0))
+
+    bench.tasks = ("a", "b", "c")
+    bench.child = dict.fromkeys(bench.tasks, endless)
+    talk = replace(bench.begin(), max_tokens=600)
+    talk.toolbox.add(delegating_tool(talk))
+    seen = list(talk.send("go"))
+    assert isinstance(seen[-1], events.TurnFailed) and "600 of 600 tokens" in seen[-1].message
+    assert talk.usage.tokens == 600
+    assert result(talk).count("[its 200 tokens are used up]\nLooking.") == 3
+
+
+def test_the_first_conversation_waits_for_the_owner_while_a_subtask_runs(bench: Bench) -> None:
+    first = bench.place.root / "BOOTSTRAP.md"
+    first.write_text("Ask for their name.\n")
+    asked_for: list[str] = []
+
+    def look(messages: Sequence[Message]) -> Answer:
+        asked_for.append(str(messages) if first.exists() else "put away")
+        return "Here."
+
+    bench.child = dict.fromkeys(TASKS, look)
+    list(bench.begin().send("go"))
+    assert len(asked_for) == 2
+    assert not any("their name" in text or text == "put away" for text in asked_for)
+    assert not first.exists()

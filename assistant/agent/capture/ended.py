@@ -220,7 +220,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
 
     def spend(usage: Usage) -> None:
         with changing(workspace) as state:
-            state.spend(usage.input_tokens + usage.output_tokens)
+            state.spend(usage.tokens)
 
     budget = ContextBudget(model.context_window, settings.context.reserve_tokens)
     with closing(open_memory(workspace, config.load())) as memory:

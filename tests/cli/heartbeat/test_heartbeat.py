@@ -43,6 +43,7 @@ def test_what_is_due_is_done_once_and_told(
 ) -> None:
     program(tmp_path, "notify-send", f'printf "%s\\n" "$@" >> {tmp_path}/notified')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (place / "BOOTSTRAP.md").write_text("Ask for my name.\n", encoding="utf-8")
     (place / "HEARTBEAT.md").write_text(
         "# Heartbeat\n\n- every minute: who has the spare key?\n"
         "- alle 12 Stunden: what is due tomorrow? (quiet task)\n"
@@ -70,6 +71,7 @@ def test_what_is_due_is_done_once_and_told(
         bodies = [json.dumps(each.body["messages"]) for each in provider.requests]
         asked = len(provider.requests)
     assert (done.returncode, done.stdout) == (0, "Ada has the key.\n")
+    assert (place / "BOOTSTRAP.md").exists()  # it waits for the owner
     assert all(each["line"] == 3 for each in json.loads(again.stdout)) and asked >= 3
     assert "HEARTBEAT.md:4 (due" in done.stderr and "nothing to report" in done.stderr
     first = next(each for each in bodies if "who has the spare key" in each)
