@@ -156,7 +156,7 @@ class Browser:
         self._steps: SimpleQueue[tuple[Callable[[Page], None], Future[str]] | None] = SimpleQueue()
         self._answer = ""
         self._dialogs: list[str] = []
-        self._last_snapshot = ""
+        self._last_snapshot = self._address = ""
         self._thread: threading.Thread | None = None
         self._host = ""
 
@@ -185,9 +185,10 @@ class Browser:
         return self._submit(act, "" if action == "type" else text)
 
     def described(self, ref: str) -> str:
-        """Return the line of the last snapshot for a ref; empty if there is none."""
+        """Return the line of the last snapshot for a ref, and its page; empty if there is none."""
         lines = self._last_snapshot.split("\n")
-        return next((line.strip("- :") for line in lines if f"[ref={ref}]" in line), "")
+        line = next((line.strip("- :") for line in lines if f"[ref={ref}]" in line), "")
+        return f"{line} on {self._address}" if line else ""
 
     def _locate(self, page: "Page", ref: str) -> "Locator":
         if not self.described(ref):
@@ -270,11 +271,12 @@ class Browser:
             kind = page.locator(f"aria-ref={field[2]}").get_attribute("type", timeout=2000)
             return field[1] if kind == "password" else field[0]
 
+        self._address = one_line(page.url)
         self._last_snapshot = FILLED.sub(hidden, page.aria_snapshot(mode="ai"))
         notes, self._dialogs = self._dialogs, []
         others = [one_line(tab.url) for tab in context.pages if tab != page]
         notes += [f"[Other tabs: {', '.join(others)}]"] if others else []
-        head = f"# {one_line(page.title())}\n{one_line(page.url)} {OTHERS}"
+        head = f"# {one_line(page.title())}\n{self._address} {OTHERS}"
         return "\n\n".join([head, *notes, neutralised(self._last_snapshot)])
 
     def _fail(self, reason: str) -> None:
@@ -305,10 +307,13 @@ def browsing_tool(browser: Browser) -> Tool:
             target = typed(target)
         target = target.strip("[] ").removeprefix("ref=")
         subject = " ".join(filter(None, [action, target, text]))
-        described = f"{action} {browser.described(target) or target}"
+        shown = browser.described(target)
+        described = f"{action} {shown or target}"
         detail = "\n".join(filter(None, [described, exactly(text), "Enter" if enter else ""]))
 
         def run() -> ToolResult:
+            if browser.described(target) != shown:
+                raise ToolError("the page has changed in the meantime", "Read it again")
             page = browser.step(action, target, text, enter=enter)
             return ToolResult(page, compact=one_line(page.partition("\n")[0].lstrip("# "))[:80])
 

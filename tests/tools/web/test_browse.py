@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from assistant.messages import ToolCall
 from assistant.settings.sections import WebSettings
 from assistant.tools.outside import web_tools as web
-from assistant.tools.policy import ApproveAll, DenyAll
+from assistant.tools.policy import ApproveAll, Decision, DenyAll
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.browser import Proxy, executable, missing
@@ -76,6 +77,14 @@ def test_a_page_is_opened_typed_into_clicked_and_read(site: Site, tmp_path: Path
         further = call("browse", action="click", target=ref(sailed, "Next")).content
         assert "Further on" in further
         assert "Nothing yet" in call("browse", action="back").content
+        box = Toolbox(offered.tools)
+        seen = call("browse", action="open", target=f"{site.url}/").content
+        press = ToolCall("c", "browse", {"action": "click", "target": ref(seen, "Choose")})
+        verdict = box.review(press)  # the owner is told where, and nothing is pressed elsewhere
+        assert verdict.detail.endswith(f"] on {site.url}/")
+        call("browse", action="open", target=f"{site.url}/next")
+        late = box.run(box.settle(verdict, Decision("always")))
+        assert late.error and "the page has changed" in late.content
         refused = call("browse", action="open", target=f"{site.url}/inside")
         assert refused.error and "10.0.0.1, a private address" in refused.content
         assert call("browse", action="click", target="e99").error
