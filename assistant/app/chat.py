@@ -227,7 +227,7 @@ def _conversation(
         *(memory_tools(visible, roots, origin_of=_origin_of(record, options)) if trusted else ()),
         *outside_tools.tools,
         *scratch_tools(scratch),
-        *(() if is_heartbeat else (asking_tool(),)),
+        *(() if options.purpose else (asking_tool(),)),
         *((agenda_tool(_agenda_reader(memory, workspace, roots), agenda.DAYS),) if trusted else ()),
         *(
             (reminding_tool(_reminder_writer(workspace, roots, secret_redactor)),)

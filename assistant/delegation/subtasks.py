@@ -45,7 +45,7 @@ TITLE = 60
 MOST = 8
 """The most subtasks of one call."""
 TOOL = "delegate"
-KEPT_BACK = ("delegate", "ask", "remember", "note", "plan")
+KEPT_BACK = ("delegate", "ask", "remember", "remind", "note", "plan")
 """The parent's tools that a subtask does not get; it has its own `note` and `plan`."""
 PROMPT = """\
 {task}

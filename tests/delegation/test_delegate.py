@@ -69,7 +69,11 @@ class Bench:
             self.ran.append(f"wiped {what}")
             return "wiped"
 
-        return [tool(look), tool(wipe, danger=Danger.DANGEROUS)]
+        def remind(when: str) -> str:
+            """Remind the owner."""
+            return "noted"
+
+        return [tool(look), tool(wipe, danger=Danger.DANGEROUS), tool(remind)]
 
     def answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Answer:
         about = asked(messages)
@@ -133,7 +137,7 @@ def test_subtasks_run_at_once_with_no_more_tools_and_each_is_a_session(bench: Be
         f"## 1. find the tide — done (session {parent}.1, 105 tokens)\nAt 14:20.\n\n"
         f"## 2. find the boat — done (session {parent}.2, 105 tokens)\nIn the harbour."
     )
-    assert bench.offered["go"] == ["look", "wipe", "delegate"]
+    assert bench.offered["go"] == ["look", "wipe", "remind", "delegate"]
     assert bench.offered[TASKS[0]] == ["look", "wipe", "note", "plan"]
     moved = [each for each in seen if isinstance(each, events.SubtaskMoved)]
     assert [each.state for each in moved if each.number == 1] == ["running", "done"]

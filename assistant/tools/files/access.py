@@ -78,7 +78,7 @@ class Roots:
             Path(path).relative_to(r) for r in self.directories if Path(path).is_relative_to(r)
         )
         names = {folded(name): name for path in below for name in path.parts}
-        return next((names[key] for key in (".git", *EXECUTED) if key in names), "")
+        return next(filter(None, (names.get(folded(key)) for key in (".git", *EXECUTED))), "")
 
     def guards(self) -> list[Path]:
         """Return the files and directories, existing or not, whose change always needs approval."""

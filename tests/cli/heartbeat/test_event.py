@@ -70,6 +70,8 @@ def test_an_event_is_answered_as_its_owner_said_and_passed_on(place: Path, tmp_p
     data = body.partition("[An event from github, which came with the message: data")[2]
     assert '"repository": "boats"' in data and '"id": 7' in data
     assert "[Instructions]" not in data
+    offered = {tool["function"]["name"] for tool in provider.requests[0].body["tools"]}
+    assert offered.isdisjoint({"ask", "remind"})  # nobody is there
     assert "Ask for my name" not in str(provider.requests) and (place / "BOOTSTRAP.md").exists()
     (session,) = (place / ".assistant" / "sessions").glob("*.jsonl")
     assert '"origin":"event"' in session.read_text("utf-8")

@@ -309,7 +309,9 @@ def test_what_git_runs_in_another_directory_is_not_journalled(
     assert Ledger(workspace).journals.log() == ()
 
 
-@pytest.mark.parametrize("path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json"])
+@pytest.mark.parametrize(
+    "path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json", "a/claude.md"]
+)
 def test_what_others_execute_asks_and_says_why(toolbox: Toolbox, path: str) -> None:
     verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "x"}))
     assert verdict.action == "ask"
