@@ -30,7 +30,7 @@ from assistant.memory.text.language import (
     variants,
     without_function_words,
 )
-from assistant.memory.text.times.dates import periods
+from assistant.memory.text.times.dates import Mention, asked
 from assistant.memory.text.times.period import Period
 
 MEANT = 2
@@ -158,7 +158,7 @@ class Question:
 
     `terms` are its distinct words without stop words, rarest first; `searched` those of them whose
     postings are read. `words` are all its words and `telling` those without function words, folded.
-    `periods` are the times it names.
+    `periods` are the times it names, and `of_a_time`: it asks about nothing else.
     """
 
     text: str
@@ -169,6 +169,7 @@ class Question:
     words: frozenset[str]
     telling: frozenset[str]
     periods: tuple[Period, ...]
+    of_a_time: bool
 
 
 def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = None) -> Question:
@@ -181,6 +182,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         terms = catalog.words.terms(_telling(text, language), language, variants(text))
     names = _names(text, language, catalog)
     rarest_first = _rarest_first(names.get(term.text, term) for term in terms)
+    times = asked(text, today)
     return Question(
         text=text,
         language=language,
@@ -189,8 +191,16 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         searched=affordable(rarest_first),
         words=frozenset(word.casefold() for word in _WORD.findall(text)),
         telling=frozenset(_telling(text, language).casefold().split()),
-        periods=tuple(periods(text, today)),
+        periods=tuple(dict.fromkeys(mention.period for mention in times)),
+        of_a_time=bool(times) and not _telling(_without(text, times), language),
     )
+
+
+def _without(text: str, mentions: Iterable[Mention]) -> str:
+    """The text with each of these mentions left out."""
+    for mention in sorted(mentions, key=lambda each: each.start, reverse=True):
+        text = f"{text[: mention.start]} {text[mention.end :]}"
+    return text
 
 
 def _rarest_first(terms: Iterable[Term]) -> tuple[Term, ...]:

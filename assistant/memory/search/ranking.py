@@ -35,7 +35,7 @@ WEIGHTS: Weights = {
     "heading": 0.3,  # cosine of the question and the headings of what stands alone
     "covered": 0.25,  # the share of the question that it and its headings hold, squared
     "bm25": 0.7,  # the words of a turn of a conversation and those around it
-    "date": 0.5,  # how near its dates are to the times the question names
+    "date": 1.0,  # how near its dates are to the times the question names, by its cosine
     "speaker": 0.35,  # the question names who says it
     "dated": 0.12,  # a turn says when something was
 }
@@ -249,7 +249,8 @@ class View:
         columns["heading"] = self._heading(vector, positions, dense) * ~turn
         if question.periods or turn.any():
             traits = self._traits_of(positions)
-            columns["date"] = self._dates(question.periods, positions)
+            relevance = np.float32(1) if question.of_a_time else np.maximum(dense, 0)
+            columns["date"] = relevance * self._dates(question.periods, positions)
             speakers = [label_match(speaker, question.words) for speaker, _ in traits]
             columns["speaker"] = np.array(speakers, dtype=np.float32) * turn
             columns["dated"] = np.array([bool(mentions) for _, mentions in traits]) * turn

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.memory.search import ranking
 from assistant.memory.search.ranking import SIGNALS, Matrix
-from assistant.memory.text.times.dates import periods
+from assistant.memory.text.times.dates import asked
 from assistant.memory.text.times.period import period
 
 TODAY = date(2026, 11, 21)
@@ -51,7 +51,8 @@ def test_a_signal_without_a_weight_counts_nothing() -> None:
 def test_dates_are_matched_by_what_is_told_then_or_soon_after(
     query: str, recorded: date | None, mentions: tuple[str, ...], least: float, most: float
 ) -> None:
-    near = ranking.date_match(periods(query, TODAY), recorded, map(period, mentions))
+    periods = [mention.period for mention in asked(query, TODAY)]
+    near = ranking.date_match(periods, recorded, map(period, mentions))
     assert least <= near <= most
 
 

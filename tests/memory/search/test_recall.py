@@ -185,6 +185,20 @@ def test_a_time_in_the_question_is_matched_with_dates(facts: Recaller) -> None:
     assert "Jenůfa" in best(facts, "what did Ina see last May?")
 
 
+@pytest.mark.parametrize(
+    "question", ["how do I hang the awning in spring?", "awning, what do I need this May?"]
+)
+def test_a_time_in_the_question_does_not_outweigh_what_it_is_about(
+    remember: Remember, embedder: PolyglotEmbedder, question: str
+) -> None:
+    recaller = remember(
+        "# Memory\n\n## House -- 2025-11-02\n\n- The awning hangs on two hooks, long side left.\n"
+        "\n## Garden -- 2026-05-03\n\n- Painted the bench green.\n- Sowed the carrots.\n",
+        embedder,
+    )
+    assert "awning" in best(recaller, question)
+
+
 def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: PolyglotEmbedder) -> None:
     twice = remember("# Memory\n\n- Drinks tea.\n\n## Later\n\n- drinks TEA\n", embedder)
     assert len(twice.recall(Query("what do I drink")).passages) == 1

@@ -83,9 +83,9 @@ def mentioned(text: str, anchor: str | None) -> list[Mention]:
     return [replace(each, period=_nearest(each.period, day)) for each in sure]
 
 
-def periods(query: str, today: date) -> list[Period]:
+def asked(query: str, today: date) -> list[Mention]:
     """The times a question asks about, in its order; a month without a year is any year's."""
-    return list(dict.fromkeys(each.period for each in _found(query, ANY, today)))
+    return _found(query, ANY, today)
 
 
 _AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")

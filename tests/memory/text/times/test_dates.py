@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.memory.text.times.dates import heading_date, mentions, periods
+from assistant.memory.text.times.dates import asked, heading_date, mentions
 from assistant.memory.text.times.period import Period, period
 
 TODAY = date(2026, 11, 21)  # a Saturday
+
+
+def periods(query: str, today: date = TODAY) -> list[Period]:
+    return list(dict.fromkeys(mention.period for mention in asked(query, today)))
 
 
 def spans(query: str, today: date = TODAY) -> list[str]:
@@ -153,8 +157,8 @@ def test_a_yearly_period_covers_every_year() -> None:
     ],
 )
 def test_overlaps(query: str, mention: str, expected: bool) -> None:
-    (asked,) = periods(query, TODAY)
-    assert asked.overlaps(period(mention)) is expected
+    (named,) = periods(query, TODAY)
+    assert named.overlaps(period(mention)) is expected
 
 
 WORDS = re.findall(

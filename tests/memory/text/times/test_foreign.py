@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from assistant.memory.text.times.dates import heading_date, mentions, periods
+from assistant.memory.text.times.dates import asked, heading_date, mentions
 
 TODAY = date(2026, 11, 21)  # a Saturday
 LAST_WEEK = "2026-11-09/2026-11-15"
@@ -50,7 +50,7 @@ LAST_WEEK = "2026-11-09/2026-11-15"
 def test_times_in_words_are_told_from_the_day_of_asking_and_of_recording(
     said: str, expected: str
 ) -> None:
-    assert [each.iso for each in periods(said, TODAY)] == [expected]
+    assert [each.period.iso for each in asked(said, TODAY)] == [expected]
     assert mentions(said, TODAY.isoformat()) == (expected,)
     assert mentions(said, None) == ()
 
@@ -103,5 +103,5 @@ def test_a_full_date_dates_a_heading_and_is_mentioned_by_a_fact(day: str) -> Non
     ],
 )
 def test_what_only_looks_like_a_date_is_none(said: str) -> None:
-    assert [each.iso for each in periods(said, TODAY) if each.start == each.end] == []
+    assert [each for each in asked(said, TODAY) if each.period.is_day] == []
     assert mentions(said, None) in ((), ("2027",), ("2027-02",))
