@@ -7,6 +7,7 @@ words where the status is ambiguous.
 """
 
 import json
+import math
 import re
 import socket
 import ssl
@@ -180,9 +181,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     10.2.3)."""
     value = next((headers[name] for name in headers if name.lower() == "retry-after"), "")
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
         pass
+    else:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
@@ -199,8 +202,14 @@ def detail_of(text: str) -> str:
         except json.JSONDecodeError:
             text = message_match[1].strip('"')
     text = re.sub(
-        r"^(?:[\w.]+(?:Error|Timeout): )+|^\[Errno -?\d+\] |\b\w+Exception(?: \w+)? - ", "", text
-    )
+        r"^(?:[\w.]+(?:Error|Timeout): )+|^\[Errno -?\d+\] |\b\w+Exception(?: \w+)? - "
+        r"|Error code: \d+(?: - )?|\. Handle with `litellm\.\w+`\.?",
+        "",
+        text,
+    ).strip()
+    text = re.sub(r"""^b(['"])(.*)\1$""", r"\2", text)
+    if text.startswith("<"):
+        return "it is a web page"
     lines = text.strip().splitlines() or ["no reason given"]
     return shortened(re.sub(r"\s+", " ", lines[0]).rstrip(". "), DETAIL_LENGTH)
 

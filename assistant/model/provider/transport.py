@@ -17,11 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import httpx
 
 from assistant.model.provider.failures import RedirectedError, StreamedError
+from assistant.model.provider.repairs import repaired
 
 Json = dict[str, Any]
 
@@ -42,6 +44,8 @@ ALWAYS_FINISHED = (":streamGenerateContent", "/messages", ":streamRawPredict")
 where there is none on the wire."""
 LINES_OF_JSON = ("ndjson", "jsonl", "stream+json")
 """Content types of streams whose every line is a JSON object."""
+CODED = ("content-encoding", "content-length")
+"""Headers of a compressed body; some servers compress one that was asked for as it is."""
 OLLAMA = ("/api/chat", "/api/generate")
 
 
@@ -200,7 +204,7 @@ class WatchedTransport(httpx.BaseTransport):
         in_lines = request.url.path.endswith(OLLAMA) or any(name in kind for name in LINES_OF_JSON)
         return httpx.Response(
             response.status_code,
-            headers=response.headers,
+            headers=[item for item in response.headers.multi_items() if item[0] not in CODED],
             stream=_Body(response, watch, may_be_whole=response.is_success and not in_lines),
             extensions=response.extensions,
         )
@@ -222,7 +226,7 @@ class _Body(httpx.SyncByteStream):
         self._may_be_whole = may_be_whole
 
     def __iter__(self) -> Iterator[bytes]:
-        pieces = self._watch.watched(self._response.iter_raw())
+        pieces = self._watch.watched(self._response.iter_bytes())
         head = b""
         for piece in pieces:
             head += piece
@@ -232,10 +236,9 @@ class _Body(httpx.SyncByteStream):
         self._watch.web_page = head.lstrip().startswith(b"<")
         if self._may_be_whole and head.lstrip().startswith((b"{", b"[")):
             body = head + b"".join(pieces)
-            yield as_events(body) or body
-            return
-        yield head
-        yield from pieces
+            yield from repaired([as_events(body) or body])
+        else:
+            yield from repaired(chain([head], pieces))
 
     def close(self) -> None:
         """Release the connection."""

@@ -78,6 +78,22 @@ def test_the_providers_wish_is_passed_on(name: str) -> None:
     assert error.cure == "Try again in 7 s"
 
 
+@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"<html>Bad gateway</html>", "it is a web page"),
+        (b"", "no reason given"),
+        (b"upstream is away", "upstream is away"),
+    ],
+)
+def test_an_error_that_is_no_json_is_told_without_wrapping(
+    name: str, body: bytes, words: str
+) -> None:
+    message = failure(name, Raw((body,), 502, content_type="text/plain")).message
+    assert message.endswith(f"failed (502): {words}")
+
+
 @pytest.mark.parametrize(
     ("status", "words", "kind"),
     [
@@ -209,4 +225,5 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert retry_after({"retry-after": "Sat, 21 Nov 2020 00:00:00 GMT"}) == 0
     assert (retry_after({"retry-after": "Sat, 21 Nov 2120 00:00:00 GMT"}) or 0) > 1e9
     assert retry_after({"retry-after": "soon"}) is None
+    assert retry_after({"retry-after": "inf"}) is None
     assert retry_after({}) is None
