@@ -14,7 +14,7 @@ LONGEST = 2000
 _HEADING_ALONE = re.compile(r"\*\*[^*]+\*\*:?")
 _LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
 """An entry of a table of contents."""
-TEXTS = ("text", "input_text", "output_text")
+TEXTS = ("text", "Text", "input_text", "output_text")
 """The types of message parts that are text."""
 Node = Mapping[str, Any]
 Speaker = Literal["user", "assistant"]

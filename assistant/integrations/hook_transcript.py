@@ -20,6 +20,11 @@ from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
+ROLES = {
+    **dict.fromkeys(("user", "user_message", "UserMessage"), "user"),
+    **dict.fromkeys(("assistant", "agent_message", "AgentMessage"), "assistant"),
+}
+"""The roles by the programs' names for them; the last two of each are Codex's."""
 INSERTED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 """Marks of lines that the user did not write."""
 _REMINDER = re.compile(
@@ -35,10 +40,7 @@ MOST_BYTES = 200 << 20
 
 def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Said]:
     """The messages of a conversation, in order."""
-    all_lines = list(lines)
-    events = (line for line in all_lines if line.get("type") == "event_msg")
-    from_events = [message for message in map(_event, events) if message is not None]
-    return from_events or [message for message in map(_message, all_lines) if message is not None]
+    return [message for message in map(_message, lines) if message is not None]
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -52,23 +54,23 @@ def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
             yield value
 
 
-def _event(line: Mapping[str, Any]) -> Said | None:
-    """A message in Codex's log of events."""
-    payload = line.get("payload")
-    if not isinstance(payload, dict):
-        return None
-    role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    return _entry(role, payload.get("message"), line.get("timestamp"))
-
-
 def _message(line: Mapping[str, Any]) -> Said | None:
-    """A message in a line of its own, however deeply nested."""
+    """The message in a line, which is one by the line's own type or role.
+
+    A message further in may be what a request to the model repeated or inserted.
+    """
     if any(line.get(mark) for mark in INSERTED):
         return None
-    inner = line.get("message", line.get("payload"))
-    message = inner if isinstance(inner, dict) else line
-    role = message.get("role") or line.get("role") or line.get("type")
-    content = message.get("content", message.get("text", inner))
+    message: Any = line
+    if line.get("type") == "event_msg":
+        message = line.get("payload")
+        if isinstance(message, dict) and message.get("type") == "item_completed":
+            message = message.get("item")
+        if not isinstance(message, dict):
+            return None
+    role = ROLES.get(str(message.get("role") or message.get("type")))
+    inner = message.get("message", message)
+    content = inner.get("content", inner.get("text")) if isinstance(inner, dict) else inner
     return _entry(role, content, line.get("timestamp") or line.get("time"))
 
 

@@ -26,6 +26,7 @@ CLAUDE = [
     },
     {"type": "user", "message": {"content": [{"type": "tool_result", "content": "a secret"}]}},
     {"type": "user", "message": {"content": "<command-name>/clear</command-name>"}},
+    {"type": "api-request-blob", "message": {"role": "user", "content": "When is it?"}},
 ]
 CODEX = [
     {"type": "session_meta", "payload": {"id": "x"}},
@@ -37,6 +38,23 @@ CODEX = [
     },
     {"type": "event_msg", "payload": {"type": "agent_message", "message": "At noon."}},
     {"type": "event_msg", "payload": {"type": "token_count", "message": 3}},
+]
+CODEX_ITEMS = [
+    {"type": "response_item", "payload": {"role": "user", "content": "AGENTS.md says"}},
+    {"type": "event_msg", "payload": {"type": "item_started", "item": {"type": "UserMessage"}}},
+    *(
+        {
+            "type": "event_msg",
+            "timestamp": "2026-11-20T10:00:00Z",
+            "payload": {"type": "item_completed", "item": {"type": kind, "content": content}},
+        }
+        for kind, content in (
+            ("UserMessage", [{"type": "text", "text": "When is it?"}]),
+            ("McpToolCall", "a secret"),
+            ("AgentMessage", [{"type": "Text", "text": "At noon."}]),
+        )
+    ),
+    {"type": "response_item", "payload": {"role": "assistant", "content": "At noon."}},
 ]
 CURSOR = [
     {
@@ -58,7 +76,7 @@ INLINE = [
 ]
 
 
-@pytest.mark.parametrize("lines", [CLAUDE, CODEX, CURSOR, INLINE])
+@pytest.mark.parametrize("lines", [CLAUDE, CODEX, CODEX_ITEMS, CURSOR, INLINE])
 def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> None:
     data = "\n".join(["no json", "[]", *map(json.dumps, lines), '{"type": "user", "mess'])
     found = messages_in(json_objects(data.encode()))
@@ -68,6 +86,10 @@ def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> Non
     ]
     if lines is not CURSOR:
         assert found[0].time.endswith("+00:00")
+
+
+def test_what_codex_gave_its_model_is_not_what_the_user_said() -> None:
+    assert not messages_in([line for line in CODEX if line["type"] != "event_msg"])
 
 
 def test_a_conversation_is_one_session_however_often_it_is_taken_over(
