@@ -84,18 +84,20 @@ def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False)
     """Read the sessions that have ended; with `wait`, until none is open or unread any more.
 
     If the owner has `asked`, a session that failed is read before its time, and another failure
-    does not count.
+    does not count. A session for which there is no model stays unread, and all of them while the
+    workspace is not trusted; if `memory.capture` forbids reading, they count as read.
 
-    Does nothing if another process does it already, if there is no model, if the workspace is not
-    trusted, or if `memory.capture` forbids it. Raises ConfigError, StorageError.
+    Does nothing if another process does it already. Raises ConfigError, StorageError.
     """
     lock = _try_lock(workspace)
     if lock is None:
         return
+    tried: set[_Unread] = set()
     try:
         while True:
             unread = list(_unread(workspace, datetime.now(UTC), failed=asked))
-            ended = [session for session in unread if not session.open]
+            ended = [session for session in unread if not session.open and session not in tried]
+            tried.update(ended)
             if ended:
                 _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
             yield from filter(None, (_read(workspace, session, asked) for session in ended))
@@ -121,7 +123,7 @@ class _Unread:
 
 
 def count_unread(workspace: Workspace) -> int:
-    """How many sessions are unread: open, just being read, or failed."""
+    """How many sessions are unread: open, just being read, failed, or without a model."""
     return sum(1 for _ in _unread(workspace, datetime.now(UTC), failed=True))
 
 
@@ -181,15 +183,19 @@ def _reason(error: Exception) -> str:
 
 
 def _read(workspace: Workspace, session: _Unread, asked: bool) -> Read | None:
-    """Read one session; None if there is nothing to read, or if it may not be read."""
+    """Read one session; None if there is nothing to read, or if it cannot be read yet."""
     from assistant.settings.tree import validate  # pydantic is slow to load
 
     settings = validate(config.load())
     read = Read(session.id)
-    if settings.memory.capture == "always" and trust.is_trusted(workspace):
+    if settings.memory.capture == "always":
+        if not trust.is_trusted(workspace):
+            return None
         try:
-            if captured := _capture(workspace, settings, session.id):
-                read = Read(session.id, captured.stored, captured.waiting, captured.failed)
+            captured = _capture(workspace, settings, session.id)
+            if captured is None:
+                return None
+            read = Read(session.id, captured.stored, captured.waiting, captured.failed)
         except Exception as error:  # one session's failure must not stop the others
             read = Read(session.id, failed=_reason(error))
     if asked and read.failed and not (read.stored or read.waiting):
@@ -203,7 +209,7 @@ def _read(workspace: Workspace, session: _Unread, asked: bool) -> Read | None:
 
 
 def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captured | None":
-    """Capture a session's facts; None if it has nothing to read, or there is no model."""
+    """Capture a session's facts; None if there is no model for it."""
     from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
     from assistant.memory.open import open_memory
@@ -211,11 +217,11 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
     from assistant.session.history import group
 
     conversation = transcript.borrow(workspace.sessions, session)
-    if conversation.origin in UNATTENDED:
-        return None
     turns = group(conversation.entries)
+    if conversation.origin in UNATTENDED or not reading.is_left(turns, conversation.entries):
+        return reading.Captured()
     model = _model(settings, conversation.entries)
-    if not model.extracts or not reading.is_left(turns, conversation.entries):
+    if not model.extracts:
         return None
 
     def spend(usage: Usage) -> None:

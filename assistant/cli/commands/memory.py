@@ -195,7 +195,9 @@ def capture(
     if not read and not wait:
         unread = ended.count_unread(workspace)
         typer.echo(
-            f"{counted(unread, 'chat is', 'chats are')} not read yet: open, or just being read."
+            f"{counted(unread, 'chat is', 'chats are')} not read yet: open, just being read, or "
+            "waiting for a language model (`assistant config set model`) or for your trust "
+            "(`assistant trust`)."
             if unread
             else "All chats that have ended were read already."
         )

@@ -48,7 +48,7 @@ def environment(url: str) -> dict[str, str]:
     return {**os.environ, "ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
 
 
-def ask(place: Path, url: str, *arguments: str, stdin: str | None = None) -> str:
+def ask(place: Path, url: str, *arguments: str, stdin: str | None = None, **variables: str) -> str:
     """What the command prints, notices included."""
     done = subprocess.run(
         [ASSISTANT, "-w", place, *arguments],
@@ -57,7 +57,7 @@ def ask(place: Path, url: str, *arguments: str, stdin: str | None = None) -> str
         text=True,
         check=True,
         timeout=90,
-        env=environment(url),
+        env=environment(url) | variables,
     )
     return done.stdout + done.stderr
 
@@ -180,6 +180,21 @@ def test_off_the_record_nothing_is_read(place: Path) -> None:
         ask(place, provider.url, "chat", "--otr", stdin=f"{SAID}\n")
         ask(place, provider.url, "memory", "capture")
         assert not any(map(is_reading, provider.requests))
+
+
+def test_a_chat_without_a_model_or_trust_is_read_once_there_is_one(place: Path) -> None:
+    offline = {"ASSISTANT_MODEL": "", "ASSISTANT_API_BASE": ""}
+    with Provider(respond=answering(operations(*FACTS))) as provider:
+        for count in ("1 chat is", "2 chats are"):
+            ask(place, provider.url, "chat", stdin=f"{SAID}\n", **offline)
+            assert count in ask(place, provider.url, "memory", "capture", **offline)
+        trusted = trust.register().read_text()
+        trust.register().write_text("[]")
+        assert "not read yet" in ask(place, provider.url, "memory", "capture")
+        assert not any(map(is_reading, provider.requests))
+        trust.register().write_text(trusted)
+        ask(place, provider.url, "memory", "capture")
+    assert remembered(place) == list(FACTS)
 
 
 @pytest.mark.slow
