@@ -168,7 +168,9 @@ UNDONE = {
 def undone_lines(entry: JournalEntry) -> Iterator[str]:
     """What became of the text of an undone write, a line each."""
     form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
-    return (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
+    yield from (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
+    if count := entry.waits_again:
+        yield f"{counted(count, 'fact waits', 'facts wait')} for `assistant memory review` again"
 
 
 def show_undone(entry: JournalEntry) -> None:

@@ -285,7 +285,10 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset."""
+    """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset.
+
+    `waits_again` counts the facts that wait for review again because it was undone.
+    """
 
     id: str
     time: str
@@ -294,6 +297,7 @@ class JournalEntry:
     text: str
     origin: Origin
     undone: bool = False
+    waits_again: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -330,10 +330,10 @@ class LocalMemory:
     def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
         with self._lock:
             reviewed = self._ledger.reviewed(ids, request)
-            undone = self._ledger.undo(ids, request=request)
-            self._review.hold(reviewed)
+            with self._review.holding(reviewed):
+                undone = self._ledger.undo(ids, request=request)
             self._refresh_index()
-            return undone
+            return replace(undone, waits_again=len(reviewed))
 
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
         with self._lock:

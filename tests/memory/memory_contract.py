@@ -490,13 +490,16 @@ class MemoryContract:
         for _ in range(2):
             (held,) = memory.waiting()
             memory.review(held.id, accept=True)
-            memory.undo()
+            assert memory.undo().waits_again == 1
         (again,) = memory.waiting()
         assert again.fact.origin == origin and again.fact.matters_for == ("visits",)
         assert found(memory, "Where did Ana move?") == []
-        remember(memory, "Ben sails")
-        memory.undo()
-        assert len(memory.waiting()) == 1
+        (old,) = remember(memory, "Ben sails")
+        memory.remember([Fact("Ben rows", replaces=old, origin=origin)])
+        memory.review(memory.waiting()[1].id, accept=True)
+        assert memory.undo().waits_again == 1
+        assert memory.undo().waits_again == 0
+        assert [held.fact.text for held in memory.waiting()] == ["Ana moved to Porto", "Ben rows"]
 
     def test_what_memory_says_already_does_not_wait(self, memory: Keeper) -> None:
         (there,) = remember(memory, "Ben sails")

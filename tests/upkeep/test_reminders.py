@@ -125,6 +125,10 @@ def test_a_reminder_is_one_write_that_undo_takes_back(here: Workspace) -> None:
     remind(here, "tomorrow at 9", NOW, "the bins")
     added = b"- on 2026-11-24 at 09:00 remind me: the bank: call it\r\n"
     assert file.read_bytes().startswith(before.rstrip()) and added in file.read_bytes()
+    assert [entry.text for entry in Ledger(here).journals.log()] == [
+        "+ on 2026-11-24 at 09:00 remind me: the bins",
+        "+ on 2026-11-24 at 09:00 remind me: the bank: call it",
+    ]
     Ledger(here).undo()
     assert file.read_bytes().endswith(added)
     Ledger(here).undo()

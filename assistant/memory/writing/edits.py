@@ -237,11 +237,17 @@ def _common(lines: Sequence[str], others: Sequence[str]) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def counted(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
-    """How many lines edits add and remove: `+2 -1 lines`."""
-    added = sum(len(edit.inserted.splitlines()) for edit in edits)
-    removed = sum(len(images.get(edit.removed, "").splitlines()) for edit in edits)
-    return f"+{added} -{removed} lines"
+def summary(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
+    """The one item that edits add or remove, as `+ WORDS`; else how many lines: `+2 -1 lines`."""
+    added = [line for edit in edits for line in edit.inserted.splitlines()]
+    removed = [line for edit in edits for line in images.get(edit.removed, "").splitlines()]
+    items = [
+        f"{sign} {plain(line)}"
+        for sign, lines in (("+", added), ("-", removed))
+        for line in lines
+        if line.strip() and not line.startswith("#")
+    ]
+    return items[0] if len(items) == 1 else f"+{len(added)} -{len(removed)} lines"
 
 
 # Undo

@@ -288,14 +288,13 @@ class Ledger:
         """The facts that had waited for review and that this undo takes back, or has taken back if
         it is asked for again.
 
-        One that superseded another is not among them: which it was is not known any more.
+        One that superseded another waits as a fact by itself: which it was is not known any more.
         """
         self._journal.refresh()
         done = self._journal.of_request(request).values()
         undone = [self._journal.records[undo.undoes or ""].write for undo in done]
         writes = undone or self._to_undo(ids)
-        added = (write for write in writes if write.reviewed and write.action == "remember")
-        return [self._fact(self._journal.entry(write)) for write in added]
+        return [self._fact(self._journal.entry(write)) for write in writes if write.reviewed]
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """These of the writes that can be reversed, or the latest with what belongs to it; newest

@@ -231,7 +231,8 @@ class _Plan:
     def reworded(self, write: Write) -> Write:
         """A write as the journal may keep it."""
         words = self.words
-        if any(map(words.are, [write.text, *write.text.split("\n")])):
+        quotes = write.action == "amend" and words.occur_in(write.text)
+        if quotes or any(map(words.are, [write.text, *write.text.split("\n")])):
             return write.scrubbed()
         if any(e.removed in self.images or words.occur_in(e.inserted) for e in write.edits):
             return reword(write, edits=(), purged=True)

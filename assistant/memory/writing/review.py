@@ -7,11 +7,12 @@ damaged line is skipped, and stays until it is `set_aside`.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from assistant.disk import locking, storage
-from assistant.errors import LedgerError
+from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import Fact, Held, Origin, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
@@ -31,21 +32,39 @@ class Review:
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         """Add facts for review, except those that wait already, from any origin."""
-        added: list[Held] = []
         with self.locked():
-            waiting = list(self.waiting())
-            for fact in facts:
-                fact = replace(fact, text=fact_words(fact.text))
-                if not fact.text:
-                    raise LedgerError(
-                        "there is nothing to hold for review", "Give the fact in words"
-                    )
-                held = next((held for held in waiting if _is_same(held.fact, fact)), None)
-                if held is None:
-                    held = Held(_id(fact), now(), fact)
-                    waiting.append(held)
-                added.append(held)
-            self._save(waiting)
+            return self._hold(facts)
+
+    @contextmanager
+    def holding(self, facts: Sequence[Fact]) -> Iterator[None]:
+        """Add facts for review that the block takes out of memory; if it raises, none is added.
+
+        They wait before it begins, so that a process killed in between loses none.
+        """
+        with self.locked():
+            before = self.waiting()
+            if facts:
+                self._hold(facts)
+            try:
+                yield
+            except AssistantError:
+                if facts:
+                    self._save(before)
+                raise
+
+    def _hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
+        added: list[Held] = []
+        waiting = list(self.waiting())
+        for fact in facts:
+            fact = replace(fact, text=fact_words(fact.text))
+            if not fact.text:
+                raise LedgerError("there is nothing to hold for review", "Give the fact in words")
+            held = next((held for held in waiting if _is_same(held.fact, fact)), None)
+            if held is None:
+                held = Held(_id(fact), now(), fact)
+                waiting.append(held)
+            added.append(held)
+        self._save(waiting)
         return tuple(added)
 
     def waiting(self) -> tuple[Held, ...]:

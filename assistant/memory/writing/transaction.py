@@ -24,7 +24,7 @@ from assistant.memory.base import Notify, Origin, check_wanted, no_notices
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import counted, difference
+from assistant.memory.writing.edits import difference, summary
 from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Journal, Journals, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import Splice
@@ -205,8 +205,8 @@ def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: 
     edits = [
         draft.edit(source, difference(draft.text(source), text)) for source, text in texts.items()
     ]
-    summary = counted(edits, draft.images)
-    return Write(new_id(), now(), "amend", summary, origin, tuple(edits), together=together)
+    text = summary(edits, draft.images)
+    return Write(new_id(), now(), "amend", text, origin, tuple(edits), together=together)
 
 
 # What a killed writer left

@@ -61,6 +61,19 @@ def test_an_undo_that_is_asked_for_again_still_knows_which_facts_had_waited(
     assert review.hold(asked) and review.hold(asked) and len(review.waiting()) == 1
 
 
+def test_an_undo_that_is_killed_or_refused_loses_no_fact_and_adds_none(
+    workspace: Workspace, review: Review
+) -> None:
+    other = Fact("Ana moved to Porto", origin=FACT.origin)
+    review.hold([other])
+    with pytest.raises(LedgerError), review.holding([FACT, other]):
+        raise LedgerError("its lines have been changed since")
+    assert [held.fact for held in review.waiting()] == [other]
+    with pytest.raises(KeyboardInterrupt), review.holding([FACT, other]):
+        raise KeyboardInterrupt
+    assert [held.fact for held in review.waiting()] == [other, FACT]
+
+
 def test_an_approval_does_not_carry_over_to_other_words(
     workspace: Workspace, review: Review
 ) -> None:
