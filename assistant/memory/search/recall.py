@@ -28,7 +28,7 @@ from assistant.memory.search.ranking import Matrix, View, Weights, WordScores, m
 from assistant.memory.search.selection import Scored, arrange, relevant
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.sections import MemorySettings
-from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
+from assistant.workspace.folder import ARCHIVE, HEARTBEAT_FILE, PROCEDURE_FILES
 
 CORE_FACTS = 100
 """Candidates for the core."""
@@ -82,6 +82,9 @@ READ = 48
 SPARE = 10
 """At least `READ` candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
 SHOWN_MISSES = 5
+MOST_TASKS = 2
+"""At most so many passages are lines of HEARTBEAT.md: twenty reminders to call the bank would leave
+no room for what is true of the bank, and the agenda lists them all."""
 LEADING = 8
 """Passages for the text alone that come before those for the text with what was said before."""
 
@@ -199,6 +202,9 @@ class Recaller:
         )
         scores = ranking.score(matrix, self._weights)
         order = np.lexsort((positions, -scores))
+        sources = np.array([*layout.sources, ""])[layout.source[positions[order]]]
+        tasks = sources == HEARTBEAT_FILE
+        order = order[~tasks | (tasks.cumsum() <= MOST_TASKS)]
         return Ranked(layout, positions[order], scores[order], matrix[order])
 
     def _words(self, question: Question, view: View) -> WordScores:
@@ -249,17 +255,22 @@ def _distinct(lists: Sequence[Sequence[Scored]]) -> list[Scored]:
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
     """The chunks that may be recalled: recorded by the query's day, in a source that it covers.
-    Raises UsageError if the day is not a date."""
+
+    What HEARTBEAT.md has to be done is no record of a past day. Raises UsageError if the day is not
+    a date.
+    """
+    without = set(query.without)
     if query.as_of is None:
         mask = np.ones(len(layout), np.bool_) if query.include_superseded else ~layout.superseded
     else:
         day = _day(query.as_of)
+        without.add(HEARTBEAT_FILE)
         mask = layout.date <= day
         if not query.include_superseded:
             mask = mask & ~(layout.superseded & (layout.until <= day))
-    if only is None and not set(query.without).intersection(layout.sources):
+    if only is None and not without.intersection(layout.sources):
         return mask
-    covered = [only in (None, name) and name not in query.without for name in layout.sources]
+    covered = [only in (None, name) and name not in without for name in layout.sources]
     return np.asarray(mask & np.array([*covered, False])[layout.source])  # there may be no source
 
 

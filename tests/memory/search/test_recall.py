@@ -156,6 +156,28 @@ def test_as_of_a_day_only_what_was_recorded_by_then_is_known(facts: Recaller) ->
     assert not [text for text in early if "gym" in text or "Ledeberg" in text]
 
 
+def test_reminders_leave_room_for_the_facts_that_answer_and_are_none_of_a_past_day(
+    workspace: Workspace, remember: Remember, embedder: PolyglotEmbedder
+) -> None:
+    calls = ("the bank", "the bank's card line", "Ana on her phone", "the bank about the loan")
+    lines = (
+        f"- on 2026-12-{day:02} at 09:00 remind me: call {calls[day % 4]}" for day in range(1, 25)
+    )
+    path = workspace.root / "HEARTBEAT.md"
+    path.write_text("# Heartbeat\n\n## Reminders\n\n" + "\n".join(lines), encoding="utf-8")
+    answers = ("The phone is a Pixel 9, number 0151 22", "The savings account is with ING")
+    facts = remember(FACTS + "\n".join(f"- {answer}" for answer in answers), embedder)
+    for question, answer in zip(("phone?", "bank"), answers, strict=True):
+        passages = facts.recall(Query(question)).passages
+        assert answer in [passage.plain for passage in passages]
+        sources = [passage.source for passage in passages]
+        assert sources.count("HEARTBEAT.md") == 2, "and the nearest reminders are there, too"
+        in_turn = facts.recall(Query(question, turn=True)).passages
+        assert answer in [passage.plain for passage in in_turn]
+        then = facts.recall(Query(question, as_of="2026-11-20")).passages
+        assert {passage.source for passage in then} == {"MEMORY.md"}
+
+
 def test_a_date_in_the_text_is_no_day_of_recording(facts: Recaller) -> None:
     found = facts.recall(Query("opera tickets", as_of="2026-03-17"))
     assert "9 May" in found.passages[0].text
