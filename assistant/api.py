@@ -4,7 +4,7 @@ The names in `__all__` of the package are public; everything else may change.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,10 +92,11 @@ class Memory:
 
         There are at most `k` passages, of at most `budget` tokens; the defaults are in the
         settings. `as_of` (ISO date) considers only what was recorded by that day; `superseded`
-        includes facts that were replaced. Raises UsageError if `query` is no string, or if `k` or
-        `budget` is less than 1.
+        includes facts that were replaced. Raises UsageError if `k` or `budget` is less than 1.
         """
-        _check_text(query, "query")
+        _check_types(str, query=query)
+        _check_types(str, True, as_of=as_of)
+        _check_types(int, True, k=k, budget=budget)
         for name, value in (("k", k), ("budget", budget)):
             if value is not None and value < 1:
                 raise UsageError(f"{name} is {value}", f"Ask for {name}=1 at least")
@@ -114,24 +115,28 @@ class Memory:
 
         `replaces` is the fact it supersedes, as an id or `FILE:LINE`. `origin` records who stated
         it. With `review` it waits for the owner's review first. A fact that certainly contains a
-        secret is not written: its status is then `secret`. Raises UsageError if `fact` is no
-        string.
+        secret is not written: its status is then `secret`.
         """
-        _check_text(fact, "fact")
+        _check_types(str, fact=fact, section=section, origin=origin)
+        _check_types(str, True, replaces=replaces)
         new = Fact(fact, section, replaces, Origin(origin), waits=review)
         return self._keeper.remember([new])[0]
 
-    def remember_all(self, facts: Sequence[str]) -> tuple[Remembered, ...]:
+    def remember_all(self, facts: Iterable[str]) -> tuple[Remembered, ...]:
         """Write several facts at once, in order."""
-        for fact in facts:
-            _check_text(fact, "fact")
-        return self._keeper.remember([Fact(fact) for fact in facts])
+        if isinstance(facts, str) or not isinstance(facts, Iterable):
+            raise UsageError(f"facts is {facts!r:.80}", "Give it as a list of strings")
+        new = list(facts)
+        for fact in new:
+            _check_types(str, fact=fact)
+        return self._keeper.remember([Fact(fact) for fact in new])
 
     def forget(self, target: str) -> Forgotten:
         """Remove the one fact with this id, at this `FILE:LINE`, or with exactly this text.
 
         Raises LedgerError, which names similar facts, unless there is exactly one.
         """
+        _check_types(str, target=target)
         matches = self._keeper.locate(target)
         if matches.exact and len(matches.passages) == 1:
             return self._keeper.forget(matches.passages)
@@ -150,6 +155,9 @@ class Memory:
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """Return the latest writes, newest first."""
+        _check_types(int, limit=limit)
+        if limit < 0:
+            raise UsageError(f"limit is {limit}", "Ask for limit=0 at least")
         return self._keeper.log(limit)
 
     def waiting(self) -> tuple[Held, ...]:
@@ -158,6 +166,8 @@ class Memory:
 
     def review(self, id: str, *, accept: bool) -> Remembered | None:
         """Accept a waiting fact and write it, or drop it and return None."""
+        _check_types(str, id=id)
+        _check_types(bool, accept=accept)
         return self._keeper.review(id, accept=accept)
 
     def status(self) -> MemoryStatus:
@@ -200,6 +210,7 @@ class Assistant:
         from assistant.app.chat import open_chat  # the agent and its tools
         from assistant.app.options import ChatOptions
 
+        _check_types(str, True, model=model, resume=resume)
         place = _find_workspace(workspace, create=create)
         options = ChatOptions(resume, off_the_record=off_the_record, model=model)
         approver = _CallbackApprover(approve) if approve else None
@@ -221,6 +232,7 @@ class Assistant:
         iterator. Raises UsageError for an empty message, for bytes that are no picture, for a
         picture that the model cannot see, and while a turn of this thread is still running.
         """
+        _check_types(str, message=message)
         if self._speaker == threading.get_ident():
             raise UsageError("the last turn still runs", "Iterate it to its end, or close it")
         with self._turn:
@@ -271,7 +283,9 @@ class _CallbackApprover:
     def decide(self, request: "ApprovalRequested") -> "Decision":
         from assistant.tools.policy import Decision
 
-        return Decision("once") if self._approve(request) else Decision("no", "it was not allowed")
+        if self._approve(request) is True:  # a text such as "no" would count as yes
+            return Decision("once")
+        return Decision("no", "it was not allowed")
 
     def answer(self, asked: "QuestionAsked") -> str | None:
         return None
@@ -282,18 +296,24 @@ def _closed_error(what: str) -> UsageError:
 
 
 def _with_pictures(attached: Attached) -> "dict[str, str | Picture]":
+    from assistant.messages import Picture
     from assistant.model.pictures import picture_of
 
+    if not isinstance(attached, Mapping):
+        raise UsageError(f"attached is {attached!r:.80}", "Give it as a dict of titles")
     converted: dict[str, str | Picture] = {}
     for title, content in attached.items():
+        _check_types(str, title=title)
         picture = picture_of(content) if isinstance(content, bytes) else content
-        if picture is None:
+        if not isinstance(picture, str | Picture):
             raise UsageError(f"{title} is no picture", "Give texts as str, and pictures as bytes")
         converted[title] = picture
     return converted
 
 
 def _find_workspace(workspace: Path | str | None, *, create: bool) -> folder.Workspace:
+    if not isinstance(workspace, Path | str | None):
+        raise UsageError(f"workspace is {workspace!r:.80}", "Give it as a string or a Path")
     root = None if workspace is None else Path(workspace).expanduser()
     if create:
         created = template.create(root or folder.default_root()).workspace
@@ -301,7 +321,13 @@ def _find_workspace(workspace: Path | str | None, *, create: bool) -> folder.Wor
     return folder.find(root)
 
 
-def _check_text(value: object, name: str) -> None:
-    """Raise UsageError unless the value is a string; no later check would name the mistake."""
-    if not isinstance(value, str):
-        raise UsageError(f"the {name} is no text but {value!r}", "Give it as a string")
+_TYPES = {str: "a string", int: "a whole number", bool: "True or False"}
+
+
+def _check_types(kind: type, optional: bool = False, /, **values: object) -> None:
+    """Raise UsageError unless each value is of this type, or None if it is optional; no later check
+    would name the mistake."""
+    for name, value in values.items():
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        if not fits and not (optional and value is None):
+            raise UsageError(f"{name} is {value!r:.80}", f"Give it as {_TYPES[kind]}")

@@ -1,7 +1,7 @@
 """The program from Python, in this process."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,8 @@ import pytest
 
 from assistant import Assistant, AssistantError, Memory
 from assistant.errors import LedgerError, UsageError
+from assistant.messages import Reply, ToolCall
+from tests.support.provider import Provider, Received
 
 
 @pytest.fixture
@@ -43,13 +45,88 @@ def test_a_fact_from_its_writing_to_its_end(memory: Memory, place: Path) -> None
 def test_what_is_no_question_and_no_fact_is_refused_in_words(memory: Memory) -> None:
     with pytest.raises(UsageError, match=r"k is 0.*k=1 at least"):
         memory.recall("door code", k=0)
-    nothing: Any = None
-    with pytest.raises(UsageError, match="the query is no text but None"):
-        memory.recall(nothing)
-    for call in (memory.remember, lambda fact: memory.remember_all([fact])):
-        with pytest.raises(UsageError, match="the fact is no text but None"):
-            call(nothing)
+    with pytest.raises(UsageError, match=r"limit is -1.*limit=0 at least"):
+        memory.log(-1)
     assert memory.log() == ()
+
+
+ODD: list[Any] = [None, 0, 1.5, True, b"x", [], {}, object()]
+
+
+def refuse_the_odd(calls: dict[str, Callable[[Any], object]]) -> None:
+    """Each call names the argument; one that ends in `?` may be None, in `#` is a number."""
+    for name, call in calls.items():
+        for odd in ODD:
+            is_number = isinstance(odd, int) and not isinstance(odd, bool)
+            if (odd is None and "?" in name) or (is_number and "#" in name):
+                continue
+            with pytest.raises(UsageError, match=r"Give it as") as caught:
+                call(odd)
+            assert caught.value.message.split()[0] == name.strip("?# ")
+
+
+def test_an_argument_of_another_type_is_named_with_its_cure(memory: Memory) -> None:
+    refuse_the_odd(
+        {
+            "query": memory.recall,
+            "as_of?": lambda odd: memory.recall("door", as_of=odd),
+            "k?#": lambda odd: memory.recall("door", k=odd),
+            "budget?#": lambda odd: memory.recall("door", budget=odd),
+            "fact": memory.remember,
+            "fact ": lambda odd: memory.remember_all(["A fact", odd]),
+            "section": lambda odd: memory.remember("A fact", section=odd),
+            "replaces?": lambda odd: memory.remember("A fact", replaces=odd),
+            "origin": lambda odd: memory.remember("A fact", origin=odd),
+            "target": memory.forget,
+            "limit#": memory.log,
+            "id": lambda odd: memory.review(odd, accept=True),
+            "workspace?": Memory,
+            "workspace? ": lambda odd: Memory(odd, create=True),
+            "model?": lambda odd: Assistant(model=odd),
+            "resume?": lambda odd: Assistant(resume=odd),
+        }
+    )
+    assert memory.log() == ()
+
+
+def test_only_true_approves(place: Path) -> None:
+    calls = (ToolCall("c", "write_file", {"path": "MEMORY.md", "text": "gone"}),)
+
+    def answer(request: Received) -> Reply | str:
+        return "Done." if request.roles[-1] == "tool" else Reply(tool_calls=calls)
+
+    def approve(_: object) -> Any:
+        return answers[-1]
+
+    answers: list[Any] = []
+    with (
+        Provider(respond=answer) as provider,
+        pytest.MonkeyPatch.context() as settings,
+    ):
+        settings.setenv("ASSISTANT_API_BASE", provider.url)
+        with Assistant(
+            place, model="openai/test", approve=approve, daemon=False, create=True
+        ) as talk:
+            refuse_the_odd({"message": talk.ask, "title": lambda odd: _titled(talk, odd)})
+            for odd in (None, 0, 1, "no", "yes", object(), False, True):
+                answers.append(odd)
+                talk.ask("change it")
+                assert ((place / "MEMORY.md").read_text() == "gone") is (odd is True)
+
+
+def _titled(talk: Assistant, odd: Any) -> str:
+    try:
+        return talk.ask("hello", {odd: "text"})
+    except TypeError as error:  # it cannot be a key
+        raise UsageError("title", "Give it as a string") from error
+
+
+def test_facts_come_from_anything_that_yields_them_but_a_text(memory: Memory) -> None:
+    texts = (f"Boat {number} is in the harbour" for number in range(3))
+    assert [each.status for each in memory.remember_all(texts)] == ["stored"] * 3
+    with pytest.raises(UsageError, match="list of strings"):
+        memory.remember_all("tea")
+    assert len(memory.log()) == 3
 
 
 def test_threads_share_a_memory(memory: Memory) -> None:
