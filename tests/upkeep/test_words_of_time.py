@@ -285,6 +285,10 @@ twice daily
 three times a day
 most Fridays
 Fridays mostly
+weekend trip packing
+Wochenende aufräumen
+the weekend shopping
+weekend
 demnächst
 gleich
 nachher
@@ -390,6 +394,10 @@ def test_a_span_of_hours_is_as_long_when_the_clocks_change(
         ("quarterly", datetime(2026, 11, 30, 7), ["11-30", "02-28", "05-30", "08-30"]),
         ("every other month at 8", datetime(2026, 12, 30, 20), ["12-31", "02-28", "04-30"]),
         ("every 2 months from 2027-12-30", datetime(2026, 12, 1), ["12-30", "02-29", "04-30"]),
+        ("every 2 years from 29 February 2028", datetime(2027, 1, 1), ["02-29", "02-28", "02-29"]),
+        ("every year from 2028-02-29", datetime(2029, 1, 1), ["02-28", "02-28", "02-28", "02-29"]),
+        ("every year on 29 February", datetime(2026, 12, 1), ["02-28", "02-29", "02-28"]),
+        ("every 3 years from 2027-01-31", datetime(2027, 1, 1), ["01-31", "01-31"]),
     ],
 )
 def test_no_month_is_left_out_because_it_is_short(
@@ -402,4 +410,4 @@ def test_no_month_is_left_out_because_it_is_short(
         at = parsed[0].following(at) or at
         found.append(f"{at:%m-%d}")
     assert found == dates
-    assert told(parsed[0]).startswith("every ")
+    assert "every " in told(parsed[0])

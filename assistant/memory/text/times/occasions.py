@@ -13,13 +13,16 @@ from datetime import date, timedelta
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.dates import Mention, ahead, mentioned, spans
 from assistant.memory.text.times.period import in_month
-from assistant.memory.text.times.schedule import Schedule, rhythm
+from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
 from assistant.memory.text.times.wording import clock, may_recur, schedule, starts
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
 YEARLESS = "2024-01-01"
 """Where a day that comes round every year is looked for, if nobody knows when it was written."""
+EVER = ORIGIN.date()
+"""Where a rule begins that says no day to begin on."""
+FROM_WHEN = ", but it does not say from when"
 NEAR = timedelta(days=120)
 """Nobody says of a day that is so near, without its year, that it was the one of last year."""
 _FOR = re.compile(r"\b(?:for|until|till|by|to|für|bis|auf|zum|pour|para)\s+(?:the\s+)?\Z", re.I)
@@ -56,7 +59,8 @@ _CLAUSE = re.compile(
 class Occasion:
     """A day or a span that a fact speaks of. `time` is `18:40`, or empty.
 
-    `rule` is an RRULE if it comes round, and `rhythm` says it in words; then `start` is the first.
+    `rule` is an RRULE if it comes round, and `rhythm` says it in words; then `start` is the day it
+    counts from, `EVER` if it says none.
     `since` is the year a yearly day is counted from.
     """
 
@@ -70,7 +74,9 @@ class Occasion:
     def within(self, first: date, last: date) -> Iterator[tuple[date, date]]:
         """The spans of it that fall on these days."""
         if self.rule:
-            yield from ((day, day) for day in _falling(self.rule, max(first, self.start), last))
+            begins = None if self.start == EVER else self.start
+            first = max(first, self.start)
+            yield from ((day, day) for day in _falling(self.rule, begins, first, last))
         elif self.end - self.start > LONGEST:
             if first <= self.start <= last:
                 yield self.start, self.end
@@ -79,9 +85,9 @@ class Occasion:
 
 
 @functools.lru_cache(1024)
-def _falling(rule: str, first: date, last: date) -> Sequence[date]:
+def _falling(rule: str, begins: date | None, first: date, last: date) -> Sequence[date]:
     """The days of a rule within these; many facts have the same."""
-    return Schedule(rule).days(first, last)
+    return Schedule(rule, begins=begins).days(first, last)
 
 
 def may_speak(text: str) -> bool:
@@ -106,12 +112,20 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
 
 
 def _rounds(text: str) -> tuple[str, list[Occasion]]:
-    """What comes round by the words of a schedule, and the text without those words."""
+    """What comes round by the words of a schedule, and the text without those words.
+
+    Of "every other Wednesday", if nothing says from when, every Wednesday may be one.
+    """
     for begin in starts(text) if may_recur(text) else ():
-        made = schedule(text[begin:])
+        words = text[begin:]
+        made = schedule(words) or schedule(words, ORIGIN)
         if made is None:
             continue
         found, end = made
+        rule, rhythm_text, first = found.rule, rhythm(found), found.begins or EVER
+        if "INTERVAL=" in rule and first.year == EVER.year:
+            rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
+            rhythm_text += FROM_WHEN
         if found.every:
             break
         daily = found.rule == "FREQ=DAILY"
@@ -124,8 +138,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         times = [f"{at:%H:%M}" for at in found.times]
         if not found.is_timed:
             times = ["" if _days(rest, YEARLESS, None) else _time(rest)]
-        origin = date(1970, 1, 1)
-        return rest, [Occasion(origin, origin, t, found.rule, rhythm(found)) for t in times]
+        return rest, [Occasion(first, first, at, rule, rhythm_text) for at in times]
     return text, []
 
 
@@ -134,7 +147,7 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
     last = "-1" if (day.month, day.day) == (2, 29) else str(day.day)
     rule = f"FREQ=YEARLY;BYMONTH={day.month};BYMONTHDAY={last}"
     since = day.year if str(day.year) in text else 0
-    start = day if since else date(1970, 1, 1)
+    start = day if since else EVER
     return Occasion(start, start, time, rule, "every year", since)
 
 

@@ -211,7 +211,8 @@ def rhythm(schedule: Schedule) -> str:
         named = _named(days)
         return f"{every} on {named}" if count else named if days == WORKING else f"every {named}"
     if "BYMONTH" in parts:
-        return f"{parts['BYMONTHDAY']} {calendar.month_name[int(parts['BYMONTH'])]} of {every}"
+        day = parts["BYMONTHDAY"].replace("-1", "29")  # of February, and the 28th in other years
+        return f"{day} {calendar.month_name[int(parts['BYMONTH'])]} of {every}"
     if "BYMONTHDAY" in parts:
         last = parts["BYMONTHDAY"] == "-1"
         days = parts["BYMONTHDAY"].split(",")

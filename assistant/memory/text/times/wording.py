@@ -88,12 +88,13 @@ class Token:
     plural: bool = False
 
 
-def schedule(text: str) -> tuple[Schedule, int] | None:
+def schedule(text: str, now: datetime = datetime.min) -> tuple[Schedule, int] | None:
     """The schedule that a text begins with, and where its words end; None if it begins with none.
 
-    A rhythm that no calendar has ("31 February") is none.
+    A rhythm that no calendar has ("31 February") is none. With `now`, "every other Friday" begins
+    with the next one; without, it is none.
     """
-    found = _Reader(text).schedule()
+    found = _Reader(text, now).schedule()
     return (found.schedule, found.end) if found.schedule else None
 
 
@@ -540,8 +541,9 @@ class _Reader:
             parts.append(f"BYMONTHDAY={','.join(map(str, self._monthdays))}")
         elif unit in _FIRST_DAY and not self._begins:
             parts.append(_FIRST_DAY[unit])
-        elif unit == "month" and self._begins and self._begins.day > 28:
+        elif unit in ("month", "year") and self._begins and self._begins.day > 28:
             days = range(28, self._begins.day + 1)  # the last of these that a month has
+            parts += [f"BYMONTH={self._begins.month}"] if unit == "year" else []
             parts.append(f"BYMONTHDAY={','.join(map(str, days))};BYSETPOS=-1")
         return ";".join([f"FREQ={_FREQUENCIES[unit]}", *parts])
 
@@ -617,7 +619,7 @@ class _Reader:
         if year:
             self.once = date(*found)
             return not self._unit
-        self._monthdays = [day]
+        self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
         return self._each("year")
 
     def adverb(self, said: _Words) -> bool:
@@ -665,7 +667,9 @@ class _Reader:
         if said.values("unit") not in ([], ["day"]):  # "working hours"
             return False
         self._days = said.weekdays()
-        alone = said[-1].kind == "day" and len(self._days) == 1 and not said[-1].plural
+        one_day = said[-1].kind == "day" and len(self._days) == 1
+        is_bare = {token.kind for token in said} <= {"the", "kind"}  # "weekend trip"
+        alone = (one_day or is_bare) and not said[-1].plural
         self._lone = said[-1].word if alone and not self._unit and not said.has("every") else ""
         return True
 
@@ -889,7 +893,7 @@ _MOMENT = _grammar(
         "(on|the)* day ((in|of|the)* next)? unit": _Reader.weekday,
         "(on|the|in)* next unit (on|the)* day": _Reader.weekday,
         "(on|the)* (next|this)? day": _Reader.weekday,
-        "(on|at|the)* this? kind": _Reader.weekend,
+        "((on|at) (the|this)* | the? this) kind": _Reader.weekend,
         "(on|the|in)* next unit": _Reader.next_unit,
         "at CLOCK | clock | noon": _Reader.one_time,
         "(in|the|at|on)* part": _Reader.one_part,

@@ -36,7 +36,14 @@ TOLD = "2026-11-17"
                                             "2026-12-04 07:00", "2026-12-11 07:00"]),
         ("Bins are collected every Tuesday", ["2026-11-17", "2026-11-24", "2026-12-01",
                                               "2026-12-08", "2026-12-15"]),
-        ("Choir every other Thursday at 19:30", []),
+        ("Choir every other Thursday at 19:30", ["2026-11-19 19:30", "2026-11-26 19:30",
+                                                 "2026-12-03 19:30", "2026-12-10 19:30"]),
+        ("Choir every other Thursday at 19:30 from 2026-11-26",
+         ["2026-11-26 19:30", "2026-12-10 19:30"]),
+        ("Chor jeden zweiten Donnerstag ab 2026-11-19 um 20 Uhr",
+         ["2026-11-19 20:00", "2026-12-03 20:00"]),
+        ("Piano lessons every Thursday from 2026-12-03 at 17:00", ["2026-12-03 17:00",
+                                                                   "2026-12-10 17:00"]),
         ("Ada has 3 cats and 27 books", []),
         ("The meeting is 2026-12-01T14:00", ["2026-12-01 14:00"]),
         ("Choir every Thursday at 19:30", ["2026-11-19 19:30", "2026-11-26 19:30",
@@ -95,6 +102,20 @@ def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
     assert found == days
 
 
+def test_what_comes_round_from_an_unknown_day_is_listed_each_time_and_says_so() -> None:
+    for fact, rhythm in (
+        ("Choir every other Thursday at 19:30", "every 2 weeks on Thursday"),
+        ("Take the pill every other day at 8", "every 2 days"),
+        ("The filter is changed every 3 months on the 1st", "day 1 of every 3 months"),
+        ("Müll jeden zweiten Freitag um 6 Uhr", "every 2 weeks on Friday"),
+    ):
+        (found,) = occasions(fact, TOLD)
+        assert found.rhythm == f"{rhythm}, but it does not say from when"
+        assert "INTERVAL" not in found.rule
+        (known,) = occasions(f"{fact} from 2026-11-20", TOLD)
+        assert (known.rhythm, known.start) == (rhythm, date(2026, 11, 20))
+
+
 @pytest.mark.parametrize(
     ("fact", "anchor", "day", "since"),
     [
@@ -103,6 +124,7 @@ def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
         ("Ana's birthday is on 3 June", None, "2027-06-03", 0),
         ("Married on 29 February 2020", TOLD, "2027-02-28", 2020),
         ("The boiler is serviced every year on 5 January", TOLD, "2027-01-05", 0),
+        ("The leap club meets every year on 29 February", TOLD, "2027-02-28", 0),
     ],
 )
 def test_a_day_of_the_year_comes_round(fact: str, anchor: str | None, day: str, since: int) -> None:
