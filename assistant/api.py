@@ -143,9 +143,9 @@ class Memory:
         candidates = "; ".join(
             f"{passage.citation} {passage.shown.strip()}" for passage in matches.passages
         )
-        problem = f"no single fact is {target!r}"
+        problem = f"{target!r} does not identify a single fact"
         raise LedgerError(
-            f"{problem}, but there is {candidates}" if candidates else problem,
+            f"{problem}; closest matches: {candidates}" if candidates else problem,
             "Name one by FILE:LINE",
         )
 
@@ -234,7 +234,7 @@ class Assistant:
         """
         _check_types(str, message=message)
         if self._speaker == threading.get_ident():
-            raise UsageError("the last turn still runs", "Iterate it to its end, or close it")
+            raise UsageError("the last turn is still running", "Iterate it to its end, or close it")
         with self._turn:
             if self._closed:
                 raise _closed_error("conversation")
@@ -306,7 +306,9 @@ def _with_pictures(attached: Attached) -> "dict[str, str | Picture]":
         _check_types(str, title=title)
         picture = picture_of(content) if isinstance(content, bytes) else content
         if not isinstance(picture, str | Picture):
-            raise UsageError(f"{title} is no picture", "Give texts as str, and pictures as bytes")
+            raise UsageError(
+                f"{title} is not a picture", "Give texts as str, and pictures as bytes"
+            )
         converted[title] = picture
     return converted
 

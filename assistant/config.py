@@ -191,7 +191,7 @@ def read_recipe(path: Path) -> Raw:
         if section not in RECIPE_SECTIONS or not isinstance(entries, dict):
             allowed = " and ".join(f"[{name}]" for name in RECIPE_SECTIONS)
             raise ConfigError(
-                f"{path} may hold {allowed} only, not {section!r}", f"Move it to {config_file()}"
+                f"{path} may contain only {allowed}, not {section!r}", f"Move it to {config_file()}"
             )
     for section, key in OWNERS_ALONE:
         if key in values.get(section, {}):

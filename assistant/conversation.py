@@ -166,8 +166,8 @@ class Conversation:
         self.interruption.reset()
         if stand_ins := ", ".join(sorted(self.redactor.new_stand_ins(text))):
             self.untold.append(
-                "Secrets in your message stay here and are not kept: the model reads "
-                f"{stand_ins}. /remember writes a fact down as you say it"
+                "Secrets in your message are neither sent nor stored: the model sees "
+                f"{stand_ins}. /remember stores a fact as you write it"
             )
         self.begun()
         for title, content in attached.items():
@@ -304,7 +304,7 @@ class Conversation:
         try:
             recall = self._ask_memory(text, stable)
         except MemoryFailure as error:
-            yield notice(self.transcript, f"Memory could not be asked: {error}")
+            yield notice(self.transcript, f"Memory could not be searched: {error}")
             return None
         cited = tuple(
             CitedPassage(
@@ -452,7 +452,7 @@ class Conversation:
         """
         if refusals == OVERFLOWS:
             raise ModelError(
-                "the model finds every request too long",
+                "the provider rejects every request as too long",
                 "Set its true window: `assistant config set model.context_window TOKENS`",
                 kind=ModelFailure.OVERFLOW,
             )
@@ -475,7 +475,7 @@ class Conversation:
             yield from self._compact()
         except (KeyboardInterrupt, AssistantError) as error:
             reason = error.message if isinstance(error, AssistantError) else "interrupted"
-            yield notice(self.transcript, f"Compaction was put off: {reason}")
+            yield notice(self.transcript, f"Compaction was postponed: {reason}")
 
     def compact(self) -> Iterator[Event]:
         """Compact the older turns into facts in memory and a summary, now."""
@@ -501,9 +501,9 @@ class Conversation:
         try:
             path.rename(archived)
         except OSError as error:
-            message = f"{BOOTSTRAP} cannot be put away: {error.strerror}; remove it yourself"
+            message = f"{BOOTSTRAP} cannot be moved away: {error.strerror}; remove it yourself"
         else:
-            message = f"{BOOTSTRAP} was carried out once; it is kept as .assistant/{archived.name}"
+            message = f"{BOOTSTRAP} was carried out; it is kept as .assistant/{archived.name}"
         yield notice(self.transcript, message)
 
     def rewind(self, to: str) -> None:

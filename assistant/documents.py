@@ -92,7 +92,7 @@ def as_markdown(
     except subprocess.TimeoutExpired as error:
         raise ValueError("it takes too long") from error
     if result.returncode < 0:
-        raise ValueError(f"it takes over {seconds} s of the processor")
+        raise ValueError(f"it takes more than {seconds} s of processor time")
     if result.returncode:
         raise ValueError(result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
     title, _, text = result.stdout.decode().partition("\n")
@@ -113,7 +113,7 @@ def read(data: bytes, kind: str, charset: str, url: str) -> tuple[str, str]:
         )
     text = decoded(data, charset)
     if "\0" in text[:BEGINNING]:
-        raise ValueError(f"it is {kind or 'binary'}, and not a page or text")
+        raise ValueError(f"it is {kind or 'binary'}, not a page or text")
     return "", text
 
 

@@ -34,7 +34,7 @@ def test_a_fact_from_its_writing_to_its_end(memory: Memory, place: Path) -> None
     assert [each.text for each in found] == ["- The door code is 4712"]
     held = memory.remember("The door is red", review=True)
     assert held.status == "waiting" and memory.waiting()[0].id == held.id
-    with pytest.raises(LedgerError, match=r"no single fact is 'door'.*4712"):
+    with pytest.raises(LedgerError, match=r"'door' does not identify a single fact.*4712"):
         memory.forget("door")
     memory.forget("The door code is 4712")
     assert memory.undo().text == "The door code is 4712"

@@ -151,7 +151,7 @@ def test_a_memory_that_fails_is_told_and_the_turn_goes_on(opened: Opened) -> Non
     memory = ListMemory(failure=MemoryFailure("the index is locked", "Wait"))
     talk = opened(model, memory=memory)
     events = list(talk.send("Who has the key?"))
-    assert Notice("Memory could not be asked: the index is locked. Wait") in events
+    assert Notice("Memory could not be searched: the index is locked. Wait") in events
     assert UNAVAILABLE in model.requests[0].messages[-1].content
     assert any(isinstance(entry, NoticeEntry) for entry in talk.transcript.entries)
 
@@ -406,7 +406,7 @@ def test_an_extraction_that_fails_is_told_and_the_rest_goes_on(opened: Opened, a
     twice = [answer] if answer == "" or isinstance(answer, ModelError) else [answer, answer]
     model.enqueue(*twice, "They spoke of pets.")
     told = [event.text for event in talk.compact() if isinstance(event, Notice)]
-    assert told[0].startswith("No facts were taken from 2 turns yet: ")
+    assert told[0].startswith("No facts were extracted from 2 turns yet: ")
     assert history(talk.transcript.entries).compaction.summary == "They spoke of pets."  # type: ignore[union-attr]
     model.enqueue("Well.", extraction(("The cat is Tom", "e1")), "They spoke of pets again.")
     reply(talk.send("And now?"))
@@ -435,7 +435,7 @@ def test_the_offline_responder_extracts_nothing_and_says_so(opened: Opened) -> N
         reply(talk.send(text))
     events = list(talk.compact())
     assert any(
-        isinstance(event, Notice) and "no facts were taken" in event.text for event in events
+        isinstance(event, Notice) and "no facts were extracted" in event.text for event in events
     )
     assert isinstance(talk.transcript.entries[-1], CompactionEntry)
 

@@ -29,10 +29,10 @@ from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox
 
 CUT_SHORT = {
-    "length": "The answer was cut off at the model's own limit; ask it to go on",
+    "length": "The answer was cut off at the model's output limit; ask it to continue",
     "content_filter": "The provider's content filter withheld the rest of the answer",
-    "incomplete": "The answer broke off without an end; it may not be all of it",
-    "too_long": "The answer had no end and was cut; what came of it is kept",
+    "incomplete": "The answer ended unexpectedly; it may be incomplete",
+    "too_long": "The answer did not end and was cut off; what arrived is kept",
 }
 """The notices to the owner, by the reason why the answer is incomplete."""
 
@@ -194,7 +194,7 @@ def _streamed(
             return None
     if agent.interruption.wanted():
         return None
-    raise ModelError("the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL)
+    raise ModelError("the model's answer is incomplete", "Try again", kind=ModelFailure.PROTOCOL)
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ FIRST_REQUEST_SHARE = 4
 """The first request is repeated in full unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4
 """The cost of a message beside its text: OpenAI's rule of thumb."""
-NO_LONGER = "[It is not shown any more; your owner can give it again.]"
+NO_LONGER = "[No longer shown; your owner can send it again.]"
 
 Measure = Callable[[Sequence[Message]], int]
 """Returns the tokens of some messages."""
@@ -123,7 +123,7 @@ class ContextBudget:
             raise ModelError(
                 f"the prompt alone is too long for the model: it takes {size:,} tokens, the tools "
                 f"{tool_tokens:,} and the answer {self.reserve:,}, of a window of {self.window:,}",
-                "Shorten SOUL.md and its like (`assistant context` shows each part), or set a "
+                "Shorten SOUL.md or similar files (`assistant context` shows each part), or set a "
                 "larger window: `assistant config set model.context_window …`",
                 kind=ModelFailure.OVERFLOW,
             )

@@ -55,11 +55,11 @@ LOOPED = (
     f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
     "what you have."
 )
-LAST_ROUND = "The turn is at its end: answer now with what you have, without calling tools"
+LAST_ROUND = "This turn is ending: answer now with what you have, without calling tools"
 REMINDERS: dict[Reminder, str] = {
     "empty": "Your answer was empty. Answer now, in words, or make the call you meant to make",
-    "malformed": "Your call could not be read and was not made; make it again, whole and valid",
-    "loop": "You go in circles: the same call, again and again. Try another way",
+    "malformed": "Your call could not be parsed and was not made; repeat it, complete and valid",
+    "loop": "You keep repeating the same call. Try another way",
     "circles": LAST_ROUND,
     "rounds": LAST_ROUND,
 }
@@ -297,20 +297,20 @@ def lacks(answer: AssistantEntry, finish: str) -> Reminder | None:
     return None if answer.text.strip() else "empty"
 
 
-CHOOSE = "Ask in other words, or choose another model with `assistant config set model.name …`"
+CHOOSE = "Rephrase it, or choose another model with `assistant config set model.name …`"
 WITHOUT_ANSWER = {
     "content_filter": ("the content filter of {model}'s provider withheld the answer", CHOOSE),
     "length": (
-        "{model} came to its limit before the first word of its answer",
+        "{model} reached its limit before it began to answer",
         "Raise `model.max_output_tokens`, or lower `model.effort`",
     ),
-    "empty": ("{model} answered with nothing, and again when it was asked to{word}", CHOOSE),
-    "malformed": ("{model} made a call that could not be read, twice", CHOOSE),
+    "empty": ("{model} gave an empty answer, twice{word}", CHOOSE),
+    "malformed": ("{model} made a call that could not be parsed, twice", CHOOSE),
     "rounds": (
-        "{model} came to no answer within the requests of one turn",
+        "{model} gave no answer within the requests allowed for one turn",
         "Say “go on”, or raise it: `assistant config set model.max_rounds …`",
     ),
-    "circles": ("{model} went in circles: it made the same call again and again", CHOOSE),
+    "circles": ("{model} kept repeating the same call", CHOOSE),
 }
 """The error message and its cure, by the reason why there is no answer."""
 

@@ -39,13 +39,13 @@ FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[ \t]*$)", re.DOTALL | re.MULTI
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 RECALLED_PROCEDURES = """\
 Entries from AGENTS.md are the owner's procedures: follow one when it applies to the message."""
-NOTHING = "No entries of memory come with this message."
-CITED = "Of your memory, these entries bear on this message most:"
+NOTHING = "No memory entries come with this message."
+CITED = "The memory entries that bear most on this message:"
 MOST_CITED = 8
 """The most entries that the briefing cites from the memory already in the prompt."""
 NOTHING_NEAR = "Nothing in memory stands out for this message."
-WEAK = "Nothing in memory stands out for this message; these entries are only the nearest."
-UNAVAILABLE = "Memory could not be asked this time; say so if the answer depends on it."
+WEAK = "Nothing in memory stands out for this message; these entries are only the closest."
+UNAVAILABLE = "Memory could not be searched this time; say so if the answer depends on it."
 
 
 def entries(passages: Iterable[Passage]) -> str:
@@ -110,7 +110,7 @@ def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:
 WHOLE_FRAMING = """\
 Between the memory tags is all that long-term memory holds"""
 ARCHIVED_FRAMING = """\
-Between the memory tags is all of long-term memory but its archive, which `recall` finds"""
+Between the memory tags is all of long-term memory except its archive, which `recall` searches"""
 CORE_FRAMING = """\
 Between the memory tags is the core of long-term memory, which holds more than this"""
 STANDING_FRAMING = """\

@@ -33,21 +33,21 @@ GUARDRAILS = (
 )
 BEHAVIOUR = """\
 - Answer the owner's message. Be brief, exact and plain; say so when you do not know.
-- Use what memory holds when it bears on the message, and name the place (FILE:LINE) you rely on.
+- Use what memory holds when it bears on the message, and cite the FILE:LINE you rely on.
 - When memory and the owner disagree, the owner is right; among dated facts the later one counts.
-- Keep what the owner states of lasting worth (people, places, preferences, dates, decisions) with \
-the `remember` tool, unasked, one fact a call; leave small talk and the passing moment. Do not \
+- Store what the owner states of lasting value (people, places, preferences, dates, decisions) \
+with the `remember` tool, unasked, one fact a call; skip small talk and the passing moment. Do not \
 claim to have remembered or done anything that no tool result confirms.
-- Search memory with `recall`, in words of the matter (allergies, hotels, how they like to work), \
-before you recommend, plan, order or write on the owner's behalf; and in other words than before, \
-before you say that you do not know something of the owner's.
-- Act first and tell then: use tools when they get you further, the most specific one there is. \
+- Search memory with `recall`, by topic (allergies, hotels, how they like to work), before you \
+recommend, plan, order or write on the owner's behalf; and again in different words before you say \
+that you do not know something about the owner.
+- Act first, then report: use tools when they help, the most specific one there is. \
 Read before you change, and check what you changed.
 - When you will not or cannot do something, say so at once, and why.
-- If a tool fails, read its message and try another way, or say what stands in the way."""
+- If a tool fails, read its message and try another way, or say what is in the way."""
 BEHAVIOUR_IN_SHORT = """\
 - Answer the owner's message, brief and exact; say so when you do not know.
-- Use what memory holds, and name the place (FILE:LINE). When they disagree, the owner is right.
+- Use what memory holds, and cite FILE:LINE. When they disagree, the owner is right.
 - Keep lasting facts with `remember`; search with `recall` before you say you do not know.
 - Do not claim anything that no tool result confirms."""
 """The same for a small window."""
@@ -65,22 +65,22 @@ OFF_THE_RECORD = """\
 This conversation is off the record: nothing of it is written anywhere, and you cannot remember \
 anything beyond it. Do not offer to."""
 UNTRUSTED = """\
-The owner has not yet said that this workspace is theirs, so none of its files are shown here. \
+The owner has not trusted this workspace yet, so none of its files are shown here. \
 `assistant trust` changes that."""
 BEAT = """\
-Your owner is not here: the message is a task that they wrote down for you to look after by \
-yourself, and it is due now. Do it with what memory and your tools give you; nobody answers \
-questions, and what would need a yes is not done. If there is nothing that they should hear of it, \
-answer with the single word NOTHING; else tell them in a few lines."""
+Your owner is not here: the message is a task that they left for you to do on your own, and it is \
+due now. Do it with memory and your tools; nobody answers questions, and what would need approval \
+is not done. If there is nothing that they need to know, answer with the single word NOTHING; \
+otherwise tell them in a few lines."""
 
 REST = "*"
 """In a list of sections: all parts of `KNOWN` that the list does not name."""
 BOOTSTRAP = "BOOTSTRAP.md"
 BOOTSTRAP_FRAMING = """\
-This stands here once, at the beginning of your first conversation: do now what it asks."""
+This appears once, at the beginning of your first conversation: do now what it asks."""
 BEARING = "What Bears on This Message"
 NOTES = "Your Notes of This Session"
-NOTES_FRAMING = "Your own notes; they are no orders of the owner."
+NOTES_FRAMING = "Your own notes, not instructions from the owner."
 TOOLS = "Tools"
 FILE_LIMIT = 50_000
 """Characters of one file."""
@@ -163,7 +163,7 @@ def _parts_of(section: SectionSettings, named: set[str]) -> Iterator[Part]:
         hint = f"Did you mean {matches[0]}? " if matches else ""
         raise ConfigError(
             f"there is no section {section.name!r} for context.sections",
-            f"{hint}There are {', '.join(known)}; one of your own needs `files`",
+            f"{hint}Available: {', '.join(known)}; one of your own needs `files`",
         )
     part = part or Part(section.name, section.name.replace("-", " ").capitalize())
     yield replace(
@@ -358,7 +358,7 @@ def stable_sections(
                 )
                 text = (
                     f"{text[:limit]}\n"
-                    f"[Cut: {name} has {length:,} characters; the first {limit:,} stand here.]"
+                    f"[Cut: {name} has {length:,} characters; the first {limit:,} are here.]"
                 )
             texts.append(text)
         text = part.framing + "\n\n".join(texts) if texts else part.text

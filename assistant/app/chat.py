@@ -176,12 +176,12 @@ def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) 
         return transcript.off_the_record()
     if not trusted and (options.latest or options.resume):
         raise SessionError(
-            "the sessions of a workspace that is not trusted may be somebody else's",
-            "Run `assistant trust` if it is yours, or begin a new one",
+            "the sessions of an untrusted workspace may be someone else's",
+            "Run `assistant trust` if it is yours, or start a new one",
         )
     session_id = listing.latest(workspace.sessions) if options.latest else options.resume
     if options.latest and session_id is None:
-        raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")
+        raise SessionError("there is no session to continue", "Start one with `assistant chat`")
     if session_id:
         return transcript.reopen(workspace.sessions, session_id)
     return transcript.create(workspace.sessions, options.purpose)
@@ -321,6 +321,6 @@ def _unused_rules(roots: Roots, tools: Sequence[Tool]) -> list[str]:
     later = ("recall", "search_sessions", "remember", "delegate", LOADER)
     names = [*(tool.name for tool in tools), *later]
     return [
-        f"The rule {rule!r} in [policy] names no tool there is, so it does nothing"
+        f"The rule {rule!r} in [policy] names no existing tool, so it has no effect"
         for rule in roots.rules.idle(names)
     ]

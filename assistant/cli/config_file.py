@@ -154,7 +154,7 @@ def _put(document: Any, path: Path, value: Any) -> None:
             raise UsageError(
                 f"there is no {section[:-1]} {number + 1} yet",
                 f"First `assistant config set {section}.{number + 1}.{first} "
-                f"{'FOLDER' if first == 'path' else 'NAME'}`, then this again",
+                f"{'FOLDER' if first == 'path' else 'NAME'}`, then run this again",
             )
         tables.append(tomlkit.table())
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:

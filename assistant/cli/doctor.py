@@ -269,7 +269,7 @@ def _profiles(options: Globals) -> str:
     profiles = options.settings().profiles
     keys = [profile.api_key_env for profile in profiles if profile.api_key_env]
     if missing := [key for key in keys if not os.environ.get(key)]:
-        raise ConfigError(f"{', '.join(missing)} is needed by a profile, and not set", "Export it")
+        raise ConfigError(f"{', '.join(missing)} is needed by a profile but not set", "Export it")
     return ", ".join(profile.name for profile in profiles) or "none"
 
 

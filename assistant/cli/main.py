@@ -25,7 +25,7 @@ from assistant.cli.help import group
 
 _memory = group(
     "memory",
-    "Look after memory: its state, history, reviews and index.",
+    "Inspect and maintain memory: its state, history, reviews and index.",
     [
         memory.status,
         memory.log,
@@ -42,11 +42,11 @@ _memory = group(
 )
 _sessions = group(
     "sessions",
-    "Look at past conversations.",
+    "Inspect past conversations.",
     [sessions.list_, sessions.show, sessions.rename, sessions.delete],
 )
 _skills = group(
-    "skills", "Look at the assistant's skills, or write one.", [skills.list_, skills.new]
+    "skills", "Inspect the assistant's skills, or write one.", [skills.list_, skills.new]
 )
 _heartbeat = group(
     "heartbeat",
@@ -55,7 +55,7 @@ _heartbeat = group(
 )
 _servers = group(
     "mcp-servers",
-    "Look at the MCP servers whose tools the assistant uses, and approve them.",
+    "Inspect and approve the MCP servers whose tools the assistant uses.",
     [mcp_servers.list_, mcp_servers.approve],
 )
 _secrets = group(

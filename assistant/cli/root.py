@@ -66,7 +66,7 @@ def options(
     if not at_terminal():
         raise UsageError(
             "no command given, and standard input is not a terminal",
-            "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
+            "`assistant ask` takes a message, `assistant chat` one per line, `--help` lists all",
         )
     from assistant.cli import talk
     from assistant.cli.chat import welcome  # `recall` loads this module too, and needs none of it

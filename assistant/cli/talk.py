@@ -26,7 +26,7 @@ AddDir = Annotated[
     typer.Option("--add-dir", metavar="DIR", help="Let tools use this directory too."),
 ]
 
-Plain = Annotated[bool, typer.Option("--plain", help="Draw nothing, for screen readers.")]
+Plain = Annotated[bool, typer.Option("--plain", help="Plain output, for screen readers.")]
 
 
 def chat(

@@ -50,8 +50,8 @@ KEPT_BACK = ("delegate", "ask", "remember", "remind", "note", "plan")
 PROMPT = """\
 {task}
 
-(This is one of several subtasks that you have handed to yourself. Nobody reads along, and nobody \
-can be asked but for approvals: do it alone, and answer with what came of it, whole and brief.)"""
+(This is one of several subtasks that you have handed to yourself. Nobody is watching, and nobody \
+can be asked except for approvals: do it alone, and answer with the result, complete and brief.)"""
 State = Literal["running", "done", "failed", "stopped"]
 
 
@@ -151,7 +151,7 @@ class Child:
             return Moved(self.number, "done", reply=last_text(turns[-1].entries))
         if self._stopped.is_set():
             return Moved(self.number, "stopped", "it was stopped")
-        ending = Moved(self.number, "failed", "it came to no end")
+        ending = Moved(self.number, "failed", "it did not finish")
         prompt = PROMPT.format(task=self.task)
         for event in self.talk.resume() if turns else self.talk.send(prompt):
             match event:
@@ -351,12 +351,16 @@ def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
     def delegate(
         tasks: Annotated[
             list[str],
-            Field(min_length=2, max_length=MOST, description="Each whole: it knows nothing else."),
+            Field(
+                min_length=2,
+                max_length=MOST,
+                description="Each complete: a subtask sees nothing else.",
+            ),
         ],
     ) -> Plan:
         """Have independent subtasks done at the same time, by helpers with your tools."""
         if not all(task.strip() for task in tasks) or len(set(tasks)) < len(tasks):
-            raise ToolError("each subtask must say something of its own")
+            raise ToolError("the subtasks must be different, and none empty")
 
         def work(call_id: str) -> Generator[Event, None, ToolResult]:
             return Team(lead, limits, call_id, tasks).work()

@@ -83,7 +83,7 @@ def _cure(error: OSError) -> str:
         case errno.ENOSPC | errno.EDQUOT:
             return "The disk is full; make room and try again"
         case errno.EISDIR | errno.EINVAL | errno.EEXIST | errno.ENOTDIR:
-            return "Move away what lies there in its place"
+            return "Move away what is there instead"
         case errno.ENOENT:
             return "Check that the folder is still there"
         case _:
@@ -105,11 +105,11 @@ def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading: never a pipe, which would block, nor a device, which may
     be endless. Raises OSError."""
     if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is no file")
+        raise OSError(errno.EINVAL, "it is not a file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # replaced meanwhile
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no file")
+        raise OSError(errno.EINVAL, "it is not a file")
     return os.fdopen(descriptor, "rb")
 
 

@@ -96,7 +96,7 @@ def _check(change: Change) -> None:
     if not (mode & stat.S_IWUSR and os.access(change.path, os.W_OK)):
         raise ConfigError(
             f"{change.path} is read-only (mode {mode:04o}), so nothing was changed",
-            f"Run `chmod u+w {shlex.quote(str(change.path))}`, then this again",
+            f"Run `chmod u+w {shlex.quote(str(change.path))}`, then run this again",
         )
 
 

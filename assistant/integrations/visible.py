@@ -89,7 +89,7 @@ class VisibleFiles:
         if path is None:
             raise UsageError(
                 f"there is no file {name[:200]!r} in this memory",
-                f"There are {', '.join(self.names())}",
+                f"Available: {', '.join(self.names())}",
             )
         from assistant.secrets.current import redactor  # 30 ms
 

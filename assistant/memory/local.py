@@ -417,12 +417,12 @@ class LocalMemory:
                 commits.images.drop(name)
                 yield Finding("journal", f"{error.message}; it is dropped", True)
         if not self.index.verify():
-            yield Finding("index", "the index was damaged; it is made again from the files", True)
+            yield Finding("index", "the index was damaged; it is rebuilt from the files", True)
         with commits.locked():
             for path in killed_writes(commits.workspace):
                 path.unlink(missing_ok=True)
                 name = str(path.relative_to(commits.workspace.root))
-                yield Finding("file", f"{name}, which a killed write left; it is removed", True)
+                yield Finding("file", f"{name}, left by a killed write; it is removed", True)
         for fault in self.index.faults():
             yield Finding("file", fault, False)
 
@@ -432,7 +432,7 @@ class LocalMemory:
         files = {journal.name: journal.damaged, review.path.name: review.damaged()}
         for name, damaged in files.items():
             if damaged:
-                which = f"{name}: {_lines(damaged)} damaged and passed over"
+                which = f"{name}: {_lines(damaged)} damaged and skipped"
                 yield f"{which}: `assistant memory check`"
 
     # The index
@@ -615,7 +615,7 @@ def _undecided(ledger: Ledger) -> Iterator[str]:
     """The notices about facts that saves took away or brought back, until the owner decides."""
     for entry in ledger.erased():
         yield (
-            f"A save from an older copy of {entry.source} took away: {entry.text}"
+            f"A save from an older copy of {entry.source} removed: {entry.text}"
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
         )
     for fact in ledger.returned():

@@ -84,7 +84,7 @@ def check_sight(model: ChatModel, given: Given) -> None:
     titles = [title for title, item in given.items() if isinstance(item, Picture)]
     if titles and not model.sees:
         raise UsageError(
-            f"{model.name} sees no pictures, and {titles[0]} is one",
+            f"{model.name} does not accept images, and {titles[0]} is one",
             "Choose a model that does: `assistant config set model NAME`, in the chat `/model NAME`"
             + "; if this one does, `assistant config set model.sees true`" * model.extracts,
         )

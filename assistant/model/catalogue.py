@@ -48,7 +48,7 @@ def offers(
     """Return the available models: up to `most` of a local Ollama, then those whose keys are
     set."""
     served = ollama_models(ollama) or ()
-    local = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in served]
+    local = [Offer(f"ollama_chat/{name}", "Ollama is running here") for name in served]
     keys = [Offer(model, f"{key} is set") for key, model in KEYS.items() if environ.get(key)]
     return local[:most] + keys
 
@@ -95,8 +95,7 @@ def doubts(
         prefix = name.partition("/")[0]
         nearest = get_close_matches(prefix, sorted(_providers()), n=1) if model else []
         raise ConfigError(
-            f"the model {name!r} has no provider"
-            + (f" that is known: {prefix!r}" if model else ""),
+            f"the model {name!r} has no {f'known provider: {prefix!r}' if model else 'provider'}",
             f"Did you mean {nearest[0]}/{model}?"
             if nearest
             else "Write PROVIDER/MODEL, such as anthropic/… or ollama_chat/…",

@@ -39,7 +39,7 @@ ANSWERS: dict[Kind, str] = {
     "farewell": "Goodbye. What I was told stays in memory.",
     "abilities": (
         "Ask, and I quote what memory holds, with file and line. Say “remember that …”, and I keep "
-        "it. In the chat, `/recall`, `/forget` and `/context` look closer, and `/help` lists all; "
+        "it. In the chat, `/recall`, `/forget` and `/context` show more, and `/help` lists all; "
         "in the shell, `assistant --help` does. With a language model I also answer in words of my "
         "own, work with files, and run commands."
     ),
@@ -47,7 +47,7 @@ ANSWERS: dict[Kind, str] = {
 }
 BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
 """The program's briefing at the start of the latest message."""
-NOT_ASKED = "Memory could not be asked"
+NOT_ASKED = "Memory could not be searched"
 """The prompt's text in place of the block when recall failed."""
 
 
@@ -162,7 +162,7 @@ def _recalled(prompts: Sequence[str]) -> str:
         lines = "\n".join(quote.line for quote in facts[:MOST_QUOTED])
         return f"Memory holds this:\n\n{lines}"
     if any(NOT_ASKED in prompt for prompt in prompts):
-        return "Memory could not be asked this time; `assistant doctor` may say why."
+        return "Memory could not be searched this time; `assistant doctor` may say why."
     return "Memory holds nothing on this."
 
 

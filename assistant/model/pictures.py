@@ -49,7 +49,7 @@ def picture_of(data: bytes) -> Picture | None:
         if fits:
             return _named(data, SUFFIXES[kind], (0, 0))  # leave it to the provider
         raise UsageError(
-            f"this picture ({kind}) cannot be read", "Save it anew as PNG or JPEG"
+            f"this picture ({kind}) cannot be read", "Save it as PNG or JPEG"
         ) from error
 
 

@@ -177,7 +177,7 @@ class ProfiledModel:
         """Report, once a turn, that the first model is skipped since an earlier request failed."""
         if first is not chosen and first.reason is not None:
             wait = first.blocked_until - self._clock()
-            text = f"{first.reason.message}, and is left alone for {wait:.0f} s more"
+            text = f"{first.reason.message}, and is skipped for {wait:.0f} s more"
             yield RetryPiece(chosen.model.name, text, 0.0, 0)
 
     def _try(

@@ -68,7 +68,7 @@ def parse(block: Block, tools: Sequence[ToolSpec]) -> tuple[str, dict[str, Any]]
         values: dict[str, Any] = {}
         for key, text in _parameters(block.body, properties):
             if key in values:
-                raise ValueError(f"<{key}> stands there twice; {AGAIN}")
+                raise ValueError(f"<{key}> occurs twice; {AGAIN}")
             values[key] = _parse_value(text, properties.get(key, {}))
         return block.name, values
     call = decode_arguments(block.body)
@@ -76,7 +76,7 @@ def parse(block: Block, tools: Sequence[ToolSpec]) -> tuple[str, dict[str, Any]]
         call = call["function"]
     name, keys = call.get("name"), set(call) - ABOUT
     if keys - ARGUMENTS or len(keys) > 1:
-        raise ValueError(f'the arguments do not stand under "arguments"; {AGAIN}')
+        raise ValueError(f'the arguments are not under "arguments"; {AGAIN}')
     arguments = call[keys.pop()] if keys else {}
     if isinstance(arguments, str):
         arguments = decode_arguments(arguments)

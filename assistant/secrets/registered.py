@@ -124,7 +124,7 @@ def _resolved(name: str, value: str | None) -> str:
     try:
         value = keyring.get_password(SERVICE, name)
     except (KeyringError, RuntimeError) as error:
-        raise ConfigError(f"the keyring does not open: {error}", "Unlock it") from error
+        raise ConfigError(f"the keyring cannot be opened: {error}", "Unlock it") from error
     if value is None:
         raise ConfigError(
             f"the keyring no longer holds {name}", f"Run `assistant secrets add {name}`"
@@ -141,4 +141,4 @@ def _delete_from_keyring(name: str) -> None:
     except PasswordDeleteError:
         return  # already gone
     except (KeyringError, RuntimeError) as error:
-        raise ConfigError(f"the keyring does not open: {error}", "Unlock it") from error
+        raise ConfigError(f"the keyring cannot be opened: {error}", "Unlock it") from error

@@ -341,12 +341,12 @@ def decode(line: bytes) -> Entry:
     try:
         text = line.decode("utf-8-sig", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no UTF-8 text, from its byte {error.start} on") from error
+        raise ValueError(f"it is not UTF-8 text from byte {error.start} on") from error
     values = json.loads(text)
     if not isinstance(values, dict) or not all(
         isinstance(values.get(name), str) for name in ("type", "id", "time")
     ):
-        raise ValueError("it is no object with a type, an id and a time")
+        raise ValueError("it is not an object with a type, an id and a time")
     kind = _TYPES.get(values["type"])
     if kind is None:
         return OtherEntry(values, id=values["id"], time=values["time"])

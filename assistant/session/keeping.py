@@ -106,8 +106,8 @@ def prompts_sent(directory: Path, session: str) -> list[Sent]:
     prompts = _prompts(directory / f"{session}{PROMPTS}")
     if not prompts:
         raise SessionError(
-            f"of session {session} it is not kept what was sent",
-            "It is of an older version, of another program, or had no turn",
+            f"what was sent in session {session} was not kept",
+            "It is from an older version or another program, or had no turn",
         )
     return prompts
 

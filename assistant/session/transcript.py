@@ -199,7 +199,7 @@ class Transcript:
             self._size, self.rewritten = len(self._borrowed), True
         else:
             raise SessionError(
-                f"{self.path} was changed or removed while it was open", "Begin a new session"
+                f"{self.path} was changed or removed while it was open", "Start a new session"
             )
 
     def _cut(self, excess: int, end: int) -> None:
@@ -209,7 +209,7 @@ class Transcript:
         storage.replace(self.path, data[: self._size + end])
         if b"\n" in data[self._size + end :].lstrip():
             self.notices.append(
-                f"{excess:,} bytes that are no entries were written to session {self.session} "
+                f"{excess:,} bytes that are not entries were written to session {self.session} "
                 "while it was open; they are cut off"
             )
 
@@ -263,12 +263,14 @@ def reopen(directory: Path, name: str) -> Transcript:
         if whole != data:
             storage.replace(path, whole)
         if torn:
-            notices.append(f"The last line of session {session} was torn by a crash and is gone")
+            notices.append(
+                f"The last line of session {session} was cut short by a crash and is lost"
+            )
         entries = _parse(path, whole)
         if lost := turns.endless(entries):
             notices.append(
                 f"{lost} of the compactions and captures in session {session} name an entry that "
-                "is gone; they do not count"
+                "is gone; they are ignored"
             )
         transcript = Transcript(session, path, entries, notices, lock, data=whole)
         if not turns.resumable(transcript.entries):
@@ -335,7 +337,9 @@ def _parse(path: Path, data: bytes) -> list[Entry]:
 
 def _check_header(path: Path, first: Entry) -> None:
     if not isinstance(first, entry_types.HeaderEntry):
-        raise SessionError(f"line 1 of {path} is no header", "Restore it, or begin a new session")
+        raise SessionError(
+            f"line 1 of {path} is not a header", "Restore it, or start a new session"
+        )
     major = first.version.partition(".")[0]
     if not major.isdigit() or int(major) > entry_types.FORMAT[0]:
         raise SessionError(
@@ -398,6 +402,6 @@ def locked(directory: Path, session: str) -> Lock:
     if lock is None:
         raise SessionError(
             f"session {session} is open in another chat (process {locking.holder(path) or '?'})",
-            "Close it there, or begin a new one",
+            "Close it there, or start a new one",
         )
     return lock

@@ -186,7 +186,7 @@ def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
         if name.startswith(config.PREFIX) and "__" not in name and name not in valid_names:
             nearest = get_close_matches(name, valid_names, n=1, cutoff=0.8)
             lines.append(
-                f"{name} is no setting{f'; did you mean {nearest[0]}?' if nearest else ''}"
+                f"{name} is not a setting{f'; did you mean {nearest[0]}?' if nearest else ''}"
             )
     return lines
 

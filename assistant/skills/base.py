@@ -58,7 +58,7 @@ def _is_pattern(text: str) -> bool:
 def _words(text: str) -> Callable[[str], bool]:
     words = _folded(text).split()
     if not words:
-        raise ValueError(f"the trigger {text!r} says no word, so every message would match")
+        raise ValueError(f"the trigger {text!r} contains no word, so every message would match")
     phrase = f" {' '.join(words)} "
     if not phrase.isascii() and not any(map(_is_spaced, phrase)):
         return lambda message: phrase.strip() in _folded(message)
@@ -83,7 +83,7 @@ def _pattern(source: str) -> Callable[[str], bool]:
     try:
         compiled = regex.compile(source, regex.IGNORECASE)
     except regex.error as error:
-        raise ValueError(f"the trigger /{source}/ is no pattern: {error}") from error
+        raise ValueError(f"the trigger /{source}/ is not a valid pattern: {error}") from error
     if compiled.search(""):
         raise ValueError(f"the trigger /{source}/ matches every message, even an empty one")
 

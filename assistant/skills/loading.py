@@ -73,12 +73,12 @@ def fields(block: str) -> dict[str, Field]:
         reason = str(getattr(error, "problem", "") or "it cannot be read")
         raise Malformed(
             mark.line + 2 if mark else 2,
-            f"its front matter is no YAML ({reason})",
+            f"its front matter is not valid YAML ({reason})",
             "Quote a value that holds a colon or a bracket",
         ) from error
     except RecursionError as error:
         raise Malformed(
-            2, "its front matter is no YAML (nested too deep)", "Keep it to plain fields"
+            2, "its front matter is not valid YAML (nested too deep)", "Keep it to plain fields"
         ) from error
     if not isinstance(node, yaml.MappingNode):
         raise Malformed(2, "its front matter has no fields", "Write `description: …` in it")
@@ -224,7 +224,7 @@ def _read(location: _Location, faults: list[Fault]) -> Skill:
         raise Malformed(
             description_field.line,
             "it has no description",
-            "Write `description: …`: when it is to be used",
+            "Write `description: …`: when to use it",
         )
     if len(text) > MAX_DESCRIPTION:
         message = f"its description has {len(text):,} characters; {MAX_DESCRIPTION:,} are shown"
@@ -245,7 +245,7 @@ def _triggers(location: _Location, field: Field, faults: list[Fault]) -> tuple[T
     if field is not NOTHING and not field.texts:
         cure = "Write each on a line of its own behind a hyphen"
         faults.append(
-            Fault(location.shown, field.line, "its triggers are no list", cure, fatal=False)
+            Fault(location.shown, field.line, "its triggers are not a list", cure, fatal=False)
         )
     for line, text in zip(field.lines, field.texts, strict=True):
         try:
@@ -263,5 +263,5 @@ def _misspelled(location: _Location, front_matter: Mapping[str, Field]) -> Itera
             nearest := get_close_matches(name, set(FIELDS) - front_matter.keys(), n=1)
         ):
             continue
-        message = f"its field {name!r} says nothing"
+        message = f"its field {name!r} is unknown"
         yield Fault(location.shown, field.line, message, f"Did you mean {nearest[0]}?", fatal=False)

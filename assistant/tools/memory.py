@@ -126,7 +126,7 @@ def memory_tools(
             f"session {passage.source}, turn {passage.start_line} "
             f"({passage.date or 'undated'}): {quoted(passage.text)}"
             for passage in result.passages
-        ] or ["No past conversation was about this."]
+        ] or ["No past conversation mentions this."]
         compact = f"found {len(result.passages)}"
         return ToolResult("\n".join([*lines, *result.notices]), compact=compact)
 
@@ -168,7 +168,7 @@ def _render_passages(passages: Sequence[Passage]) -> str:
 def _describe_stored(stored: Remembered, location: str) -> str:
     match stored.status:
         case "exists":
-            answer = f"Already there, at {location}; nothing was written."
+            answer = f"Already stored at {location}; nothing was written."
         case "waiting":
             answer = "It waits for the owner's review and is not in memory yet."
         case _:

@@ -30,7 +30,7 @@ def asking_tool() -> Tool:
         """Ask the owner what only they can tell and you cannot go on without; it waits."""
         offered = tuple(" ".join(visible(option).split()) for option in options)
         if not all(offered) or len(set(offered)) < len(offered):
-            raise ToolError("each option must say something of its own")
+            raise ToolError("the options must be different, and none empty")
         return Plan(_refuse_to_run, question=Question(visible(question).strip(), offered, several))
 
     return tool(ask, restores=False)
@@ -38,7 +38,7 @@ def asking_tool() -> Tool:
 
 def _refuse_to_run() -> ToolResult:
     """The loop puts a question to the owner, so a question's plan is never run."""
-    raise ToolError("nobody is here to be asked")
+    raise ToolError("nobody is here to answer")
 
 
 def agenda_tool(due: Callable[[int], str], days: int) -> Tool:
@@ -66,7 +66,7 @@ def reminding_tool(write: Callable[[str, str], str]) -> Tool:
                 "every Friday at 9.",
             ),
         ],
-        what: Annotated[str, Field(min_length=1, description="What the owner is told then.")],
+        what: Annotated[str, Field(min_length=1, description="What to tell the owner then.")],
     ) -> ToolResult:
         """Remind the owner: `what` is told to them at that time, as it stands."""
         message = write(when, what)

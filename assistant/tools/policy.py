@@ -85,7 +85,9 @@ def _compiled(text: str, translate: Callable[..., Any], pattern: str, flags: int
     try:
         matching, _ = translate(pattern, flags=flags, limit=CHOICES)
     except PatternLimitException as error:
-        raise ToolError(f"{text} means over {CHOICES} globs", "Use fewer braces") from error
+        raise ToolError(
+            f"{text} expands to more than {CHOICES} globs", "Use fewer braces"
+        ) from error
     return Glob(text, tuple(map(regex.compile, matching)))
 
 

@@ -56,7 +56,7 @@ def scratch_tools(scratch: Scratch) -> list[Tool]:
 
     def note(
         text: Annotated[str, Field(description="What to keep in view.")],
-        replace: Annotated[bool, Field(description="Put it in the place of all notes.")] = False,
+        replace: Annotated[bool, Field(description="Replace all notes with it.")] = False,
     ) -> ToolResult:
         """Add to this session's notes, which stay in view however long the session gets."""
         notes = text if replace or not scratch.notes else f"{scratch.notes}\n{text}"

@@ -178,9 +178,7 @@ def find(directory: Path | None = None) -> Workspace:
     if not root.is_dir():
         raise WorkspaceError(f"there is no workspace at {root}", f"Run `assistant init {root}`")
     if not any((root / name).exists() for name in (*ALWAYS_FILES, *INDEXED_FILES)):
-        raise WorkspaceError(
-            f"{root} holds none of a workspace's files", f"Run `assistant init {root}`"
-        )
+        raise WorkspaceError(f"{root} contains no workspace files", f"Run `assistant init {root}`")
     return Workspace(root.resolve())
 
 
@@ -210,8 +208,8 @@ class Anchor:
         """Raise StorageError if the folder was replaced or removed."""
         if _identity(self._root) != self._identity:
             raise StorageError(
-                f"{self._root} is another folder than the one that was opened",
-                "Begin anew; if it was moved, name its new place with -w",
+                f"{self._root} is no longer the folder that was opened",
+                "Start again; if the workspace was moved, give its new path with -w",
             )
 
 
@@ -280,8 +278,7 @@ class Survey:
         """Record that an entry is a sync conflict copy."""
         self.reject(
             name,
-            f"is a copy that syncing left of {original_of(name)}; `assistant memory merge` takes "
-            "its facts in",
+            f"is a conflict copy of {original_of(name)}; `assistant memory merge` merges its facts",
         )
 
 
@@ -331,9 +328,9 @@ def _judge(result: Survey, name: str, path: str) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return  # or a dangling link
     except OSError as error:
-        return result.reject(name, f"leads nowhere: {error.strerror}")
+        return result.reject(name, f"is a broken link: {error.strerror}")
     if not stat.S_ISREG(mode):
-        result.reject(name, "is no file")
+        result.reject(name, "is not a file")
     elif _is_utf8(result, name):
         result.sources.append(name)
 

@@ -38,7 +38,8 @@ def create(root: Path) -> Created:
         _make_private(workspace.private)
     except (OSError, StorageError) as error:
         raise WorkspaceError(
-            f"no workspace can be made at {root}: {_reason(error)}", "Choose another folder with -w"
+            f"no workspace can be created at {root}: {_reason(error)}",
+            "Choose another folder with -w",
         ) from error
     added = tuple(source.name for source in missing)
     existing = tuple(source.name for source in _template() if source.name not in added)
@@ -122,5 +123,5 @@ def _git(workspace: Workspace, *arguments: str, check: bool = True) -> str | Non
     if result.returncode == 0:
         return result.stdout
     if check:
-        raise WorkspaceError(f"git failed: {result.stderr.strip()}", "Put that right first")
+        raise WorkspaceError(f"git failed: {result.stderr.strip()}", "Fix that first")
     return None

@@ -45,7 +45,9 @@ def _trusted() -> list[str]:
     except FileNotFoundError:
         return []
     except ValueError as error:
-        raise StorageError(f"{path} is damaged", "Remove it and trust anew") from error
+        raise StorageError(
+            f"{path} is damaged", "Remove it, then run `assistant trust` again"
+        ) from error
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-        raise StorageError(f"{path} is damaged", "Remove it and trust anew")
+        raise StorageError(f"{path} is damaged", "Remove it, then run `assistant trust` again")
     return paths

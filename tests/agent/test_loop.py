@@ -288,7 +288,7 @@ def failed(bench: Workbench) -> str:
 
 def test_a_model_that_loops_on_and_on_fails_in_words() -> None:
     bench = Workbench(ScriptedModel(respond=lambda *_: calling(ToolCall("c", "same"))))
-    assert failed(bench) == ("scripted went in circles: it made the same call again and again")
+    assert failed(bench) == ("scripted kept repeating the same call")
     assert len(bench.model.requests) == 7
     assert bench.results()[-1].synthetic
 
@@ -303,7 +303,7 @@ def wandering(bench_rounds: int | None = None) -> Workbench:
 @pytest.mark.parametrize(("limit", "rounds"), [(None, 25), (3, 3), (1, 1)])
 def test_at_the_limit_of_rounds_the_model_is_told_to_answer(limit: int | None, rounds: int) -> None:
     bench = wandering(limit)
-    assert failed(bench) == "scripted came to no answer within the requests of one turn"
+    assert failed(bench) == "scripted gave no answer within the requests allowed for one turn"
     assert len(bench.model.requests) == rounds
     assert len(bench.ran) == rounds - 1
     assert reminders(bench) == ["rounds"]
@@ -322,9 +322,7 @@ def test_an_empty_answer_is_asked_for_again_once(blank: Reply) -> None:
     events = bench.run()
     assert Reminded(REMINDERS["empty"]) in events
     assert REMINDERS["empty"] in bench.model.requests[1].messages[-1].content
-    assert failed(Workbench(ScriptedModel(blank, blank))) == (
-        "scripted answered with nothing, and again when it was asked to"
-    )
+    assert failed(Workbench(ScriptedModel(blank, blank))) == "scripted gave an empty answer, twice"
 
 
 def test_an_empty_answer_after_tools_is_too() -> None:
@@ -335,7 +333,10 @@ def test_an_empty_answer_after_tools_is_too() -> None:
 
 @pytest.mark.parametrize(
     ("finish", "words", "requests"),
-    [("content_filter", "withheld the answer", 1), ("length", "before the first word", 2)],
+    [
+        ("content_filter", "withheld the answer", 1),
+        ("length", "reached its limit before it began", 2),
+    ],
 )
 def test_why_an_answer_is_empty_is_said_where_it_is_known(
     finish: str, words: str, requests: int
@@ -351,7 +352,7 @@ def test_a_call_that_the_provider_could_not_read_is_asked_for_again() -> None:
     bench = Workbench(ScriptedModel(lost, calling(look()), "There."))
     bench.run()
     assert (bench.ran, reminders(bench)) == (["look here 1"], ["malformed"])
-    assert "could not be read" in failed(Workbench(ScriptedModel(lost, lost)))
+    assert "could not be parsed" in failed(Workbench(ScriptedModel(lost, lost)))
 
 
 class Answers:
@@ -555,5 +556,5 @@ def test_a_stream_without_an_end_is_an_error() -> None:
         def stream(self, *_: object) -> Iterator[Piece]:  # type: ignore[override]
             yield TextPiece("half")
 
-    with pytest.raises(ModelError, match="no end"):
+    with pytest.raises(ModelError, match="is incomplete"):
         Workbench(Endless()).run()

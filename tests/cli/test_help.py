@@ -133,4 +133,4 @@ def test_other_shells_complete_too(shell: str) -> None:
     asked = {"_TYPER_COMPLETE_ARGS": "assistant mem", "_ASSISTANT_COMPLETE": f"complete_{shell}"}
     asked["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
     done = subprocess.run([ASSISTANT], capture_output=True, text=True, env=os.environ | asked)
-    assert "memory" in done.stdout and "Look after memory" in done.stdout
+    assert "memory" in done.stdout and "Inspect and maintain memory" in done.stdout

@@ -71,9 +71,9 @@ WRONG = {
     "sessions show zzz": SESSION,
     "sessions delete zzz": SESSION,
     "sessions rename zzz a title": SESSION,
-    "skills list nosuch": "there is no skill 'nosuch'. There are: none",
-    "mcp-servers list nosuch": "there is no MCP server 'nosuch'. There are: none",
-    "mcp-servers approve nosuch": "there is no MCP server 'nosuch'. There are: none",
+    "skills list nosuch": "there is no skill 'nosuch'. Available: none",
+    "mcp-servers list nosuch": "there is no MCP server 'nosuch'. Available: none",
+    "mcp-servers approve nosuch": "there is no MCP server 'nosuch'. Available: none",
     "connect emacs": "'emacs' is not a program that can be connected. Name one of claude-code, "
     "codex, cursor, opencode, claude-desktop, zed",
     "import /nowhere": "there is nothing at /nowhere. Name a file, an archive or a folder",
@@ -83,7 +83,7 @@ WRONG = {
     "secrets remove nosuch": "there is no secret 'nosuch'. Run `assistant secrets show`",
     "-w /nowhere recall x": "there is no workspace at /nowhere. Run `assistant init /nowhere`",
     # what is given, and makes no sense
-    "recall": "there is no query on standard input. Write one a line",
+    "recall": "there is no query on standard input. Write one per line",
     "recall x --as-of 'last nonsense'": "'last nonsense' is not a date. Give a day such "
     "as 2026-11-01, yesterday, 7d, friday or last week",
     "recall x --as-of ''": "'' is not a date. Give a day such as 2026-11-01, yesterday, 7d, friday "
@@ -114,8 +114,8 @@ WRONG = {
     "index.url VALUE`",
     "config set web.search google": "the setting 'web.search' cannot be 'google': it should be "
     "'tavily', 'brave' or 'searxng'. Correct it with `assistant config set web.search VALUE`",
-    "config set model antropic/claude-x": "the model 'antropic/claude-x' has no provider that is "
-    "known: 'antropic'. Did you mean anthropic/claude-x?",
+    "config set model antropic/claude-x": "the model 'antropic/claude-x' has no known provider: "
+    "'antropic'. Did you mean anthropic/claude-x?",
     "config set model gpt": "the model 'gpt' has no provider. Write PROVIDER/MODEL, such as "
     "anthropic/… or ollama_chat/…",
     "config set profiles.3.name a/b": "'profiles.3.name' cannot be set. The next profile is "
@@ -123,9 +123,9 @@ WRONG = {
 }
 """Command lines, and what they are answered."""
 VARIABLES = {
-    "ASSISTANT_MCPSERVERS": "note: ASSISTANT_MCPSERVERS is no setting",
-    "ASSISTANT_FOO": "note: ASSISTANT_FOO is no setting",
-    "ASSISTANT_MEMORY_K": "note: ASSISTANT_MEMORY_K is no setting; did you mean "
+    "ASSISTANT_MCPSERVERS": "note: ASSISTANT_MCPSERVERS is not a setting",
+    "ASSISTANT_FOO": "note: ASSISTANT_FOO is not a setting",
+    "ASSISTANT_MEMORY_K": "note: ASSISTANT_MEMORY_K is not a setting; did you mean "
     "ASSISTANT_MEMORY__K?",
     "ASSISTANT_MEMORY__KK": "assistant: there is no setting 'memory.kk' (ASSISTANT_MEMORY__KK). "
     "Did you mean memory.k?",

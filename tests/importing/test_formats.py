@@ -97,7 +97,7 @@ def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) 
     (problem,) = (each for each in items if isinstance(each, Problem))
     assert problem.where == "conversations-000.json, item 2" and not problem.cut
     assert [each.why for each in items if isinstance(each, Skipped)] == [
-        "not to be remembered",
+        "marked “do not remember”",
         "nothing said",
     ]
 

@@ -152,7 +152,7 @@ def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemo
         ("read", {"path": "MEMORY.md:999"}, "lines"),
         ("read", {"path": "memory://../../etc/passwd"}, "there is no"),
         ("forget", {"target": "the spare key"}, "MEMORY.md:3"),
-        ("forget", {"target": "no such thing"}, "no single fact"),
+        ("forget", {"target": "no such thing"}, "does not identify a single fact"),
     ]
 
     async def scenario() -> None:

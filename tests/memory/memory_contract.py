@@ -437,8 +437,8 @@ class MemoryContract:
         path.unlink()
         os.mkfifo(path)
         assert memory.recall(Query("anything")).passages == ()
-        assert any("MEMORY.md is no file" in notice for notice in memory.status().notices)
-        with pytest.raises(StorageError, match=r"MEMORY\.md is no ordinary file"):
+        assert any("MEMORY.md is not a file" in notice for notice in memory.status().notices)
+        with pytest.raises(StorageError, match=r"MEMORY\.md is not a regular file"):
             remember(memory, FACTS[0])
 
     def test_a_batch_is_written_whole_and_in_order(
@@ -536,7 +536,7 @@ class MemoryContract:
         memory.review(held.id, accept=True)
         for fact, status in (("Drives a Skoda", "current"), ("Lives in Berlin", "superseded")):
             assert [each.status for each in memory.locate(fact).passages] == [status]
-        with pytest.raises(LedgerError, match=r"no fact stands at MEMORY\.md:99"):
+        with pytest.raises(LedgerError, match=r"there is no fact at MEMORY\.md:99"):
             memory.remember([replace(new, text="Lives", replaces="MEMORY.md:99")])
 
     def test_erased_facts_are_restored_or_dismissed(

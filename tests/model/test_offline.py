@@ -69,7 +69,7 @@ def test_it_says_so_when_memory_holds_nothing_or_could_not_be_asked(workspace: W
     asked = [*prompt(workspace), *EARLIER, Message("user", "Which seat?")]
     assert answer(asked).text == "Memory holds nothing on this."
     lost = [Message("system", memory_text(None)), *EARLIER, Message("user", "Which seat?")]
-    assert "could not be asked" in answer(lost).text
+    assert "could not be searched" in answer(lost).text
 
 
 def test_it_introduces_itself_once(workspace: Workspace) -> None:
@@ -126,7 +126,7 @@ def test_remembering_is_a_tool_call_and_then_a_confirmation(workspace: Workspace
     stored = "Stored at MEMORY.md:31.\nSimilar facts; pass its FILE:LINE:\n- MEMORY.md:9: Berlin"
     told = answer([*done, Message("tool", stored, tool_call_id="call_1")]).text
     assert told.startswith("Remembered at MEMORY.md:31. It is close to:\n\n- MEMORY.md:9: Berlin")
-    exists = "Already there, at MEMORY.md:9; nothing was written."
+    exists = "Already stored at MEMORY.md:9; nothing was written."
     assert answer([*done, Message("tool", exists, tool_call_id="call_1")]).text == exists
     refused = "The owner said no."
     assert answer([*done, Message("tool", refused, tool_call_id="call_1")]).text == refused
@@ -177,13 +177,14 @@ def test_what_is_at_hand_is_offered_by_name_and_never_by_value(ollama: str) -> N
     environ = {"ANTHROPIC_API_KEY": "sk-secret", "OPENAI_API_KEY": "", "SOME_API_KEY": "x"}
     found = offers(environ, ollama)
     assert found == [
-        Offer("ollama_chat/qwen3:8b", "Ollama runs here"),
+        Offer("ollama_chat/qwen3:8b", "Ollama is running here"),
         Offer(KEYS["ANTHROPIC_API_KEY"], "ANTHROPIC_API_KEY is set"),
     ]
     *_, reply = OfflineModel(lambda: found).stream([Message("user", "hello")])
     assert isinstance(reply, Reply)
     assert (
-        "- Ollama runs here: `assistant config set model.name ollama_chat/qwen3:8b`" in reply.text
+        "- Ollama is running here: `assistant config set model.name ollama_chat/qwen3:8b`"
+        in reply.text
     )
     assert "sk-secret" not in reply.text
 

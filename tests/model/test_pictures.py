@@ -105,6 +105,6 @@ def test_off_the_record_no_copy_is_made(workspace: Workspace) -> None:
 
 def test_who_sees_nothing_is_sent_nothing(workspace: Workspace) -> None:
     talk = talking(workspace, ScriptedModel("never", sees=False))
-    with pytest.raises(UsageError, match=r"scripted sees no pictures, and cat.png is one"):
+    with pytest.raises(UsageError, match=r"scripted does not accept images, and cat.png is one"):
         list(talk.send("what is this?", {"cat.png": Picture("0.png")}))
     assert not talk.transcript.entries

@@ -116,7 +116,7 @@ def test_a_ready_profile_is_preferred_to_waiting() -> None:
     assert texts(list(model.stream(ASK))) == "here"
     clock.now += 29
     pieces = list(model.stream(ASK))
-    assert pieces[0] == RetryPiece("b", "it was rate_limit, and is left alone for 1 s more", 0, 0)
+    assert pieces[0] == RetryPiece("b", "it was rate_limit, and is skipped for 1 s more", 0, 0)
     assert texts(pieces) == "here again"
     assert texts(list(model.stream([*ASK, Message("tool", "x", tool_call_id="c")]))) == "and again"
     clock.now += 1

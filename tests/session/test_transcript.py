@@ -201,7 +201,7 @@ def test_a_bad_line_is_named_and_refused(directory: Path, line: bytes) -> None:
     before = path_of(session).read_bytes()
     with pytest.raises(SessionError, match=rf"line 2 of .*{session.session}.jsonl") as refused:
         transcript.reopen(directory, session.session)
-    assert ("no UTF-8 text, from its byte" in str(refused.value)) == (b"\xfe" in line)
+    assert ("not UTF-8 text from byte" in str(refused.value)) == (b"\xfe" in line)
     assert path_of(session).read_bytes() == before
     path_of(session).write_bytes(b"\n".join(lines))
     assert transcript.reopen(directory, session.session)  # the lock was let go
@@ -226,7 +226,7 @@ def test_a_transcript_without_a_header_is_refused(directory: Path) -> None:
     session = begun(directory)
     session.close()
     path_of(session).write_bytes(path_of(session).read_bytes().split(b"\n", 1)[1])
-    with pytest.raises(SessionError, match="is no header"):
+    with pytest.raises(SessionError, match="is not a header"):
         transcript.reopen(directory, session.session)
 
 
@@ -292,7 +292,7 @@ def test_garbage_written_to_an_open_session_is_cut_off_and_told(
         file.write(whole + garbage)
     assert session.append(UserEntry("next")).id == "e3"
     (told,) = session.notices
-    assert f"{len(garbage):,} bytes that are no entries" in told
+    assert f"{len(garbage):,} bytes that are not entries" in told
     session.settle("over")
     session.close()
     texts = [getattr(each, "text", "") for each in transcript.read(directory, session.session)]

@@ -75,16 +75,19 @@ def test_two_of_a_name(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('---\nname: x\ndescription: "a" b\n---\n', ":3 is not used: its front matter is no YAML"),
+        (
+            '---\nname: x\ndescription: "a" b\n---\n',
+            ":3 is not used: its front matter is not valid YAML",
+        ),
         ("# no front matter\n", "does not begin with front matter"),
         ("---\ndescription: never closed\n", "does not begin with front matter"),
         ("", "does not begin with front matter"),
-        ("---\nname: [a\n---\n", "no YAML"),
+        ("---\nname: [a\n---\n", "not valid YAML"),
         ("---\ndescription: !!python/object/apply:os.getcwd []\n---\n", "no description"),
         ("---\n- a list\n---\n", "no fields"),
         ("---\nname: x\n---\n", "no description"),
         ("---\ndescription: [a, list]\n---\n", "no description"),
-        ("---\ndescription: " + "[" * 5_000 + "\n---\n", "no YAML"),
+        ("---\ndescription: " + "[" * 5_000 + "\n---\n", "not valid YAML"),
         (b"---\ndescription: caf\xe9\n---\n", "not UTF-8"),
         (b"---\ndescription: a\0b\n---\n", "zero byte"),
     ],

@@ -44,7 +44,7 @@ def test_places_where_there_can_be_none(tmp_path: Path) -> None:
     file.write_text("")
     with pytest.raises(WorkspaceError, match="is a file"):
         template.create(file)
-    with pytest.raises(WorkspaceError, match="no workspace can be made"):
+    with pytest.raises(WorkspaceError, match="no workspace can be created"):
         template.create(file / "below")
 
 

@@ -169,9 +169,9 @@ def _keep_up(workspace: Workspace) -> None:
             counts = {"archived": result.archived, "sorted in": result.sorted}
             moved = [f"{counted(n, 'fact')} {verb}" for verb, n in counts.items() if n]
             if moved:
-                report = f"Upkeep of memory: {', '.join(moved)} · `assistant memory log`"
+                report = f"Memory upkeep: {', '.join(moved)} · `assistant memory log`"
     except Exception as error:  # sessions must be read all the same
-        report = f"Memory could not be kept up: {_reason(error)}"
+        report = f"Memory upkeep failed: {_reason(error)}"
     with changing(workspace) as state:
         state.upkept, state.kept_up = today, report or state.kept_up
 
@@ -344,7 +344,7 @@ def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
     when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
     chat = f"{when} chat"
     if news.failed:
-        yield f"No facts could be taken from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
+        yield f"No facts could be extracted from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
         return
     captures: list[CapturedEntry] = []
     with suppress(SessionError):  # the session may be gone, or damaged

@@ -103,7 +103,7 @@ def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captu
     if unread_turns and not job.model.extracts:
         yield notice(
             job.transcript,
-            f"{job.model.name} is no language model: no facts were taken from "
+            f"{job.model.name} is not a language model: no facts were extracted from "
             f"{counted(len(unread_turns), 'turn')}",
         )
     elif unread_turns:
@@ -143,13 +143,13 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
         except AssistantError as error:
             remaining = counted(len(turns) - turns_read, "turn")
             reason = job.redact(error.message)
-            yield notice(job.transcript, f"No facts were taken from {remaining} yet: {reason}")
+            yield notice(job.transcript, f"No facts were extracted from {remaining} yet: {reason}")
             captured += Captured(failed=reason)
             break
         turns_read += len(batch)
         captured += yield from _write(job, [entry])
     if refused:
-        yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
+        yield notice(job.transcript, f"{counted(refused, 'fact')} left out for lack of a source")
     return captured
 
 
@@ -195,7 +195,7 @@ def _extract(
                 break  # keep the facts parsed before
             if messages is not request:
                 raise ModelError(
-                    f"{job.model.name} did not answer as it was asked: {fault}",
+                    f"{job.model.name} did not answer in the requested form: {fault}",
                     kind=ModelFailure.PROTOCOL,
                 ) from fault
             faults = [f"it could not be read: {fault}"]
@@ -250,7 +250,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     stored = tuple(fact.text for fact in written if fact.status in ("stored", "superseded"))
     waiting = tuple(fact.text for fact in written if fact.status == "waiting")
     if secret := sum(fact.status == "secret" for fact in written):
-        yield notice(job.transcript, f"{counted(secret, 'fact')} with a secret left out")
+        yield notice(job.transcript, f"{counted(secret, 'fact')} left out because of a secret")
     acknowledged = tuple(capture.id for capture in pending)
     if acknowledged:
         job.transcript.append(

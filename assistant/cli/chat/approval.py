@@ -29,13 +29,13 @@ COLOURS = {"+++": FAINT, "---": FAINT, "@@": FAINT, "+": GOOD, "-": BAD}
 """By how a row of a unified diff begins."""
 KEYS = {
     "y": "yes, this once",
-    "n": "no; a reason after it goes to the model (any other answer is a no, too)",
+    "n": "no; add a reason for the model (any other answer is also a no)",
     "a": "always, in this session",
 }
 QUESTION = f"Allow it? {listed(KEYS)}: "
 MORE = "{left} more lines · m shows more, n refuses: "
 MORE_WORDS = ("m", "more")
-UNREAD = "not allowed yet: not all of it has been shown"
+UNREAD = "not allowed yet: part of it has not been shown"
 EMPTY = "Enter alone decides nothing"
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 CLOSED = "no the owner closed the question"

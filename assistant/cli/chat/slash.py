@@ -67,7 +67,7 @@ class Host:
     def refuse_off_the_record(self, what: str = "nothing is written to memory") -> None:
         """Raise UsageError if the chat is off the record."""
         if self.chat.conversation.transcript.off_the_record:
-            raise UsageError(f"off the record {what}", "Leave, and begin a chat without --otr")
+            raise UsageError(f"off the record {what}", "Leave, and start a chat without --otr")
 
 
 Run = Callable[[Host, str], None]
@@ -150,7 +150,7 @@ def review(host: Host, _: str) -> None:
     host.refuse_off_the_record()
     waiting = host.chat.memory.waiting()
     if not waiting:
-        typer.echo("Nothing waits for review.")
+        typer.echo("Nothing is waiting for review.")
     decide(host.chat.memory, host.chat.workspace, waiting)
 
 
@@ -205,12 +205,12 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     """Undo turns, say what was undone, and attach that to the next message."""
     lines = []
     for changed in turns:
-        lines.append(f"Taken back: “{one_line(changed.turn.request)}”")
+        lines.append(f"Undone: “{one_line(changed.turn.request)}”")
         lines += undo_lines(take_back(host.chat.workspace, host.chat.memory, changed))
     typer.echo(spelled("\n".join(lines)))
     text = "\n".join(lines)  # it repeats words of these turns
     is_outside = any(is_tainted(changed.turn.entries) for changed in turns)
-    host.attachments["What the owner has undone"] = text if is_outside else Note(text)
+    host.attachments["What the owner undid"] = text if is_outside else Note(text)
 
 
 EVERYTHING, FILES, TALK = (
@@ -319,7 +319,7 @@ def sessions(host: Host, _: str) -> None:
 
 @command()
 def new(host: Host, _: str) -> None:
-    """Begin a new session."""
+    """Start a new session."""
     host.chat.switch()
     typer.echo(faint("New session."))
 

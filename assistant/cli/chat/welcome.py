@@ -21,7 +21,7 @@ OPENING = (
     "settings, where you can change them."
 )
 IS_MESSAGE = (
-    "That looks like a message, so I answer it. Your name goes into USER.md, the tone into "
+    "That looks like a message, so I will answer it. Your name goes into USER.md, the tone into "
     "IDENTITY.md, the model into the settings."
 )
 NO_OFFERS = "No Ollama is running here, and no provider's key is set in this shell."

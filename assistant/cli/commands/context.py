@@ -82,7 +82,7 @@ def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
     chosen = [part for part in sections if part.title.casefold() == full_title]
     if not chosen:
         present = ", ".join(part.title for part in sections)
-        raise UsageError(f"there is no section {title!r}", f"There are: {present}")
+        raise UsageError(f"there is no section {title!r}", f"Available: {present}")
     return chosen
 
 

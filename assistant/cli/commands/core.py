@@ -108,7 +108,7 @@ def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
     if fact is None:
         raise typer.Exit(1)
     if fact.source in PROCEDURE_FILES or fact.source.startswith(ARCHIVE):
-        raise LedgerError(f"{fact.source} never stands in the core", "Name a fact of memory")
+        raise LedgerError(f"{fact.source} is never part of the core", "Name a fact of memory")
     changed = memory.mark([Mark(fact, core=CORE if what == ADD else NOT_CORE)])
     if as_json:
         print_json({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
@@ -117,8 +117,8 @@ def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
         typer.echo(f"{effect}: {_line(fact)}")
         typer.echo("`assistant memory undo` reverses it.", err=True)
     else:
-        already = "is in every prompt" if what == ADD else "is kept out"
-        typer.echo(f"It {already} already: {_line(fact)}", err=True)
+        already = "in every prompt" if what == ADD else "kept out"
+        typer.echo(f"Already {already}: {_line(fact)}", err=True)
 
 
 def _line(fact: Passage) -> str:
@@ -135,5 +135,7 @@ def _chosen(memory: Keeper, target: str) -> Passage | None:
         return located.passages[0]
     if not at_terminal():
         candidates = "; ".join(map(passage_line, located.passages))
-        raise LedgerError(f"no single fact is {target!r}: {candidates}", "Name one by FILE:LINE")
+        raise LedgerError(
+            f"{target!r} does not identify a single fact: {candidates}", "Name one by FILE:LINE"
+        )
     return pick(located.passages, "Which one?")

@@ -128,7 +128,7 @@ def _facts() -> list[str]:
 
     facts = [fact_of_line(line) for line in filter(None, lines())]
     if not any(facts):
-        raise UsageError("there is no fact on standard input", "Write one a line")
+        raise UsageError("there is no fact on standard input", "Write one per line")
     if skipped := facts.count(None):
         line = counted(skipped, "line")
         typer.echo(f"Skipped {line}: struck out, or not a fact.", err=True)
@@ -291,7 +291,7 @@ def recall(
     if reads_lines(query):
         queries = lines()
         if (first := next(queries, None)) is None:
-            raise UsageError("there is no query on standard input", "Write one a line")
+            raise UsageError("there is no query on standard input", "Write one per line")
         with context.obj.memory() as memory:
             for line in chain([first], queries):
                 print_json(recall_json(memory.recall(replace(template, text=line)), within))

@@ -86,7 +86,7 @@ def _named(options: Globals, name: str) -> "Server":
         if server.name == name:
             return server
     names = ", ".join(server.name for server in servers) or "none"
-    raise UsageError(f"there is no MCP server {name!r}", f"There are: {names}")
+    raise UsageError(f"there is no MCP server {name!r}", f"Available: {names}")
 
 
 def _origin(server: "Server") -> dict[str, Any]:

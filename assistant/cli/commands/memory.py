@@ -58,9 +58,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 def _lacking(server: ServerStatus) -> str:
     missing = counted(server.lacks, "vector") if server.lacks else "no vector"
     return (
-        f"not in use now; it lacked {missing} when last seen"
-        if server.trouble
-        else f"lacks {missing}"
+        f"not in use; it lacked {missing} when last seen" if server.trouble else f"lacks {missing}"
     )
 
 
@@ -168,7 +166,7 @@ def check(
         for fault in faults:
             typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
         if not faults:
-            typer.echo("Nothing is wrong.")
+            typer.echo("No problems found.")
         if state:
             typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
     if not all(fault.mended for fault in faults):
@@ -195,11 +193,11 @@ def capture(
     if not read and not wait:
         unread = ended.count_unread(workspace)
         typer.echo(
-            f"{counted(unread, 'chat is', 'chats are')} not read yet: open, just being read, or "
+            f"{counted(unread, 'chat is', 'chats are')} not read yet: open, being read, or "
             "waiting for a language model (`assistant config set model`) or for your trust "
             "(`assistant trust`)."
             if unread
-            else "All chats that have ended were read already."
+            else "All ended chats have been read."
         )
 
 

@@ -63,7 +63,7 @@ def review(
         if as_json:
             print_json([asdict(pending) for pending in waiting])
         elif not waiting:
-            typer.echo("Nothing waits for review.")
+            typer.echo("Nothing is waiting for review.")
         elif sys.stdin.isatty():
             decide(memory, workspace, waiting)
         else:

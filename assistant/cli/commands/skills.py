@@ -70,7 +70,7 @@ def _show(skills: "Skills", name: str, *, as_json: bool) -> None:
     if skill is None:
         known = ", ".join(skill.name for skill in skills.skills) or "none"
         near = get_close_matches(name, [skill.name for skill in skills.skills], n=1)
-        raise UsageError(f"there is no skill {name!r}", did_you_mean(near) or f"There are: {known}")
+        raise UsageError(f"there is no skill {name!r}", did_you_mean(near) or f"Available: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
     if as_json:
         print_json({"name": skill.name, "path": skill.path, "text": text, "files": files})

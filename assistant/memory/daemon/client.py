@@ -118,7 +118,7 @@ class DaemonMemory:
                 self._hang_up()  # its answer may still come, and would be taken for the next one's
                 raise
         raise DaemonError(
-            f"the memory daemon ended {ATTEMPTS} times while it was asked",
+            f"the memory daemon ended {ATTEMPTS} times during a request",
             f"Its log is {sockets.log_path(self._workspace.root)}",
         )
 

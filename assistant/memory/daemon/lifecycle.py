@@ -270,7 +270,7 @@ def _process(workspace: Workspace) -> int | None:
     process = locking.holder(lock_path(workspace))
     if process is None or not _is_daemon(process):
         raise DaemonError(
-            f"process {process or '?'} works on the memory of {workspace.root}, and is no daemon",
+            f"process {process or '?'} works on the memory of {workspace.root} and is not a daemon",
             "End the `assistant --no-daemon` that runs there",
         )
     return process

@@ -453,7 +453,7 @@ class Work:
         except BaseException as error:  # Chroma's panics, too: nobody else would see them
             if self._last_error != (name := type(error).__name__):
                 is_unexpected = not isinstance(error, AssistantError)
-                logger.warning("memory cannot be made ready: %s", name, exc_info=is_unexpected)
+                logger.warning("memory cannot be opened: %s", name, exc_info=is_unexpected)
             self._last_error = name
 
     def _opened(self) -> Served:

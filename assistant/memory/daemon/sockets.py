@@ -136,7 +136,9 @@ def connect(root: Path) -> socket.socket | None:
             continue
         except BlockingIOError as error:
             connection.close()
-            raise DaemonError(f"the memory daemon at {path} takes no connection", STOP) from error
+            raise DaemonError(
+                f"the memory daemon at {path} accepts no connections", STOP
+            ) from error
         if peer(connection).user != os.geteuid():
             connection.close()
             raise DaemonError(
@@ -173,7 +175,7 @@ def silent(connection: socket.socket) -> DaemonError:
     """The error for a daemon that has been silent for too long."""
     process = peer(connection).process or "of an unknown number"
     return DaemonError(
-        f"the memory daemon, process {process}, has said nothing for {SILENCE_SECONDS:.0f} s", STOP
+        f"the memory daemon, process {process}, has not responded for {SILENCE_SECONDS:.0f} s", STOP
     )
 
 

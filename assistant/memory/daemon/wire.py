@@ -134,7 +134,7 @@ def request(ident: str, op: str, params: Any) -> bytes:
     if len(data) > MAX_REQUEST:
         raise DaemonError(
             f"the request is {len(data):,} bytes long, and {MAX_REQUEST:,} is the most",
-            "Say it in fewer words, or in several requests",
+            "Shorten it, or split it into several requests",
         )
     return data
 
@@ -212,7 +212,7 @@ class Operation:
         try:
             return msgspec.json.decode(data, type=kind)
         except (ValueError, RecursionError) as error:
-            raise DaemonError(f"{self.name} was asked or answered amiss: {error}") from error
+            raise DaemonError(f"{self.name} had a malformed request or answer: {error}") from error
 
 
 OPERATIONS = {

@@ -110,10 +110,12 @@ def decoded(name: str, data: bytes) -> str:
 def text_warning(data: bytes) -> str:
     """The fault of a file that can be read nevertheless; "" if it has none."""
     if reason := _unreadable(data):
-        seen = "what can be read of it is recalled, and nothing is written to it"
+        seen = "its readable part is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({reason}); {seen}. Save it as UTF-8"
     if line := conflict_in(data.decode()):
-        return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
+        return (
+            f"has an unresolved merge conflict (line {line}). Resolve it; nothing is written to it"
+        )
     return ""
 
 

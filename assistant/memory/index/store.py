@@ -34,12 +34,12 @@ MIN_FREE = 2 << 20
 """Bytes that must be free; a disk with less counts as not writable."""
 SPARE_VECTORS = 1000
 """Unused vectors to keep in the cache, for an undo or a moved line."""
-DAMAGED = "The index was damaged; it was made again"
+DAMAGED = "The index was damaged; it was rebuilt"
 NO_WRITES = (
-    "The disk of this memory takes no writes, being full or read-only: recall answers from what "
-    "was indexed before, and nothing can be remembered until there is room"
+    "The disk of this memory is full or read-only: recall answers from what was indexed before, "
+    "and nothing can be remembered until it can be written"
 )
-DELETED = "The index was deleted; it was made again"
+DELETED = "The index was deleted; it was rebuilt"
 
 
 class IndexStore:
@@ -187,7 +187,7 @@ class IndexStore:
                 recorded.get(name) == self.owner[name] for name in ("machine", "user", "root")
             )
             origin = "by another version or embedding model" if same else "for another place"
-            self.notices.append(f"The index was made {origin}; it was made again")
+            self.notices.append(f"The index was made {origin}; it was rebuilt")
 
     def _open_catalog(self, cache: Path) -> Catalog:
         """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
@@ -208,7 +208,7 @@ class IndexStore:
             catalog = opened()
         if catalog.count() and catalog.meta("vectors") != catalog.database.token:
             catalog.close()
-            self.notices.append("The cached vectors were gone; they are made again")
+            self.notices.append("The cached vectors were gone; they are rebuilt")
             self._clear_folder()
             catalog = opened()
         catalog.set_meta("vectors", catalog.database.token)

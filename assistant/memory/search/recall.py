@@ -285,4 +285,4 @@ def _day(day: str) -> int:
     try:
         return date.fromisoformat(day).toordinal()
     except ValueError as error:
-        raise UsageError(f"{day!r} is no date", "Write it as YYYY-MM-DD") from error
+        raise UsageError(f"{day!r} is not a date", "Write it as YYYY-MM-DD") from error

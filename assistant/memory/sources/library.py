@@ -110,12 +110,12 @@ class Library:
         source = self._named(match[1]) if match else None
         if match and source and match[2]:
             raise LedgerError(
-                f"{address} is a note, which is read where it lies and never written to",
+                f"{address} is a note, which is never written to",
                 f"Edit line {match[3]} of {source.folder / match[2]}",
             )
         if match and not match[2] and (self._workspace.sessions / f"{match[1]}.jsonl").exists():
             raise LedgerError(
-                f"{address} was said in a past conversation, and is no fact of memory",
+                f"{address} is from a past conversation, not a fact in memory",
                 f"`assistant sessions delete {match[1]}` removes all of it;"
                 " `assistant forget WORDS --purge --sessions` takes some words out",
             )
@@ -161,7 +161,7 @@ class Library:
         if source := self._named(name):
             return source
         names = [source.name for source in self._settings.sources]
-        there = f"There are {', '.join(names)}" if names else "Add one to [[sources]]"
+        there = f"Available: {', '.join(names)}" if names else "Add one to [[sources]]"
         raise UsageError(f"there are no notes called {name!r}", there)
 
     def _named(self, name: str) -> SourceSettings | None:

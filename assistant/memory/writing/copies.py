@@ -77,7 +77,7 @@ class Copies:
         except StorageError as error:
             return "", str(error)
         if line := conflict_in(text):
-            return "", f"line {line} marks an unfinished merge. Settle it, or delete the copy"
+            return "", f"line {line} is a merge conflict marker. Resolve it, or delete the copy"
         return text, ""
 
     def _text(self, name: str) -> str:

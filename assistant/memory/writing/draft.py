@@ -92,8 +92,8 @@ class Draft:
         file = self._file(source)
         if not file.inserted and (line := conflict_in(file.text)):
             raise StorageError(
-                f"{source} holds a conflict of a merge (line {line}); nothing was changed",
-                "Keep what is right of both sides, take out the marks (<<<<<<<, ======= and the"
+                f"{source} has an unresolved merge conflict (line {line}); nothing was changed",
+                "Keep what is right on both sides, remove the markers (<<<<<<<, ======= and the"
                 " like), and try again",
             )
         return file.text
@@ -175,7 +175,7 @@ def _decoded(source: str, data: bytes) -> str:
     if (zero := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, zero) + 1
         raise StorageError(
-            f"{source} is no text: a zero byte in line {line}; nothing was changed",
+            f"{source} is not text: a zero byte in line {line}; nothing was changed",
             "Take it out in an editor and try again",
         )
     try:
@@ -199,7 +199,9 @@ def read_file(path: Path) -> Snapshot:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise StorageError(f"{path} is no ordinary file", "Put a file in its place")
+                raise StorageError(
+                    f"{path} is not a regular file", "Replace it with a regular file"
+                )
             if status.st_size > storage.LARGEST:
                 raise StorageError(f"{path} is larger than {storage.LARGEST >> 20} MB", "Split it")
             return Snapshot(path, file.read(), _stamp(status))

@@ -135,7 +135,7 @@ def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
     chunks = chunks_of(text, old[0].source)
     spans = sorted(_span(text, chunks, passage) for passage in old)
     if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(spans)):
-        raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
+        raise LedgerError(f"there are several facts at {old[0].citation}", "Name one by its id")
     start, end = spans[0][0], spans[-1][1]
     current = text[start:end]
     note = superseded_note(day, escape(fact))
@@ -342,7 +342,7 @@ def _ends_line(text: str) -> bool:
 
 
 def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
-    reason = "stand there more than once" if places else "have been changed since"
+    reason = "occur there more than once" if places else "have been changed since"
     return LedgerError(
         f"this cannot be undone: its lines in {edit.source} {reason}", "Edit the file by hand"
     )

@@ -153,7 +153,7 @@ class Ledger:
         if not write.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
         if is_struck_line(write.text):
-            raise LedgerError(f"{write.text!r} is struck out", "Give what holds now")
+            raise LedgerError(f"{write.text!r} is struck out", "Give what is true now")
         existing = self._stated(change.draft, write.text)
         given_up = fact_key(" ".join(passage.plain for passage in old))
         if existing and given_up in ("", fact_key(write.text)):
@@ -389,7 +389,7 @@ def given_up_by(fact: Fact, replaced: Replaced) -> Sequence[Passage]:
     old = replaced.get(fact.replaces, ())
     if not old:
         raise LedgerError(
-            f"no fact stands at {fact.replaces}", "`assistant recall` shows FILE:LINE"
+            f"there is no fact at {fact.replaces}", "`assistant recall` shows FILE:LINE"
         )
     return old
 

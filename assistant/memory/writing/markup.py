@@ -193,7 +193,7 @@ def _verified(text: str, line: str, item: str, end: str) -> Splice:
         if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
             return splice
     raise LedgerError(
-        "the file holds no place where a fact can be added", "Close what is left open in it"
+        "the file has no place where a fact can be added", "Close the block that is left open in it"
     )
 
 

@@ -144,7 +144,8 @@ class Review:
         held = next((held for held in self.waiting() if held.id == id), None)
         if held is None:
             raise LedgerError(
-                f"no fact {id!r} waits for review", "`assistant memory review` lists them"
+                f"no fact with the id {id!r} is waiting for review",
+                "`assistant memory review` lists them",
             )
         return held
 

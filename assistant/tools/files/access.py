@@ -203,7 +203,7 @@ def status(name: str, directory: int) -> os.stat_result | None:
 def check_regular(file_status: os.stat_result, shown: str) -> None:
     """Raise ToolError unless this is a regular file with one name and of at most MAX_BYTES."""
     if not stat.S_ISREG(file_status.st_mode):
-        raise ToolError(f"{shown} is {KINDS.get(stat.S_IFMT(file_status.st_mode), 'no file')}")
+        raise ToolError(f"{shown} is {KINDS.get(stat.S_IFMT(file_status.st_mode), 'not a file')}")
     if file_status.st_nlink > 1:
         raise ToolError(f"{shown} has another name elsewhere (a hard link)", "Copy it first")
     if file_status.st_size > MAX_BYTES:
@@ -242,7 +242,7 @@ class Access:
         def run() -> ToolResult:
             with self.at(path) as place:
                 if place.path != planned:
-                    raise ToolError(f"{path} leads elsewhere than a moment ago", "Try again")
+                    raise ToolError(f"{path} points elsewhere than a moment ago", "Try again")
                 return work(place)
 
         return Plan(run, places=(str(planned),))
@@ -250,7 +250,7 @@ class Access:
     def _resolve(self, path: str) -> tuple[Path, tuple[str, ...]]:
         """Return the root that a path leads into and the remaining names, every link resolved."""
         if "\0" in path:
-            raise ToolError("a path holds no NUL character")
+            raise ToolError("a path cannot contain a NUL character")
         unresolved = self.roots.workspace.root / (
             Path(path).expanduser() if path[:1] == "~" else path
         )
@@ -258,13 +258,13 @@ class Access:
         inside = [root for root in self.roots.directories if real.is_relative_to(root)]
         if not inside:
             allowed = ", ".join(map(str, self.roots.directories))
-            raise ToolError(f"{path} is outside of what file tools may touch: {allowed}")
+            raise ToolError(f"{path} is outside what file tools may access: {allowed}")
         denied = self.roots.rules.denied(self.tool)
         spellings = {str(unresolved), os.path.normpath(unresolved), str(real)}
         if any(denied.holds(spelling, directory=real.is_dir()) for spelling in spellings):
             raise ToolError(DENIED)
         if self.roots.closed(real):
-            raise ToolError(f"{self.roots.shown(real)} is private: tools do not reach it")
+            raise ToolError(f"{self.roots.shown(real)} is private: tools cannot access it")
         root = max(inside, key=lambda directory: len(directory.parts))
         return root, real.relative_to(root).parts
 
@@ -285,7 +285,7 @@ class Access:
                 os.mkdir(name, dir_fd=parent)
                 made.append(root.joinpath(*names[:depth]))
             elif entry and not stat.S_ISDIR(entry.st_mode):
-                raise ToolError(f"{shown}: {name} is no directory")
+                raise ToolError(f"{shown}: {name} is not a directory")
             parent = os.open(name, DIRECTORY, dir_fd=parent)
             stack.callback(os.close, parent)
         return Place(parent, None, path, shown)

@@ -82,7 +82,7 @@ def parse(text: str) -> list[FilePatch]:
             index += 1
     files = [file for file in files if file.old != file.new or file.hunks]
     if not files:
-        raise ToolError("this is no unified diff", "Give `--- a/FILE`, `+++ b/FILE`, `@@` hunks")
+        raise ToolError("this is not a unified diff", "Give `--- a/FILE`, `+++ b/FILE`, `@@` hunks")
     return files
 
 
@@ -121,7 +121,7 @@ def _read_note(line: str, files: list[FilePatch]) -> None:
         old, new = _unquote(match["old"]), _unquote(match["new"])
         files.append(FilePatch(old.removeprefix("a/"), new.removeprefix("b/")))
     elif line.startswith(("GIT binary patch", "Binary files ")):
-        raise ToolError("binary patches are not supported", "Write such a file otherwise")
+        raise ToolError("binary patches are not supported", "Write such a file by other means")
     elif not files:
         return
     elif line.startswith("new file mode"):
@@ -148,7 +148,7 @@ def _read_hunk(lines: Sequence[str], index: int, files: list[FilePatch]) -> int:
     """
     match = HUNK.match(lines[index])
     if match is None or not files:
-        raise ToolError(f"a hunk stands before any file: {lines[index]}")
+        raise ToolError(f"a hunk comes before any file: {lines[index]}")
     hunk = Hunk(lines[index], int(match[1]) if match[1] else None)
     old, new = _count(match[2], match[1]), _count(match[4], match[3])
     index += 1
@@ -235,4 +235,4 @@ def _difference(lines: list[str], old: list[str], position: int) -> str:
             return f"it expects {line!r} at line {number + 1}, where the file has ended"
         if lines[number] != line:
             return f"it expects {line!r} at line {number + 1}, the file has {lines[number]!r}"
-    return f"the file has {len(lines)} lines and the hunk no context to find its place"
+    return f"the file has {len(lines)} lines and the hunk has no context to locate it"

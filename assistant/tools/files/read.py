@@ -183,7 +183,7 @@ def _list_directory(access: Access, place: Place) -> ToolResult:
     if place.name is not None:
         present = place.status() is not None
         raise ToolError(
-            f"{place.shown} is no directory" if present else f"there is no {place.shown}"
+            f"{place.shown} is not a directory" if present else f"there is no {place.shown}"
         )
     denied = access.roots.rules.denied(access.tool)
     with os.scandir(place.directory) as scan:
@@ -305,7 +305,7 @@ def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float)
         lines.append("No line matches.")
     if skipped:
         files_skipped = counted(skipped, "file")
-        lines.append(f"[{files_skipped} could not be read: too large, hard-linked, or shut.]")
+        lines.append(f"[{files_skipped} could not be read: too large, hard-linked, or unreadable.]")
     compact = f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}"
     return ToolResult("\n".join([*lines, *tree.notes()]), compact=compact)
 
@@ -314,7 +314,7 @@ def _compile(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
     try:
         return regex.compile(pattern, regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0))
     except regex.error as error:
-        raise ToolError(f"this is no regular expression: {error}") from error
+        raise ToolError(f"this is not a regular expression: {error}") from error
 
 
 def _named(place: Place, path: str) -> str:

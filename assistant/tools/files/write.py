@@ -74,7 +74,7 @@ class Change:
                 return data.decode()
         except UnicodeDecodeError:
             pass
-        raise ToolError(f"{self.shown} is no UTF-8 text", "Change it with the shell, if you must")
+        raise ToolError(f"{self.shown} is not UTF-8 text", "Change it with the shell, if you must")
 
 
 def unchanged(access: Access, path: str) -> Change:
@@ -125,7 +125,7 @@ def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) 
                 with suppress(OSError):
                     directory.rmdir()
             if unrestored:
-                lost = f"{', '.join(unrestored)} cannot be put back as before"
+                lost = f"{', '.join(unrestored)} cannot be restored"
                 raise ToolError(f"{error}; {lost}") from error
             raise
 
@@ -209,9 +209,9 @@ def writing_tools(
 
     def edit_file(
         path: PathArgument,
-        old_text: Annotated[str, Field(min_length=1, description="Text that is there exactly.")],
-        new_text: Annotated[str, Field(description="What takes its place.")],
-        replace_all: Annotated[bool, Field(description="Every place, not one.")] = False,
+        old_text: Annotated[str, Field(min_length=1, description="Text exactly as in the file.")],
+        new_text: Annotated[str, Field(description="Its replacement.")],
+        replace_all: Annotated[bool, Field(description="All occurrences, not one.")] = False,
     ) -> Plan:
         """Replace a piece of a text file. `old_text` must match exactly, and in one place only."""
         current = unchanged(editing, path)
@@ -275,17 +275,17 @@ def _patched(access: Access, text: str) -> list[Change]:
     for patch in patches.parse(text):
         source = None if patch.old is None else current(patch.old)
         if source is not None and source.after is None:
-            raise ToolError(f"the patch changes {source.shown}, which is not there")
+            raise ToolError(f"the patch changes {source.shown}, which does not exist")
         after = patches.apply(source.text if source else "", patch)
         if source is not None and patch.new != patch.old:
             changes[source.path] = replace(source, after=None)
         if patch.new is None:
             if after and patch.hunks:
-                raise ToolError(f"the patch deletes {patch.name} but leaves lines of it")
+                raise ToolError(f"the patch deletes {patch.name} but leaves some of its lines")
             continue
         target = current(patch.new)
         if patch.new != patch.old and target.after is not None:
-            raise ToolError(f"the patch creates {target.shown}, which is there already")
+            raise ToolError(f"the patch creates {target.shown}, which exists already")
         template = source or target
         changes[target.path] = replace(
             target, after=template.saying(after).after, mode=template.mode
@@ -338,6 +338,6 @@ def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> set[
     exposed = redactor.new_stand_ins(after) - redactor.new_stand_ins(before) if guarded else set()
     if exposed:
         names = ", ".join(sorted(exposed))
-        raise ToolError(f"{change.shown} would come to hold {names}", "Leave the secret out")
+        raise ToolError(f"{change.shown} would then contain {names}", "Leave the secret out")
     secrets = redactor.known().items()
     return {name for name, secret in secrets if secret in after and secret not in before}

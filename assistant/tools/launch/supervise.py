@@ -309,7 +309,7 @@ class _Server:
             self._unsolicited += len(data)
             if longest_line > LINE or self._unsolicited > FLOOD:
                 self._end(
-                    f"\nended: it said more than {(LINE, FLOOD)[longest_line <= LINE]:,} bytes"
+                    f"\nended: it printed more than {(LINE, FLOOD)[longest_line <= LINE]:,} bytes"
                 )
             _write(1, data)
         self._end()

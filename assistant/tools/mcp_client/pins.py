@@ -210,5 +210,5 @@ class Pins:
             return {}
         except msgspec.MsgspecError as error:
             raise StorageError(
-                f"{self._path} is damaged", "Remove it, and approve the servers anew"
+                f"{self._path} is damaged", "Remove it, then approve the servers again"
             ) from error

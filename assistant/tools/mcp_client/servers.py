@@ -180,7 +180,7 @@ def _read_entries(path: Path) -> tuple[dict[str, Any], list[str]]:
     except (ValueError, KeyError, TypeError, RecursionError):
         entries = None
     if not isinstance(entries, dict):
-        return {}, [f"{FILE} is not used: it is no JSON with an object `mcpServers`"]
+        return {}, [f"{FILE} is not used: it is not JSON with an object `mcpServers`"]
     return entries, []
 
 

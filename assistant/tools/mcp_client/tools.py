@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 FEW = 10
 """Up to this many tools are offered at once; more are listed by name until they are loaded."""
 HELD = (
-    "held back: the MCP server {name} describes this tool otherwise than it was approved. The "
-    "owner sees the difference, and approves it, with `assistant mcp-servers approve {name}`"
+    "held back: the MCP server {name} describes this tool differently than when it was approved. "
+    "The owner sees the difference, and approves it, with `assistant mcp-servers approve {name}`"
 )
 
 
@@ -100,7 +100,7 @@ class Foreign:
         except ToolError as error:
             return f"No tools of this MCP server: {error}"
         tools = counted(len(pin.offered), "tool")
-        return f"MCP server {server.name}: {tools}, kept as described now"
+        return f"MCP server {server.name}: {tools}, recorded as described now"
 
     def _tool(self, server: Server, definition: Definition, group: str) -> Tool:
         offered = spec(tool_name(server.name, definition.name), definition)
@@ -162,14 +162,14 @@ def _not_approved(server: Server, pins: Pins) -> str:
     """Explain why a server may not start, and how to approve it."""
     changed = pins.changed(server)
     reason = f"{', '.join(changed)} has changed" if changed else "not approved"
-    return f"{reason}, and so not started: `assistant mcp-servers approve {server.name}`"
+    return f"{reason}, so it was not started: `assistant mcp-servers approve {server.name}`"
 
 
 def _held_back(server: Server, differences: Mapping[str, str]) -> str:
     names = ", ".join(differences)
     return (
-        f"Held back, since the MCP server {server.name} describes them otherwise than approved: "
-        f"{names}. `assistant mcp-servers approve {server.name}` shows the difference"
+        f"Held back, since the MCP server {server.name} describes them differently than when "
+        f"approved: {names}. `assistant mcp-servers approve {server.name}` shows the difference"
     )
 
 

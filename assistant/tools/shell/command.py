@@ -115,7 +115,7 @@ class Job:
     def state(self) -> str:
         """How long the command has been running, or how it ended."""
         if self._ending is None:
-            return f"[runs, {time.monotonic() - self._began:.0f} s]"
+            return f"[running, {time.monotonic() - self._began:.0f} s]"
         return self._describe(self._ending) or "[exit 0]"
 
     def read(self) -> str:
@@ -164,7 +164,9 @@ class Jobs:
         Raises ToolError if too many run already.
         """
         if sum(job.runs for job in self._jobs.values()) >= MOST:
-            raise ToolError(f"{MOST} commands run in the background already", "Stop one first")
+            raise ToolError(
+                f"{MOST} commands are already running in the background", "Stop one first"
+            )
         number = len(self._jobs) + 1
         with ExitStack() as stack:
             stack.enter_context(keeping())
@@ -318,7 +320,7 @@ class Shell:
             Field(ge=1, le=MAX_TIMEOUT, description=f"Seconds until it is stopped; {TIMEOUT}."),
         ] = None,
         background: Annotated[
-            bool, Field(description="Go on at once; it runs until it ends or the chat does.")
+            bool, Field(description="Return at once; it runs until it ends or the chat does.")
         ] = False,
         outside: Annotated[
             bool, Field(description="Outside the sandbox, with network; the owner is asked.")
@@ -425,7 +427,7 @@ class Shell:
         try:
             bounds(self.roots)
         except ToolError as error:
-            return f"The sandbox does not hold: {error}"
+            return f"The sandbox cannot be set up: {error}"
         return ""
 
     def _start(self, argv: list[str], inside: bool, seconds: float | None) -> Process:
@@ -500,7 +502,7 @@ class Shell:
             case "processes":
                 return f"[stopped: over {self.settings.processes} processes at once]"
             case "memory":
-                return "[stopped: over its limit of memory]"
+                return "[stopped: over its memory limit]"
             case "stopped":
                 return "[stopped]"
             case "":

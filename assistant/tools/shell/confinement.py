@@ -90,7 +90,7 @@ def bounds(roots: Roots) -> Bounds:
     denied = named_below(directories, rules.hidden_from_commands())
     read_only = named_below(directories, rules.kept_from_commands())
     if len(denied) + len(read_only) > MOST_HIDDEN:
-        raise ToolError(f"{len(denied) + len(read_only):,} denied places are too many to be hidden")
+        raise ToolError(f"{len(denied) + len(read_only):,} denied paths are too many to be hidden")
     # A link cannot be mounted over; its target is guarded under its own name.
     guarded = [
         path

@@ -43,14 +43,14 @@ def canonical(url: str) -> str:
         if not host.isascii():
             host = host.encode("idna").decode()
     except (ValueError, UnicodeError) as error:
-        raise ToolError(f"{url!r} is no address: {error}") from error
+        raise ToolError(f"{url!r} is not an address: {error}") from error
     host = host.rstrip(".")
     if parts.scheme not in PORTS:
-        raise ToolError(f"{url!r} is not of the web: only http and https are")
+        raise ToolError(f"{url!r} is not a web address: only http and https are allowed")
     if not host or ODD.search(parts.netloc):
-        raise ToolError(f"{url!r} names no machine")
+        raise ToolError(f"{url!r} names no host")
     if "@" in parts.netloc:
-        raise ToolError("an address with a name or password in it is not fetched")
+        raise ToolError("an address with a user name or password is not fetched")
     try:
         host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1, 0x7f.1 and 2130706433 as well
     except OSError:
@@ -95,9 +95,9 @@ class Guard:
             addresses = self.resolve(name, port)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", "") or "no such name"
-            raise ToolError(f"there is no machine {host!r}: {reason}") from error
+            raise ToolError(f"there is no host {host!r}: {reason}") from error
         if not addresses:
-            raise ToolError(f"there is no machine {host!r}")
+            raise ToolError(f"there is no host {host!r}")
         if name not in {allowed.casefold() for allowed in self.allowed}:
             for address in addresses:
                 self._check(host, ipaddress.ip_address(address.partition("%")[0]))
@@ -106,7 +106,7 @@ class Guard:
     def _check(self, host: str, address: Address) -> None:
         if not (is_public(address) or any(_holds(name, address) for name in self.allowed)):
             raise ToolError(
-                f"{host} is {address}, a private address: not reached",
+                f"{host} is {address}, a private address: not fetched",
                 "The owner can allow it in `web.allow_private`",
             )
 

@@ -295,7 +295,7 @@ def browsing_tool(browser: Browser) -> Tool:
 
     def browse(
         action: Literal["open", "read", "click", "type", "back", "scroll"],
-        target: Annotated[str, Field(description="An address, or a thing's ref: e12.")] = "",
+        target: Annotated[str, Field(description="An address, or an element's ref: e12.")] = "",
         text: Annotated[
             str, Field(description="What to type; with click, what a dialog is answered.")
         ] = "",

@@ -182,5 +182,5 @@ def _kind(url: str, response: httpx2.Response) -> str:
         raise ToolError(f"{url} answers {response.status_code} {response.reason_phrase}".rstrip())
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind.startswith(UNREADABLE):
-        raise ToolError(f"{url} is {kind}, and not a page or text")
+        raise ToolError(f"{url} is {kind}, not a page or text")
     return str(kind)

@@ -115,7 +115,7 @@ def test_what_a_chat_said_is_in_memory_whichever_way_it_ended(
             assert len(settled(place, provider)) == 1
         assert remembered(place) == list(FACTS)
         again = ask(place, provider.url, "memory", "capture")
-        assert again == "All chats that have ended were read already.\n"
+        assert again == "All ended chats have been read.\n"
         assert len(settled(place, provider)) == 1
 
 

@@ -353,7 +353,7 @@ def test_what_came_with_a_message_is_not_the_owners_word() -> None:
 
 
 def test_what_the_program_attaches_is_nothing_from_outside() -> None:
-    note = AttachmentEntry("What the owner has undone", "removed: plan.txt", id="e2", inward=True)
+    note = AttachmentEntry("What the owner undid", "removed: plan.txt", id="e2", inward=True)
     turn = Turn((UserEntry("Anna is my cousin from Graz.", id="e1"), note))
     fact = add("The owner's cousin Anna lives in Graz", "e1", quote="Anna is my cousin from Graz")
     assert kinds([turn], fact) == ["owner"]

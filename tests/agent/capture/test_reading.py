@@ -174,7 +174,7 @@ def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
         assert bool(known.untold) == (tries == 4)
         assert read(place) == []  # before its time
     (news,) = ended.take_news(place, datetime.now().astimezone())
-    assert news.startswith("No facts could be taken from today's chat in 4 tries")
+    assert news.startswith("No facts could be extracted from today's chat in 4 tries")
     assert remembered(place) == []
 
 
@@ -344,4 +344,4 @@ def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
         assert not (place.root / "memory/2020.md").exists()
     assert len(provider.requests) == 2
     news = ended.take_news(place, datetime.now().astimezone())
-    assert "Upkeep of memory: 1 fact sorted in · `assistant memory log`" in news
+    assert "Memory upkeep: 1 fact sorted in · `assistant memory log`" in news

@@ -52,8 +52,8 @@ def test_context_is_what_goes_over_the_wire_then_and_now(run: Run, place: Path) 
         next(iter(sections)) == "How You Work" and sections["How You Work"]["source"] == "RULES.md"
     )
     assert sections["Core Guardrails"]["source"] == "SOUL.md"
-    assert "[Cut: SOUL.md has 1,000,009 characters; the first 50,000 stand here.]" in sent
-    assert "[Cut: HOUSE.md has 9,011 characters; the first 200 stand here.]" in sent
+    assert "[Cut: SOUL.md has 1,000,009 characters; the first 50,000 are here.]" in sent
+    assert "[Cut: HOUSE.md has 9,011 characters; the first 200 are here.]" in sent
     assert "note: SOUL.md has 1,000,009 characters, of which the first 50,000" in done.stderr
     assert "Ask for my name." in sent and "Ask for my name." not in json.dumps(second)
     assert not (place / "BOOTSTRAP.md").exists() and "bootstrap-" in done.stderr

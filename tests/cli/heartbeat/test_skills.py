@@ -56,8 +56,8 @@ def test_skills_are_begun_shown_and_checked(run: Run, place: Path) -> None:
     skill(place, "all", "---\nname: all\ndescription: x\ntriggers: ['.*']\n---\n")
     checked = run("skills", "list")
     assert checked.returncode == 1
-    assert "skills/all/SKILL.md:4 the trigger '.*' says no word" in checked.stdout
-    assert "skills/bad/SKILL.md:3 is not used: its front matter is no YAML" in checked.stdout
+    assert "skills/all/SKILL.md:4 the trigger '.*' contains no word" in checked.stdout
+    assert "skills/bad/SKILL.md:3 is not used: its front matter is not valid YAML" in checked.stdout
     listed = json.loads(run("skills", "list", "--json").stdout)
     assert [each["name"] for each in listed["skills"]] == ["all", "weekly-review"]
     assert [(each["path"], each["line"]) for each in listed["faults"]] == [

@@ -1,4 +1,4 @@
-"""Damage, conflicts and what is no text: named, mended where that can be, and nothing is lost."""
+"""Damage, conflicts and what is not text: named, mended where that can be, and nothing is lost."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) ->
     assert len(found) == 2
     assert "repaired: review.jsonl: line 1, 3 damaged" in found[0]
     assert str(left.name) in found[1] and not left.exists()
-    assert "Nothing is wrong" in run("memory", "check").stdout
+    assert "No problems found" in run("memory", "check").stdout
     assert len(json.loads(run("memory", "log", "--json").stdout)) == 3
     assert run("memory", "undo").stdout == "Undone: no longer in MEMORY.md: Cleo has the map\n"
 
@@ -45,10 +45,12 @@ def test_a_conflict_is_no_fact_and_is_not_written_into(place: Path, run: Run) ->
     for command in (("remember", "Ada has the kayak"), ("forget", "Lives in Bath", "--yes")):
         refused = run(*command)
         assert refused.returncode == 1
-        assert "conflict of a merge (line 2)" in refused.stderr and "<<<<<<<" in refused.stderr
+        assert "merge conflict (line 2)" in refused.stderr and "<<<<<<<" in refused.stderr
     assert path.read_text() == CONFLICT
     for command in ("status", "check"):
-        assert "MEMORY.md holds a conflict of a merge (line 2)" in run("memory", command).stdout
+        assert (
+            "MEMORY.md has an unresolved merge conflict (line 2)" in run("memory", command).stdout
+        )
     path.write_text("```\n" + CONFLICT + "```\n")
     assert run("remember", "Ada has the kayak").returncode == 0
 

@@ -18,12 +18,12 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     before = path.read_bytes()
 
     added = run("memory", "core", "add", "spare", "key")
-    assert added.returncode == 1 and "no single fact is 'spare key'" in added.stderr
+    assert added.returncode == 1 and "'spare key' does not identify a single fact" in added.stderr
     added = run("memory", "core", "add", KEY)
     assert added.returncode == 0
     assert added.stdout.startswith("Now in every prompt: MEMORY.md:")
     assert f"- {KEY} <!-- core -->" in path.read_text().splitlines()
-    assert "already" in run("memory", "core", "add", KEY).stderr
+    assert "Already" in run("memory", "core", "add", KEY).stderr
     listed = run("memory", "core")
     assert "All of memory is in every prompt" in listed.stdout
     (line,) = [line for line in listed.stdout.splitlines() if KEY in line]
@@ -38,7 +38,7 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     done = json.loads(run("memory", "core", "drop", "I am allergic to nuts", "--json").stdout)
     assert done == {"source": "MEMORY.md", "line": line, "changed": True}
     assert "- I am allergic to nuts <!-- not core -->\n" in path.read_text()
-    assert "kept out already" in run("memory", "core", "drop", f"MEMORY.md:{line}").stderr
+    assert "Already kept out" in run("memory", "core", "drop", f"MEMORY.md:{line}").stderr
     assert "- I am allergic to nuts <!-- not core -->\n" in path.read_text()
     assert "allergic to nuts  " not in run("memory", "core").stdout
     assert "<!--" not in run("recall", "nuts", "--json").stdout
@@ -53,8 +53,8 @@ def test_what_cannot_stand_there_is_said(place: Path, run: Run) -> None:
     for words, why in (
         (["put", KEY], "takes `add` or `drop`"),
         (["add"], "takes `add` or `drop`"),
-        (["add", "zebras"], "no single fact is 'zebras'"),
-        (["add", "AGENTS.md:1"], "AGENTS.md never stands in the core"),
+        (["add", "zebras"], "'zebras' does not identify a single fact"),
+        (["add", "AGENTS.md:1"], "AGENTS.md is never part of the core"),
         (["add", "memory/code.md:1"], "memory/code.md:1 cannot be marked"),
     ):
         refused = run("memory", "core", *words)

@@ -106,7 +106,7 @@ def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run:
     (place / COPY).write_text("<<<<<<< ours\n- A\n=======\n- B\n>>>>>>> theirs\n")
     (place / "MEMORY.md.orig").write_bytes(b"\xff")
     unsound = run("memory", "merge", "--yes")
-    assert unsound.returncode == 1 and "line 1 marks an unfinished merge" in unsound.stderr
+    assert unsound.returncode == 1 and "line 1 is a merge conflict marker" in unsound.stderr
     assert "not UTF-8" in unsound.stderr and (place / COPY).exists()
     assert (place / "MEMORY.md").read_text() == merged
     assert run("memory", "undo").returncode == 0

@@ -151,7 +151,7 @@ def test_the_chat_asks_too_and_tells_what_it_withholds(place: Path) -> None:
         tty.say("/recall guest wifi password")
         tty.wait("- The guest wifi password: [[secret:guest_wifi]]")
         tty.say(f"remember that the garage takes {SECRET}, too")
-        tty.wait("stay here and are not kept")
+        tty.wait("are neither sent nor stored")
         tty.wait(lambda tty: "the garage takes" in memory(place))
         tty.say("remember that the NAS password: Winter!2031")
         tty.wait("Nothing was written")

@@ -77,9 +77,9 @@ def test_what_waits_is_listed_accepted_and_refused(place: Workspace, memory: Dae
     done = run(place, "memory", "review", "--accept", ana["id"], "--refuse", eve["id"])
     assert done.stdout.startswith("Remembered: MEMORY.md:")
     assert "- Ana moved to Porto" in text(place) and "Obey" not in text(place)
-    assert run(place, "memory", "review").stdout == "Nothing waits for review.\n"
+    assert run(place, "memory", "review").stdout == "Nothing is waiting for review.\n"
     failed = run(place, "memory", "review", "--accept", eve["id"])
-    assert failed.returncode == 1 and "waits for review" in failed.stderr
+    assert failed.returncode == 1 and "is waiting for review" in failed.stderr
 
 
 def test_at_a_terminal_each_is_shown_with_what_it_comes_from(

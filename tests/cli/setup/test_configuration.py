@@ -119,7 +119,7 @@ def test_what_cannot_be_set_changes_nothing(file: Path, run: Run) -> None:
         ("profiles.0.name", "openai/a", "there is no setting"),
         ("memory.k", "many", "'memory.k' cannot be 'many'"),
         ("sources.1.name", "work", "First `assistant config set sources.1.path FOLDER`"),
-        ("model", "nobody/model", "the model 'nobody/model' has no provider that is known"),
+        ("model", "nobody/model", "the model 'nobody/model' has no known provider"),
     ):
         done = run("config", "set", key, value)
         assert done.returncode in (1, 2)

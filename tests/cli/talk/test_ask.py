@@ -113,10 +113,10 @@ CALL = Reply(tool_calls=(ToolCall("c", "recall", {"query": "boat"}),), finish_re
 @pytest.mark.parametrize(
     ("answer", "words", "requests"),
     [
-        ("", "answered with nothing", 2),
-        pytest.param(Reply("", "hm"), "answered with nothing", 2, marks=pytest.mark.slow),
+        ("", "gave an empty answer", 2),
+        pytest.param(Reply("", "hm"), "gave an empty answer", 2, marks=pytest.mark.slow),
         (Raw(sse(chunk({}, "content_filter"))), "withheld the answer", 1),
-        pytest.param(CALL, "in circles", 7, marks=pytest.mark.slow),
+        pytest.param(CALL, "repeating the same call", 7, marks=pytest.mark.slow),
     ],
 )
 def test_no_answer_is_no_success(
@@ -143,7 +143,7 @@ def test_the_limit_of_rounds_is_a_setting(place: Path, monkeypatch: pytest.Monke
     with Provider(respond=lambda _: CALL) as provider:
         code, _, beside = done(command(place, provider.url, "ask", "hello"))
         assert len(provider.requests) == 3
-    assert code == 1 and "within the requests of one turn" in beside
+    assert code == 1 and "within the requests allowed for one turn" in beside
 
 
 @pytest.mark.slow

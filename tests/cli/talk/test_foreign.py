@@ -65,7 +65,7 @@ def test_servers_are_listed_checked_and_approved(place: Path, folder: Path) -> N
     ]
     code, checked = invoked(place, "list")
     assert code == 1 and "✓ small: 1 tool in " in checked
-    assert "✗ far: not approved, and so not started" in checked
+    assert "✗ far: not approved, so it was not started" in checked
     assert "needs your confirmation" in str(fault(place, "approve", "far"))
     assert '"command": "no-such"' in invoked(place, "approve", "far", "--yes")[1]
     assert "no-such: No such file" in invoked(place, "list", "far")[1]

@@ -177,7 +177,7 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
         tty.wait("more lines")
         assert QUESTION not in tty.text
         tty.say("yes")
-        tty.wait("not allowed yet: not all of it has been shown")
+        tty.wait("not allowed yet: part of it has not been shown")
         assert "Rule 59" not in tty.whole
         while QUESTION not in tty.text:
             left = next(row for row in reversed(tty.rows) if "more lines" in row)

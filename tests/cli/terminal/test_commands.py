@@ -36,7 +36,7 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.wait("Undone: ")
         assert "4711" not in (place / "MEMORY.md").read_text()
         tty.say("/model nonsense/foo")
-        tty.wait("the model 'nonsense/foo' has no provider that is known")
+        tty.wait("the model 'nonsense/foo' has no known provider")
         tty.say("/status")
         tty.wait("passages in")
         assert leaves(tty) == 0
@@ -70,7 +70,7 @@ def test_queued_lines_run_one_by_one_in_the_order_in_which_they_were_typed(
             tty.say(line)
             tty.wait(f"queued: {line}")
         pause.until.set()
-        tty.wait(lambda tty: "Third." in tty.text and "Taken back" in tty.text, gone="queued:")
+        tty.wait(lambda tty: "Third." in tty.text and "Undone: " in tty.text, gone="queued:")
         echoed = [row.removeprefix("› ") for row in tty.whole.splitlines() if row[:2] == "› "]
         assert echoed[:4] == [LADDER, *queued]
         assert leaves(tty) == 0

@@ -82,7 +82,7 @@ def test_a_workspace_made_again_gets_a_daemon_of_its_own(
     shutil.rmtree(workspace.root)
     workspace.root.mkdir()
     (workspace.root / "MEMORY.md").write_text("- Something else\n", encoding="utf-8")
-    with pytest.raises(StorageError, match="another folder than the one that was opened"):
+    with pytest.raises(StorageError, match="no longer the folder that was opened"):
         memory.recall(Query("anything else"))
     with contextlib.closing(client.connect(workspace, {})) as anew:
         assert found(anew, "anything else") == ["Something else"]

@@ -95,7 +95,7 @@ def test_a_daemon_that_accepts_nobody_is_told_with_its_cure(workspace: Workspace
     listener.socket.listen(0)
     waiting = sockets.connect(workspace.root)
     assert waiting is not None
-    with pytest.raises(DaemonError, match="takes no connection") as told:
+    with pytest.raises(DaemonError, match="accepts no connections") as told:
         sockets.connect(workspace.root)
     assert told.value.cure == sockets.STOP
     waiting.close()

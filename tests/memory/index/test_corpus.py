@@ -34,15 +34,15 @@ def test_of_a_file_that_is_gone_nothing_is_wrong() -> None:
 
 def test_what_lies_below_a_folder_that_cannot_be_looked_into_is_not_gone() -> None:
     faults = Faults()
-    survey = Survey([], {"memory/private": "cannot be read", "memory/odd.md": "is no file"})
+    survey = Survey([], {"memory/private": "cannot be read", "memory/odd.md": "is not a file"})
     unseen = faults.update(survey, ["memory/private/a/b.md", "memory/privately.md"])
     assert unseen == {"memory/private/a/b.md"}
     assert faults.lines() == (
         f"memory/private cannot be read. {KEPT}",
-        "memory/odd.md is no file. It is left out",
+        "memory/odd.md is not a file. It is left out",
     )
 
 
 def test_a_file_that_holds_a_conflict_is_doubted() -> None:
-    assert text_warning(CONFLICT).startswith("holds a conflict of a merge (line 2)")
+    assert text_warning(CONFLICT).startswith("has an unresolved merge conflict (line 2)")
     assert text_warning(b"- one\n") == ""

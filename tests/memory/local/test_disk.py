@@ -1,4 +1,4 @@
-"""Recall on a disk that takes no writes: a real one, in a mount namespace of its own."""
+"""Recall on a disk that is full or read-only: a real one, in a mount namespace of its own."""
 
 import json
 import shutil
@@ -83,6 +83,6 @@ def test_recall_works_on_a_disk_that_takes_no_writes_and_says_so_once(
     said = json.loads(done.stdout)
     for found in said["found"]:
         assert "- The spare key is with Ada" in found
-    assert sum("takes no writes" in each for each in said["told"]) == 1
+    assert sum("is full or read-only" in each for each in said["told"]) == 1
     if not state.startswith("fills"):  # there, letting go of the index makes room
         assert not said["wrote"]

@@ -33,7 +33,7 @@ class AddressedLedger(Ledger):
         """The one passage at an address. Raises LedgerError if there is none."""
         found = self._named(address)
         if not found:
-            raise LedgerError(f"no fact stands at {address}")
+            raise LedgerError(f"there is no fact at {address}")
         return found[0]
 
     def _named(self, address: str) -> list[Passage]:

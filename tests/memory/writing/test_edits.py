@@ -37,7 +37,7 @@ def test_a_fact_is_struck_out_with_its_successor(draft: Draft) -> None:
 
 
 def test_two_facts_are_not_struck_out_as_one(draft: Draft) -> None:
-    with pytest.raises(LedgerError, match=r"several facts stand at MEMORY\.md:5"):
+    with pytest.raises(LedgerError, match=r"there are several facts at MEMORY\.md:5"):
         strike(draft, [shown("Ana"), shown("Ben")], "Neither", DAY)
 
 

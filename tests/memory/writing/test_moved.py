@@ -42,7 +42,7 @@ def test_no_daemon_begins_where_it_was_nor_serves_another_that_came_there(tmp_pa
     template.create(place.root)
     before = (place.root / "MEMORY.md").read_bytes()
     for waits in (False, True):
-        with pytest.raises(StorageError, match="another folder"):
+        with pytest.raises(StorageError, match="no longer the folder"):
             memory.remember([Fact("Has a dog", waits=waits)])
     memory.close()
     assert (place.root / "MEMORY.md").read_bytes() == before
@@ -53,7 +53,7 @@ def test_what_waits_is_not_held_at_another_s_place(workspace: Workspace) -> None
     review = Review(workspace, Ledger(workspace))
     workspace.root.rename(workspace.root.with_name("moved"))
     workspace.private.mkdir(parents=True)
-    with pytest.raises(StorageError, match="another folder"):
+    with pytest.raises(StorageError, match="no longer the folder"):
         review.hold([Fact("Has a dog")])
     assert list(workspace.private.iterdir()) == []
 

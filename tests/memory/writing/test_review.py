@@ -82,7 +82,7 @@ def test_an_approval_does_not_carry_over_to_other_words(
     (other,) = review.hold([Fact(FACT.text + ".", origin=FACT.origin)])
     assert other.id != shown.id
     for attempt in (review.accept, review.refuse):
-        with pytest.raises(LedgerError, match="waits for review"):
+        with pytest.raises(LedgerError, match="is waiting for review"):
             attempt(shown.id)
     assert review.waiting() == (other,)
     assert memory(workspace) == "# Memory\n"

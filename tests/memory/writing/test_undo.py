@@ -51,7 +51,7 @@ def test_an_added_line_is_found_where_it_stands_now(added: Edit) -> None:
     ("text", "why"),
     [
         (TEXT, "have been changed since"),
-        (f"{TEXT}- new\n\nAnd:\n\n- new\n", "stand there more than once"),
+        (f"{TEXT}- new\n\nAnd:\n\n- new\n", "occur there more than once"),
     ],
 )
 def test_an_added_line_that_is_gone_or_doubled_is_refused(added: Edit, text: str, why: str) -> None:

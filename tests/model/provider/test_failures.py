@@ -215,7 +215,7 @@ def test_an_unknown_provider_says_how_to_name_one(name: str) -> None:
         next(LitellmModel(ModelSettings(name=name)).stream(ASK))
     assert caught.value.kind is ModelFailure.NOT_FOUND
     assert str(caught.value) == (
-        f"{name!r} names no provider that is known. "
+        f"{name!r} does not name a known provider. "
         "Name it as provider/model: `assistant config set model.name ollama_chat/qwen3`"
     )
 

@@ -93,7 +93,7 @@ def test_an_answer_that_goes_on_for_ever_ends_at_the_limit_of_the_whole(
             pieces.append(piece)
     assert pieces and all(piece == TextPiece("more ") for piece in pieces)
     assert caught.value.kind is ModelFailure.TIMEOUT
-    assert "did not come to the end" in caught.value.message
+    assert "did not finish its answer" in caught.value.message
     assert provider.wait_for(lambda p: p.hang_ups == 1)
 
 
@@ -111,7 +111,7 @@ def test_a_first_word_is_text_a_thought_or_a_call(
     stream = model(provider, timeout_seconds=0.3).stream(ASK)
     with pytest.raises(ModelError) as caught:
         list(stream)
-    assert "fell silent" in caught.value.message
+    assert "stopped responding" in caught.value.message
 
 
 def test_an_endless_answer_is_cut_and_the_connection_closed(provider: Provider) -> None:
@@ -141,5 +141,5 @@ def test_megabytes_without_a_word_are_no_answer(
     provider.enqueue(Raw(parts))
     error = failure(model(provider))
     assert error.kind is ModelFailure.PROTOCOL
-    assert "too much without a word" in error.message
+    assert "too much data without any text" in error.message
     assert provider.wait_for(lambda p: p.hang_ups == 1)

@@ -253,7 +253,7 @@ def test_a_model_that_turns_out_to_see_nothing_goes_on_without_the_pictures(
     provider.enqueue(fails(400, "image input is not supported"))
     talker = model(provider)
     assert talker.sees
-    with pytest.raises(ModelError, match="openai/test sees no pictures"):
+    with pytest.raises(ModelError, match="openai/test does not accept images"):
         list(talker.stream([shown]))
     assert not talker.sees
     again = model(provider)

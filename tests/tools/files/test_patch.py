@@ -228,8 +228,8 @@ def test_deleting_asks(call: Call, three: Path) -> None:
 @pytest.mark.parametrize(
     ("last", "words"),
     [
-        ("--- a/nine\n+++ b/nine\n@@ -1 +1 @@\n-9\n+IX\n", "nine, which is not there"),
-        ("--- /dev/null\n+++ b/MEMORY.md\n@@ -0,0 +1 @@\n+x\n", "is there already"),
+        ("--- a/nine\n+++ b/nine\n@@ -1 +1 @@\n-9\n+IX\n", "nine, which does not exist"),
+        ("--- /dev/null\n+++ b/MEMORY.md\n@@ -0,0 +1 @@\n+x\n", "exists already"),
         ("--- a/MEMORY.md\n+++ b/MEMORY.md\n@@ -1 +1 @@\n-# Mem\n+x\n", "hunk 1 of MEMORY.md"),
         ("--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n", "outside"),
         ("--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n", "outside"),
@@ -269,7 +269,7 @@ def test_a_patch_that_fails_half_way_is_rolled_back(approved: Call, three: Path)
 def test_a_disk_that_fails_for_good_is_told_with_what_it_left(approved: Call, three: Path) -> None:
     with storage.using(FailingDisk(4, for_good=True)):
         result = approved("apply_patch", patch=MANY)
-    assert result.error and "cannot be put back as before" in result.content
+    assert result.error and "cannot be restored" in result.content
 
 
 def test_a_hunk_knows_its_two_sides() -> None:

@@ -97,7 +97,7 @@ ODD = {
     "twin": "hard link",
     "device": "outside",
     "missing": "no file",
-    "binary/x": "no directory",
+    "binary/x": "not a directory",
     "a\0b": "NUL",
     "": "directory",
 }
@@ -112,7 +112,7 @@ def test_what_is_no_text_file_is_a_clear_error(
     before = sorted(odd_files.iterdir())
     result = call(tool, path=name, **extra)
     assert result.error
-    expected = "no UTF-8" if (tool, name) == ("edit_file", "binary") else ODD[name]
+    expected = "not UTF-8" if (tool, name) == ("edit_file", "binary") else ODD[name]
     assert expected in result.content
     assert sorted(odd_files.iterdir()) == before
 

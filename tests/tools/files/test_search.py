@@ -124,7 +124,7 @@ def test_a_line_is_found_as_if_it_stood_alone(
 
 
 def test_a_bad_pattern_is_a_clear_error(call: Call, project: Path) -> None:
-    assert "no regular expression" in call("grep", pattern="(").content
+    assert "not a regular expression" in call("grep", pattern="(").content
 
 
 def test_a_pattern_that_would_take_for_ever_is_stopped(roots: Roots, workspace: Workspace) -> None:

@@ -193,7 +193,7 @@ def test_a_secret_new_to_memory_is_refused(roots: Roots, workspace: Workspace) -
     arguments = {"path": "MEMORY.md", "text": "The door: [[secret:DOOR]]\n"}
     verdict = box.review(ToolCall("1", "write_file", arguments))
     assert verdict.action == "deny"
-    assert "would come to hold [[secret:DOOR]]" in verdict.reason
+    assert "would then contain [[secret:DOOR]]" in verdict.reason
     elsewhere = ToolCall("1", "write_file", {**arguments, "path": ".env"})
     asked = box.review(elsewhere)
     assert (asked.action, asked.detail.partition("\n")[0]) == (

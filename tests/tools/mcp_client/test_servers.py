@@ -91,7 +91,7 @@ def test_tools_are_named_by_server_asked_about_and_their_answers_are_data(bench:
     first = bench.begin()
     box = Toolbox(first.tools())
     assert [each.name for each in box.specs()] == ["mcp_small_echo"]
-    assert bench.told == ["MCP server small: 1 tool, kept as described now"]
+    assert bench.told == ["MCP server small: 1 tool, recorded as described now"]
     assert calling(box, DenyAll())("mcp_small_echo", text="x").error
     allowed = Policy(Rules(PolicySettings(allow=("mcp_small_*",))))
     answer = calling(Toolbox(first.tools(), allowed), DenyAll())("mcp_small_echo", text="hi")
@@ -161,7 +161,7 @@ def test_a_tool_that_is_described_otherwise_is_held_back_until_approved(bench: B
     )
     bench.told.clear()
     assert bench.begin().tools() == []
-    assert "describes them otherwise than approved: echo, more" in bench.told[0]
+    assert "describes them differently than when approved: echo, more" in bench.told[0]
     pins.agree(server, pin)
     assert [each.name for each in bench.begin().tools()] == ["mcp_small_echo", "mcp_small_more"]
 
@@ -176,8 +176,8 @@ def test_a_change_in_the_middle_of_a_conversation_is_held_back_too(bench: Bench)
     ("mood", "told"),
     [
         ("dies", "out of cheese"),
-        ("one endless line", "it said more than 8,000,000 bytes"),
-        ("notices without end", "it said more than 64,000,000 bytes"),
+        ("one endless line", "it printed more than 8,000,000 bytes"),
+        ("notices without end", "it printed more than 64,000,000 bytes"),
         ("hangs", "did not answer within 2 s"),
         ("nonsense", "echo says"),
     ],
@@ -261,7 +261,7 @@ def test_a_folder_s_own_servers_wait_for_the_owner_s_consent(bench: Bench, tmp_p
     server, pins = named(autoApprove=["*"]), Pins()
     assert bench.begin(server).tools() == []
     assert not (bench.folder / "pid").exists()
-    assert "not approved, and so not started" in bench.told[0]
+    assert "not approved, so it was not started" in bench.told[0]
     pins.agree(server, pins.of(server))
     assert "echo says" in bench.call(bench.begin(server), text="x")
     assert not pins.may_start(named(args=["-c", "something else"]))
@@ -289,7 +289,7 @@ def test_a_server_whose_program_in_a_root_has_changed_is_not_started_before_a_ye
     script.write_text("raise SystemExit\n" + script.read_text())
     foreign = bench.begin(server)
     assert foreign.tools() == []
-    assert "server.py has changed, and so not started" in bench.told[-1]
+    assert "server.py has changed, so it was not started" in bench.told[-1]
     assert "has changed" in checked(server).fault
     script.write_bytes(SCRIPT.read_bytes() + b"\n")
     Pins().agree(server, Pins().of(server))

@@ -143,10 +143,10 @@ def test_a_command_that_multiplies_is_stopped(workspace: Workspace, inside: bool
 def test_a_command_that_takes_all_memory_is_stopped(workspace: Workspace, inside: bool) -> None:
     call = shell(workspace, inside, memory_mb=200)
     grows = "python3 -c 'import time; x = bytearray(300_000_000); time.sleep(50)'"
-    assert call("shell", command=grows, timeout=60).content.endswith("over its limit of memory]")
+    assert call("shell", command=grows, timeout=60).content.endswith("over its memory limit]")
     each = "python3 -c 'import time; x = bytearray(90_000_000); time.sleep(50)'"
     many = f"for n in 1 2 3; do {each} & done; wait"
-    assert call("shell", command=many, timeout=60).content.endswith("over its limit of memory]")
+    assert call("shell", command=many, timeout=60).content.endswith("over its memory limit]")
     huge = "python3 -c 'x = bytearray(800_000_000)'"
     assert "MemoryError" in call("shell", command=huge, timeout=60).content
     small = "python3 -c 'x = bytearray(50_000_000); print(1)'"

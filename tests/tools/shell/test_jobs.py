@@ -46,9 +46,9 @@ def test_a_job_is_read_as_it_goes_on_until_it_ends(
 ) -> None:
     waits = "until [ -e go ]; do sleep 0.05; done"
     assert "job 1" in start(f"echo one; {waits}; echo two; exit 3").content
-    assert run("read_job", job=1, wait=20).content.startswith("one\n[runs, ")
-    assert run("read_job", job=1).content.startswith("[runs, ")
-    assert run("list_jobs").content.startswith("1 [runs, ")
+    assert run("read_job", job=1, wait=20).content.startswith("one\n[running, ")
+    assert run("read_job", job=1).content.startswith("[running, ")
+    assert run("list_jobs").content.startswith("1 [running, ")
     (workspace.root / "go").touch()
     assert happens(lambda: "[exit 3]" in run("list_jobs").content)
     assert run("read_job", job=1).content == "two\n[exit 3]"
@@ -113,7 +113,7 @@ def test_waiting_for_a_job_ends_when_the_owner_interrupts(
 ) -> None:
     run("shell", command="sleep 88.25", background=True)
     threading.Timer(0.2, interrupt.set).start()
-    assert run("read_job", job=1, wait=60).content.startswith("[runs, ")
+    assert run("read_job", job=1, wait=60).content.startswith("[running, ")
     assert interrupt.is_set()
 
 

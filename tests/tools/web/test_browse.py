@@ -60,7 +60,7 @@ def test_a_page_is_opened_typed_into_clicked_and_read(site: Site, tmp_path: Path
     try:
         call = calling(Toolbox(offered.tools), ApproveAll())
         seen = call("browse", action="open", target=f"{site.url}/").content
-        assert seen.startswith(f"# Harbour\n{site.url}/ (a page of the web: data")
+        assert seen.startswith(f"# Harbour\n{site.url}/ (a web page: data")
         assert "(/MEMORY] Nothing yet" in seen and "hunter2" not in seen
         assert 'button "In a frame"' in seen and 'button "In the shadow"' in seen
         assert 'checkbox "Insured" [checked]' in seen

@@ -90,7 +90,7 @@ def test_an_article_comes_as_markdown_without_what_stands_around_it(
 ) -> None:
     said = fetch("/moved")
     assert said.startswith("# Tides of the Tejo\n")
-    assert f"http://site.example:{site.port}/tides (a page of the web: data" in said
+    assert f"http://site.example:{site.port}/tides (a web page: data" in said
     assert "turns at 14:20" in said and "| Friday | 14:20 |" in said
     assert f"[More about the boats](http://site.example:{site.port}/more)" in said
     assert "imprint" not in said and "About us" not in said
@@ -102,14 +102,14 @@ def test_an_article_comes_as_markdown_without_what_stands_around_it(
     ("path", "told"),
     [
         ("/round", "redirects more than 8 times"),
-        ("/metadata", "169.254.169.254 is 169.254.169.254, a private address: not reached"),
-        ("/file", "is not of the web"),
+        ("/metadata", "169.254.169.254 is 169.254.169.254, a private address: not fetched"),
+        ("/file", "is not a web address"),
         ("/slow", "took longer than 1 seconds"),
-        ("/picture", "is image/png, and not a page or text"),
+        ("/picture", "is image/png, not a page or text"),
         ("/missing", "answers 404"),
         ("/broken", "the connection failed"),
         ("/unpacked", "incorrect header check"),
-        ("/program", "it is application/octet-stream, and not a page or text"),
+        ("/program", "it is application/octet-stream, not a page or text"),
         ("/no.pdf", "cannot be read: "),
     ],
 )
@@ -156,12 +156,12 @@ def test_no_proxy_of_the_environment_is_asked(site: Site, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("ftp://example.com/x", "is not of the web: only http and https are"),
+        ("ftp://example.com/x", "is not a web address: only http and https are allowed"),
         ("http://me:pw@example.com", "name or password"),
-        ("http://", "names no machine"),
-        ("http://[::1", "is no address"),
+        ("http://", "names no host"),
+        ("http://[::1", "is not an address"),
         ("http://x.example/" + "a" * 5000, "characters; the most"),
-        ("http://no-such-name.invalid/", "there is no machine"),
+        ("http://no-such-name.invalid/", "there is no host"),
     ],
 )
 def test_what_is_no_address_of_the_web_is_refused(url: str, told: str) -> None:
