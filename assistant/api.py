@@ -4,7 +4,7 @@ The names in `__all__` of the package are public; everything else may change.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -224,7 +224,9 @@ class Assistant:
         """The id of the conversation, to `resume`."""
         return self._chat.conversation.transcript.session
 
-    def send(self, message: str, attached: Attached | None = None) -> "Iterator[Event]":
+    def send(
+        self, message: str, attached: Attached | None = None
+    ) -> "Generator[Event, None, None]":
         """Run one turn and yield its events, the last of which is TurnFinished or TurnFailed.
 
         `attached` maps titles to texts and pictures (bytes) that go with the message: data, not the
