@@ -259,7 +259,7 @@ def _fill(descriptor: int, data: bytes) -> None:
 def append(path: Path, data: bytes) -> None:
     """Append `data` to a file, created with mode 0600 if it is missing, and flush it.
 
-    On an error the file is truncated to its former size. Raises StorageError.
+    On an error the file is as it was before. Raises StorageError.
     """
     with reported("written", path):
         is_new = not path.exists()
@@ -271,6 +271,8 @@ def append(path: Path, data: bytes) -> None:
                 DISK.sync(descriptor)
             except OSError:
                 os.ftruncate(descriptor, old_size)
+                if is_new:
+                    path.unlink()
                 raise
         finally:
             os.close(descriptor)

@@ -72,19 +72,17 @@ class SessionSummary:
 
 def sessions(directory: Path) -> list[SessionSummary]:
     """List all sessions, newest first. A damaged one is listed with its fault."""
-    return [_summary(directory, session) for session in reversed(session_ids(directory))]
+    return list(_summaries(directory))
 
 
 def latest(directory: Path) -> str | None:
     """The id of the newest session of this program; None if there is none."""
-    newest = reversed(session_ids(directory))
-    return next((session for session in newest if not _summary(directory, session).origin), None)
+    return next((session.id for session in _summaries(directory) if not session.origin), None)
 
 
 def abandoned(directory: Path) -> list[SessionSummary]:
     """The newest sessions that are unfinished and not open, back to the first finished one."""
-    summaries = (_summary(directory, session) for session in reversed(session_ids(directory)))
-    newest = (session for session in summaries if not session.origin)
+    newest = (session for session in _summaries(directory) if not session.origin)
     unfinished = takewhile(lambda session: session.left or is_open(directory, session.id), newest)
     return [session for session in unfinished if not is_open(directory, session.id)]
 
@@ -115,11 +113,19 @@ ASIDE = (*BEHIND, CapturedEntry, TitleEntry, AttachmentEntry)
 """Entries that are neither a message nor a result."""
 
 
-def _summary(directory: Path, session: str) -> SessionSummary:
-    try:
-        entries = entries_of(directory / f"{session}{SUFFIX}")
-    except SessionError as error:
-        return SessionSummary(session, fault=error.message)
+def _summaries(directory: Path) -> Iterator[SessionSummary]:
+    """The sessions, newest first, but for files that were killed before their first line."""
+    for session in reversed(session_ids(directory)):
+        try:
+            entries = entries_of(directory / f"{session}{SUFFIX}")
+        except SessionError as error:
+            yield SessionSummary(session, fault=error.message)
+        else:
+            if entries:
+                yield _summary(session, entries)
+
+
+def _summary(session: str, entries: Sequence[Entry]) -> SessionSummary:
     active = [entry for entry in entries if not isinstance(entry, BEHIND)]
     models = [entry.model for entry in active if isinstance(entry, AssistantEntry) and entry.model]
     header = next(iter(entries), None)
@@ -127,7 +133,7 @@ def _summary(directory: Path, session: str) -> SessionSummary:
         session,
         title_of(entries),
         len(group(entries)),
-        entries[0].time if entries else "",
+        entries[0].time,
         active[-1].time if active else "",
         usage_of(entries),
         models[-1] if models else "",

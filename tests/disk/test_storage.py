@@ -45,6 +45,9 @@ def test_an_append_that_fails_adds_nothing(tmp_path: Path, code: int) -> None:
         with storage.using(FailingDisk(nth, code)), pytest.raises(StorageError):
             storage.append(path, b"two\n")
         assert path.read_bytes() == b"one\n"
+        with storage.using(FailingDisk(nth, code)), pytest.raises(StorageError):
+            storage.append(tmp_path / "new", b"one\n")
+        assert not (tmp_path / "new").exists()
     storage.append(path, b"two\n")
     assert path.read_bytes() == b"one\ntwo\n"
 

@@ -57,6 +57,17 @@ def test_the_newest_comes_first_and_is_the_latest(tmp_path: Path) -> None:
     assert latest(tmp_path) == "20260101-000000-abc"
 
 
+@pytest.mark.parametrize("begun", [b"", b'{"type":"header","vers'])
+def test_one_that_was_killed_before_its_first_line_is_none(tmp_path: Path, begun: bytes) -> None:
+    session = transcript.create(tmp_path)
+    session.append(UserEntry("Where is the key?"))
+    (tmp_path / "29990101-000000-abc.jsonl").write_bytes(begun)
+    assert [each.id for each in sessions(tmp_path)] == [session.session]
+    assert latest(tmp_path) == session.session
+    session.close()
+    assert [each.id for each in abandoned(tmp_path)] == [session.session]
+
+
 def test_a_damaged_session_is_listed_with_its_fault(tmp_path: Path) -> None:
     (tmp_path / "20250101-000000-abc.jsonl").write_bytes(b"garbage\n")
     (listed,) = sessions(tmp_path)
