@@ -27,6 +27,8 @@ ROLES = {
 """The roles by the programs' names for them; the last two of each are Codex's."""
 INSERTED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 """Marks of lines that the user did not write."""
+SYNTHETIC = "<synthetic>"
+"""The model that Claude Code names for an answer of its own."""
 _REMINDER = re.compile(
     r"<(system-reminder|environment_context|user_instructions|additional_context|timestamp)>"
     r".*?</\1>",
@@ -70,6 +72,8 @@ def _message(line: Mapping[str, Any]) -> Said | None:
             return None
     role = ROLES.get(str(message.get("role") or message.get("type")))
     inner = message.get("message", message)
+    if isinstance(inner, dict) and inner.get("model") == SYNTHETIC:
+        return None
     content = inner.get("content", inner.get("text")) if isinstance(inner, dict) else inner
     return _entry(role, content, line.get("timestamp") or line.get("time"))
 

@@ -296,14 +296,16 @@ class MemoryTools:
         """Remove a fact, once the owner has said yes; they are asked."""
         self.files.check_open()
         passage = self._fact(target)
-        if not self.can_ask:
+        question = f"Forget {passage.citation}?\n{revealed(passage.shown.strip())}"
+        answer = self.ask(question) if self.can_ask else None
+        if answer is None:
+            why = (
+                "the owner did not answer" if self.can_ask else "this program cannot ask the owner"
+            )
             raise UsageError(
-                f"{passage.citation} was not forgotten: this program cannot ask the owner",
+                f"{passage.citation} was not forgotten: {why}",
                 f"They can run `assistant forget {passage.citation}`",
             )
-        answer = self.ask(f"Forget {passage.citation}?\n{revealed(passage.shown.strip())}")
-        if answer is None:
-            return f"The owner did not answer, so {passage.citation} was not forgotten."
         if not answer:
             return f"The owner said no: {passage.citation} was not forgotten."
         self.memory().forget([passage])

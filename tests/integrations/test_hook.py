@@ -26,6 +26,10 @@ CLAUDE = [
     },
     {"type": "user", "message": {"content": [{"type": "tool_result", "content": "a secret"}]}},
     {"type": "user", "message": {"content": "<command-name>/clear</command-name>"}},
+    {
+        "type": "assistant",
+        "message": {"model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]},
+    },
     {"type": "api-request-blob", "message": {"role": "user", "content": "When is it?"}},
 ]
 CODEX = [

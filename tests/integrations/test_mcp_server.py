@@ -111,7 +111,7 @@ def test_trust_hangs_on_how_the_server_was_started_and_not_on_a_name(
         ("accept", True, "Forgotten: MEMORY.md:3"),
         ("accept", False, "The owner said no"),
         ("decline", False, "The owner said no"),
-        ("cancel", False, "did not answer"),
+        ("cancel", False, "did not answer. They can run `assistant forget MEMORY.md:3`"),
     ],
 )
 def test_forgetting_asks_the_owner(
