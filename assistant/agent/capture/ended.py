@@ -101,9 +101,10 @@ def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False)
             if ended:
                 _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
             yield from filter(None, (_read(workspace, session, asked) for session in ended))
-            if not wait or not any(session.open for session in unread):
+            if not wait or not (ended or any(session.open for session in unread)):
                 return
-            time.sleep(LOOK_SECONDS)
+            if not ended:
+                time.sleep(LOOK_SECONDS)
     finally:
         lock.release()
 
@@ -200,9 +201,11 @@ def _read(workspace: Workspace, session: _Unread, asked: bool) -> Read | None:
             read = Read(session.id, failed=_reason(error))
     if asked and read.failed and not (read.stored or read.waiting):
         return read
-    size = session.size
-    with suppress(FileNotFoundError):  # the captured facts were noted in it
-        size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
+    size, path = session.size, workspace.sessions / f"{session.id}{SUFFIX}"
+    with suppress(FileNotFoundError, SessionError):
+        grown = path.stat().st_size  # by the captured facts, and by what was imported meanwhile
+        if grown != size and (read.failed or not _is_left(path)):
+            size = grown
     with changing(workspace) as state:
         state.note(read, size, datetime.now(UTC))
     return read if read.stored or read.waiting or read.failed else None
@@ -245,6 +248,15 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
                 next(events)
             except StopIteration as end:
                 return cast("Captured", end.value)
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a session has unread turns."""
+    from assistant.agent.capture import reading
+    from assistant.session.history import group
+
+    entries = transcript.entries_of(path)
+    return reading.is_left(group(entries), entries)
 
 
 def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.agent.capture.ended import count_unread, read_ended
 from assistant.disk import locking
+from assistant.session.adopting import adopt
+from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.workspace import template, trust
+from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
 from tests.support.daemon import ended
@@ -195,6 +199,28 @@ def test_a_chat_without_a_model_or_trust_is_read_once_there_is_one(place: Path) 
         trust.register().write_text(trusted)
         ask(place, provider.url, "memory", "capture")
     assert remembered(place) == list(FACTS)
+
+
+def test_what_is_imported_while_a_session_is_read_is_read_too(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, said = Workspace(place), [UserEntry(SAID), AssistantEntry("Noted.")]
+
+    def reading(request: Received) -> Answer:
+        if len(said) == 2:
+            said.extend([UserEntry("My boat is called Albatross"), AssistantEntry("Noted, too.")])
+            adopt(workspace.sessions, "codex", "it", said)
+            return operations(*FACTS)(request)
+        return operations("The owner's boat is called Albatross")(request)
+
+    with Provider(respond=reading) as provider:
+        monkeypatch.setenv("ASSISTANT_MODEL", "ollama_chat/test")
+        monkeypatch.setenv("ASSISTANT_API_BASE", provider.root)
+        adopt(workspace.sessions, "codex", "it", said)
+        assert [read.waiting for read in read_ended(workspace, wait=True)] == [2, 1]
+        first, second = (json.dumps(request.body) for request in provider.requests)
+    assert SAID in first and "Albatross" not in first and "Albatross" in second
+    assert count_unread(workspace) == 0
 
 
 @pytest.mark.slow
