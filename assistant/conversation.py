@@ -116,7 +116,8 @@ class Conversation:
     prompt. `captures` says whether compaction extracts facts from the turns it removes. Memory of
     at most `whole` tokens is put into the prompt entirely, except for files that are `hidden`.
     `untold` are notices to show with the next turn; memory adds to them. `begun` is called once a
-    message has been written down. `daily` returns the notices that are due once a day.
+    message has been written down. `daily` returns the notices that are due once a day, at a turn
+    and, if that is true, at the conversation's first.
     `checkpoints` back up the files that a turn changes.
     """
 
@@ -140,7 +141,7 @@ class Conversation:
     hidden: Callable[[str], bool] = lambda _: False
     untold: list[str] = field(default_factory=list)
     begun: Callable[[], None] = lambda: None
-    daily: Callable[[date], Sequence[str]] = lambda _: ()
+    daily: Callable[[date, bool], Sequence[str]] = lambda *_: ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
@@ -254,15 +255,14 @@ class Conversation:
     def _notices(self, stable: Sequence[Section], now: datetime) -> Iterator[Event]:
         """Show the pending notices to the owner.
 
-        The first turn also lists the facts that wait for a decision, and the files that had to be
-        cut to fit the prompt.
+        The first turn also names the files that had to be cut to fit the prompt.
         """
         texts = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
         self.untold.clear()
-        texts += self.daily(now.date())
+        texts += self.daily(now.date(), self._is_new)
         if self._is_new:
-            texts += [*undecided(self.memory), *(section.cut for section in stable if section.cut)]
+            texts += [section.cut for section in stable if section.cut]
         self._is_new = False
         for text in texts:
             yield notice(self.transcript, text)
@@ -583,24 +583,3 @@ class Conversation:
     @property
     def _cost(self) -> Usage:
         return usage_of(self._running)
-
-
-def undecided(memory: Memory) -> list[str]:
-    """Return notices about facts that wait for review and facts that a save erased.
-
-    If a file of memory is damaged, return its error message instead.
-    """
-    try:
-        waiting, erased = len(memory.waiting()), len(memory.erased())
-    except MemoryFailure:
-        return []  # `_recall` reports it
-    except StorageError as error:
-        return [str(error)]
-    lines = []
-    if waiting:
-        facts = counted(waiting, "fact waits", "facts wait")
-        lines.append(f"{facts} for your review: `assistant memory review`")
-    if erased:
-        facts = counted(erased, "fact was erased", "facts were erased")
-        lines.append(f"{facts} by a save: `assistant memory restore`")
-    return lines

@@ -662,12 +662,13 @@ def test_small_talk_costs_no_passages(opened: Opened) -> None:
     assert "Says hello" in str(model.requests[1])
 
 
-def test_what_waits_for_the_owner_is_said_once(opened: Opened) -> None:
-    talk = opened(ScriptedModel("One.", "Two."), memory=ListMemory(held=[Fact("From a tool")]))
+def test_daily_notices_are_told_at_which_turn_they_are_asked_for(opened: Opened) -> None:
+    talk = opened(ScriptedModel("One.", "Two."))
+    talk.daily = lambda _, is_new: ["waits"] if is_new else ["news"]
     notices = [
         [event.text for event in talk.send(text) if isinstance(event, Notice)] for text in "ab"
     ]
-    assert notices == [["1 fact waits for your review: `assistant memory review`"], []]
+    assert notices == [["waits"], ["news"]]
 
 
 def test_a_later_batch_may_supersede_what_an_earlier_one_wrote(opened: Opened) -> None:

@@ -304,15 +304,24 @@ def _reminder_writer(
 
 
 def _daily_notices(
-    workspace: Workspace, memory: Keeper, reports_past: bool, is_attended: bool, today: date
+    workspace: Workspace,
+    memory: Keeper,
+    reports_past: bool,
+    is_attended: bool,
+    today: date,
+    is_new: bool,
 ) -> list[str]:
-    """What happened while the owner was away, and what is due today; each is reported once."""
+    """What happened while the owner was away, and what is due today; each is reported once.
+
+    At the first turn of a conversation that `is_new` also what waits for the owner.
+    """
     lines: list[str] = []
     if reports_past:
         lines += outbox.take(workspace)
         lines += ended.take_news(workspace, datetime.now().astimezone())
     if is_attended:
-        lines += agenda.first_of_the_day(workspace, memory, today)
+        waiting = agenda.undecided(memory) if is_new else []
+        lines += agenda.once_a_day(workspace, memory, today, waiting)
     return lines
 
 

@@ -63,7 +63,7 @@ def show_recall(
         _show_passage(passage, recall.query if why else None)
     if more := len(recall.passages) - len(shown):
         weaker = counted(more, "weaker match", "weaker matches")
-        hint = f"{weaker} not shown; -k {len(recall.passages)} shows all"
+        hint = f"{weaker} not shown; `assistant recall -k {len(recall.passages)}` shows all"
         typer.echo(_dim(hint), err=True)
     if not recall.passages:
         what = "No past conversation" if within == SESSIONS else "Nothing in memory"

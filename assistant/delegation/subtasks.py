@@ -301,7 +301,7 @@ class Team:
             captures=False,
             untold=[],
             begun=lambda: None,
-            daily=lambda _: (),
+            daily=lambda *_: (),
             checkpoints=Checkpoints(),  # what it changes belongs to the lead's turn
         )
         return Child(number, task, talk, self._messages.put)

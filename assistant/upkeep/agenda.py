@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from assistant.disk import storage
 from assistant.display import counted, shortened
-from assistant.errors import AssistantError, StorageError
+from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Due, Passage
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.times.period import Period
@@ -96,17 +96,47 @@ def when(due: Due, today: date) -> str:
     return near or f"{start.isoformat()} {start:%a}"
 
 
-def first_of_the_day(workspace: Workspace, memory: Keeper, today: date) -> list[str]:
-    """A line on what is due today, once a day; none if nothing is."""
-    if storage.held(workspace.day).decode("utf-8", "replace") == today.isoformat():
-        return []
-    storage.private_directory(workspace.private)
-    storage.replace(workspace.day, today.isoformat().encode())
+def once_a_day(
+    workspace: Workspace, memory: Keeper, today: date, waiting: Sequence[str]
+) -> list[str]:
+    """A line on what is due today, and those of `waiting` that were not shown today."""
+    day, *shown = storage.held(workspace.day).decode("utf-8", "replace").split("\n")
+    is_first = day != today.isoformat()
+    new = [line for line in waiting if is_first or line not in shown]
+    if is_first or new:
+        storage.private_directory(workspace.private)
+        lines = [today.isoformat(), *(() if is_first else shown), *new]
+        storage.replace(workspace.day, "\n".join(lines).encode())
+    return [*(_due_today(workspace, memory, today) if is_first else ()), *new]
+
+
+def _due_today(workspace: Workspace, memory: Keeper, today: date) -> list[str]:
     try:
         due = coming(memory, workspace, today, 0)
     except AssistantError:
         return []  # recall reports the fault
     return [f"today: {_in_one_line(due)}"] if due else []
+
+
+def undecided(memory: Keeper) -> list[str]:
+    """Return notices about facts that wait for review and facts that a save erased.
+
+    If a file of memory is damaged, return its error message instead.
+    """
+    try:
+        waiting, erased = len(memory.waiting()), len(memory.erased())
+    except MemoryFailure:
+        return []  # recall reports it
+    except StorageError as error:
+        return [str(error)]
+    lines = []
+    if waiting:
+        facts = counted(waiting, "fact waits", "facts wait")
+        lines.append(f"{facts} for your review: `assistant memory review`")
+    if erased:
+        facts = counted(erased, "fact was erased", "facts were erased")
+        lines.append(f"{facts} by a save: `assistant memory restore`")
+    return lines
 
 
 def _in_one_line(due: Sequence[Due]) -> str:

@@ -115,7 +115,7 @@ class Workspace:
 
     @property
     def day(self) -> Path:
-        """The day whose agenda a chat has already mentioned."""
+        """The day whose agenda a chat has mentioned, and its notes on what waits."""
         return self.private / "day"
 
     @property

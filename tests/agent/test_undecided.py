@@ -1,8 +1,12 @@
 """What the chat says once of what waits for the owner."""
 
-from assistant.conversation import undecided
+from datetime import date
+
+from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
-from assistant.memory.base import Fact, Held, JournalEntry, Origin
+from assistant.memory.base import Due, Fact, Held, JournalEntry, Origin
+from assistant.upkeep.agenda import once_a_day, undecided
+from assistant.workspace.folder import Workspace
 from tests.support.conversations import ListMemory
 
 
@@ -11,6 +15,11 @@ class Undecided(ListMemory):
 
     def erased(self) -> tuple[JournalEntry, ...]:
         return (JournalEntry("j1", "", "remember", "MEMORY.md", "Ben sails", Origin()),)
+
+
+class DuelessMemory(ListMemory):
+    def due(self, first: str, last: str) -> tuple[Due, ...]:
+        return ()
 
 
 class Broken(ListMemory):
@@ -37,3 +46,22 @@ def test_a_damaged_file_is_named_and_a_failing_memory_is_recalls_to_tell() -> No
     damaged = StorageError("review.jsonl:1 is damaged", "Put the line right")
     assert undecided(Broken(damaged)) == [str(damaged)]
     assert undecided(Broken(MemoryFailure("the daemon is gone"))) == []
+
+
+def test_what_waits_is_shown_once_a_day_and_again_when_it_has_changed(workspace: Workspace) -> None:
+    day = date(2026, 11, 26)
+    storage.private_directory(workspace.private)
+    storage.replace(workspace.day, b"2026-11-26")  # what is due today was shown
+    for held, when, shown in (
+        ("a", day, "1 fact waits"),
+        ("a", day, ""),
+        ("ab", day, "2 facts wait"),
+        ("ab", day, ""),
+    ):
+        memory = ListMemory(held=list(map(Fact, held)))
+        lines = once_a_day(workspace, memory, when, undecided(memory))
+        assert [line.startswith(shown) for line in lines] == ([True] if shown else [])
+        assert once_a_day(workspace, memory, when, ()) == []
+    storage.replace(workspace.day, storage.read(workspace.day).replace(b"26", b"25"))
+    (again,) = once_a_day(workspace, DuelessMemory(held=[Fact("a")]), day, undecided(memory))
+    assert again.startswith("2 facts wait")

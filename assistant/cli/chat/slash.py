@@ -116,7 +116,7 @@ def recall(host: Host, text: str) -> None:
     """Search memory."""
     if not text:
         raise UsageError("/recall needs a question", "Write /recall who has the spare key")
-    show_recall(host.chat.memory.recall(Query(text, verbatim=True)), whole=True)
+    show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
 
 
 @command("FILE:LINE")

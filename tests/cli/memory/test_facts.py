@@ -46,7 +46,7 @@ def test_what_hardly_matches_is_counted_and_shown_when_asked_for(
     show_recall(Recall("fact", 10, passages))
     shown = capsys.readouterr()
     assert [number for number in range(5) if f"fact {number}" in shown.out] == [0, 1]
-    assert shown.err == "3 weaker matches not shown; -k 5 shows all\n"
+    assert shown.err == "3 weaker matches not shown; `assistant recall -k 5` shows all\n"
     show_recall(Recall("fact", 10, passages), whole=True)
     shown = capsys.readouterr()
     assert "fact 4" in shown.out and shown.err == ""
