@@ -38,6 +38,7 @@ LONG = 200
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"## (.+)")
+_NEXT_HEADING = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
 _CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
 """A line that goes on with the paragraph or list item above it."""
 _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
@@ -302,7 +303,8 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
     if state == edit.after:
         return Splice(edit.at, edit.inserted, removed)
     if not edit.inserted:
-        return _put_back(text, _place_between(text, edit), edit, removed)
+        standing = _below_its_heading(text, removed)
+        return standing or _put_back(text, _place_between(text, edit), edit, removed)
     places = list(_places_of(text, edit.inserted))
     unmoved = [at for at in places if _has_neighbours(text, at, edit)]
     if len(unmoved) == 1:
@@ -318,6 +320,21 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
     cut = removal(text, same[0].start(), same[0].start() + len(same[0][0].rstrip()))
     heading = _HEADING.fullmatch(lines[0])
     return with_emptied_heading(text, cut, heading[1]) if heading else cut
+
+
+def _below_its_heading(text: str, removed: str) -> Splice | None:
+    """The change that puts the facts of `removed` back below the dated heading that was removed
+    with them, if such a heading stands in the file again."""
+    heading = _DATED_HEADING.match(removed.lstrip("\r\n"))
+    standing = [one for one in _DATED_HEADING.finditer(text) if heading and one[1] == heading[1]]
+    if not heading or not standing:
+        return None
+    start = standing[-1].start()
+    after = _NEXT_HEADING.search(text, standing[-1].end())
+    section = text[start : after.start() if after else len(text)].rstrip()
+    end, facts = newline(text), removed.lstrip("\r\n")[heading.end() :].strip("\r\n")
+    gap = end * (1 if BREAKS.search(section) else 2)
+    return Splice(start + len(section), "", f"{gap}{facts}")
 
 
 def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:

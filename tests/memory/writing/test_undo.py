@@ -3,12 +3,15 @@
 import pytest
 
 from assistant.errors import LedgerError
+from assistant.memory.base import Fact
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import reversal
 from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import Workspace
+from tests.memory.writing.addressed import AddressedLedger
+from tests.memory.writing.saves import TODAY
 
 TEXT = "# Memory\n\n- one\n- two\n- three\n- four\n"
 
@@ -84,6 +87,27 @@ def test_what_goes_back_is_joined_to_no_other_line(
     file.write_bytes(before.encode())
     edit = Draft(workspace).edit("MEMORY.md", Splice(before.index(gone), gone, ""))
     assert undone(now, edit, gone) == then
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("below", ["", "\n## Garden\n\n- roses\n"])
+def test_a_fact_goes_back_below_its_heading_that_stands_again(
+    workspace: Workspace, end: str, below: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text(f"# Memory\n{below}".replace("\n", end), newline="")
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    (ana,) = ledger.remember([Fact("Ana sails")])
+    before = ledger.journals.log()[0].id
+    ledger.forget([ledger.locate(f"MEMORY.md:{ana.line}")])
+    forgotten = ledger.journals.log()[0].id
+    ledger.remember([Fact("Ben rows")])
+    ledger.undo([forgotten])
+    text = path.read_bytes().decode()
+    assert text.count("## Remembered -- ") == 1 and text.count("\n") == text.count(end)
+    assert text.endswith(f"{end}{end}- Ben rows{end}- Ana sails{end}")
+    ledger.undo([before])
+    assert "Ana" not in path.read_text() and "Ben" in path.read_text()
 
 
 def test_a_rewritten_last_line_stays_apart_from_what_was_typed_below_it(
