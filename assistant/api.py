@@ -231,7 +231,7 @@ class Assistant:
 
         `attached` maps titles to texts and pictures (bytes) that go with the message: data, not the
         owner's own words. The events are those of `assistant.events`. To stop early, close the
-        iterator. Raises UsageError for an empty message, for bytes that are no picture, for a
+        iterator. Raises UsageError for an empty message, for bytes that are not a picture, for a
         picture that the model cannot see, and while a turn of this thread is still running.
         """
         _check_types(str, message=message)

@@ -103,7 +103,7 @@ def layers(
     return sources
 
 
-def whence(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
+def origin_of(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
     """Return where a setting comes from: `FILE:LINE`, a variable, the flags; empty for a default.
 
     `path` holds its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; list items count

@@ -18,7 +18,7 @@ from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Interruption, W
 from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
 from assistant.agent.context_budget import ContextBudget, rendered
-from assistant.agent.loop import answered, run_turn
+from assistant.agent.loop import answer_result, run_turn
 from assistant.agent.memory_text import Standing, standing
 from assistant.agent.prompt import (
     BOOTSTRAP,
@@ -96,12 +96,12 @@ from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
 """All of memory is in the prompt if it fits in 1/4 of the window."""
-WORDS = 40
+SHOWN_CHARACTERS = 40
 """Characters of each passage that are shown in the `Recalled` event."""
-PROCEDURES = 4
+MOST_PROCEDURES = 4
 """Passages of AGENTS.md recalled with each turn when the file is too long for the prefix; they do
 not count against the other results."""
-OVERFLOWS = 6
+MOST_REFUSALS = 6
 """The turn fails when the provider has rejected its request as too long this many times."""
 
 
@@ -239,7 +239,9 @@ class Conversation:
         if pending is None or turn is None:
             transcript.settle("The session ended before this turn did")
             return transcript.append(UserEntry(message))
-        answer = answered(Question(pending.question, pending.options, pending.several), message)
+        answer = answer_result(
+            Question(pending.question, pending.options, pending.several), message
+        )
         transcript.append(
             ToolResultEntry(pending.call_id, ASK, answer.content, answer.error, answer.compact)
         )
@@ -320,7 +322,7 @@ class Conversation:
         self.transcript.append(RecalledEntry(cited, recall.tokens, recall.weak))
         flattened = (" ".join(passage.text.lstrip("-*# ").split()) for passage in cited)
         citations = tuple(passage.citation for passage in cited)
-        texts = tuple(shortened(text, WORDS) for text in flattened)
+        texts = tuple(shortened(text, SHOWN_CHARACTERS) for text in flattened)
         yield Recalled(citations, recall.tokens, recall.weak, texts)
         return recall
 
@@ -341,7 +343,7 @@ class Conversation:
         )
         if any(PROCEDURES_FILE in section.source.split(", ") for section in stable):
             return self.memory.recall(replace(query, without=(PROCEDURES_FILE,)))
-        return self.memory.recall(replace(query, own=(PROCEDURES_FILE, PROCEDURES)))
+        return self.memory.recall(replace(query, own=(PROCEDURES_FILE, MOST_PROCEDURES)))
 
     def _core(self, tokens: int) -> Sequence[Passage]:
         """Return memory's core facts; none if memory fails, which `_recall` reports."""
@@ -448,9 +450,9 @@ class Conversation:
     def _make_room(self, prompt: Prompt, refusals: int) -> Iterator[Event]:
         """Shorten the next request: compact at the first refusal, then leave out the oldest turns.
 
-        Raises ModelError at the last of `OVERFLOWS` refusals.
+        Raises ModelError at the last of `MOST_REFUSALS` refusals.
         """
-        if refusals == OVERFLOWS:
+        if refusals == MOST_REFUSALS:
             raise ModelError(
                 "the provider rejects every request as too long",
                 "Set its true window: `assistant config set model.context_window TOKENS`",

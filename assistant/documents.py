@@ -20,7 +20,7 @@ from zipfile import ZipFile
 SUFFIXES = (".pdf", ".docx", ".odt", ".epub")
 """Suffixes of binary documents."""
 SECONDS = 5
-"""Processor seconds for somebody else's page."""
+"""Processor seconds for a page from elsewhere."""
 OWN_SECONDS = 60
 """Processor seconds for a file of the owner's."""
 PATIENCE = 4

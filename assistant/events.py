@@ -224,7 +224,7 @@ class Retrying:
     """How many calls of this request have failed; 0 if a call of an earlier request failed."""
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The message for the owner."""
         wait = f" in {self.delay:.0f} s" if self.delay else ""
         return f"{self.reason}; trying {self.model}{wait}"

@@ -36,9 +36,9 @@ CUT_SHORT = {
 }
 """The notices to the owner, by the reason why the answer is incomplete."""
 
-PATIENCE = 0.05
+CHECK_SECONDS = 0.05
 """Seconds between checks for an interruption while the model is silent."""
-HANG_UP = 0.2
+CLOSE_SECONDS = 0.2
 """Seconds to wait for the reader thread to close the stream before going on without it."""
 MAX_ROUNDS = 25
 """The default limit of requests to the model in one turn."""
@@ -180,7 +180,7 @@ def _streamed(
             case Reply():
                 return piece
             case RetryPiece(model, reason, delay, attempt):
-                draft.clear()  # at most reasoning, which starts anew
+                draft.clear()  # at most reasoning, which starts again
                 reason = agent.redact(reason)
                 agent.transcript.append(RetryEntry(model, reason, delay, attempt))
                 yield Retrying(model, reason, delay, attempt)
@@ -276,7 +276,7 @@ class _Reader:
         self._requests.release()
         while True:
             try:
-                item = self._items.get(timeout=PATIENCE)
+                item = self._items.get(timeout=CHECK_SECONDS)
             except Empty:
                 if interruption.wanted():
                     return None
@@ -289,7 +289,7 @@ class _Reader:
         """Make the thread close the stream, now or at the piece it waits for."""
         self._closed = True
         self._requests.release()
-        self._thread.join(HANG_UP)
+        self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
         try:

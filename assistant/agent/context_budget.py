@@ -98,16 +98,16 @@ class ContextBudget:
         """The messages to send. Raises ModelError (overflow) if `left_out` turns are too few."""
         self.sent = None
         past = history(record.entries)
-        fitted = self._fitted(prompt, past, specs)
+        fitted = self._fit_history(prompt, past, specs)
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
         self.sent = self.measured(prompt.system) + self.specs(specs) + fitted.tokens
         messages = [with_pictures(record, message) for message in fitted.messages]
-        return [*prompt.system, *marked(messages, past.turns[-2:])]
+        return [*prompt.system, *mark_for_cache(messages, past.turns[-2:])]
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
         """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""
-        return self._fitted(prompt, history(record.entries), specs).left_out
+        return self._fit_history(prompt, history(record.entries), specs).left_out
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
         """The share of its room that the history takes; over 1 if it does not fit."""
@@ -115,7 +115,7 @@ class ContextBudget:
         tokens = self.measured(rendered(history(record.entries)))
         return tokens / room if room > 0 else float("inf")
 
-    def _fitted(self, prompt: "Prompt", past: History, specs: Sequence[ToolSpec]) -> "Fitted":
+    def _fit_history(self, prompt: "Prompt", past: History, specs: Sequence[ToolSpec]) -> "Fitted":
         """The history, fitted into what the system prompt and the tools leave of the window."""
         room = self.room(prompt.system, specs)
         if room < LEAST_ROOM:
@@ -146,7 +146,7 @@ def measure(messages: Sequence[Message]) -> int:
     )
 
 
-def marked(sent: Sequence[Message], latest: Sequence[Turn]) -> list[Message]:
+def mark_for_cache(sent: Sequence[Message], latest: Sequence[Turn]) -> list[Message]:
     """Mark the messages up to which a provider may cache the request.
 
     One mark is before each of the latest turns, where the previous request has left its cache; one
@@ -177,8 +177,8 @@ class Fitted:
 
 def rendered(past: History) -> list[Message]:
     """The history as the model sees it while all of it fits."""
-    old = _old(len(past.turns), 1)
-    turns = (_seen(turn, old=number < old) for number, turn in enumerate(past.turns))
+    old = _count_reduced(len(past.turns), 1)
+    turns = (_as_sent(turn, old=number < old) for number, turn in enumerate(past.turns))
     return messages(turns, _head(past))
 
 
@@ -189,13 +189,13 @@ def fit(past: History, room: int, measured: Measure = measure) -> Fitted:
     alone is too long.
     """
     count = len(past.turns)
-    for old in sorted({_old(count, AGING_STEP), _old(count, 1)}):
+    for old in sorted({_count_reduced(count, AGING_STEP), _count_reduced(count, 1)}):
         fitted = _newest(past, old, room, measured)
         if fitted.left_out == 0 and fitted.tokens <= room:
             return fitted
     if fitted.tokens > room and count:
         head = _head(past, fitted.left_out, room)
-        last = _shortened(_seen(past.turns[-1], old=False), room - measured(head), measured)
+        last = _shortened(_as_sent(past.turns[-1], old=False), room - measured(head), measured)
         fitted_messages = joined(head, messages((last,)))
         fitted = Fitted(tuple(fitted_messages), measured(fitted_messages), fitted.left_out)
     if fitted.tokens <= room:
@@ -214,7 +214,7 @@ def _newest(past: History, old: int, room: int, measured: Measure) -> Fitted:
     newest: list[list[Message]] = []
     tokens = 0
     for number in reversed(range(len(past.turns))):
-        turn_messages = messages((_seen(past.turns[number], old=number < old),))
+        turn_messages = messages((_as_sent(past.turns[number], old=number < old),))
         cost = measured(turn_messages)
         if newest and measured(part if number else whole) + tokens + cost > room:
             break
@@ -246,12 +246,12 @@ def _head(past: History, left_out: int = 0, room: int | None = None) -> list[Mes
     return head
 
 
-def _old(turns: int, step: int) -> int:
+def _count_reduced(turns: int, step: int) -> int:
     """How many of the oldest of `turns` turns have their results reduced to one line."""
     return max(0, turns - 1 - WHOLE_RESULTS) // step * step
 
 
-def _seen(turn: Turn, *, old: bool) -> Turn:
+def _as_sent(turn: Turn, *, old: bool) -> Turn:
     """A turn as the model sees it: old results as one line, old pictures by name, long ones cut."""
 
     def view(entry: Entry) -> Entry:
@@ -274,7 +274,7 @@ def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
         if excess <= 0:
             break
         line = summaries[result.id] = summarised(result)
-        full, short = (measured((Message("tool", each.content),)) for each in (result, line))
+        full, short = (measured((Message("tool", entry.content),)) for entry in (result, line))
         excess -= full - short
     return replace(turn, entries=tuple(summaries.get(entry.id, entry) for entry in turn.entries))
 

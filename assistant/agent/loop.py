@@ -65,7 +65,7 @@ REMINDERS: dict[Reminder, str] = {
 }
 """What the model is told, by the reason. After either of the last two its next answer is final."""
 
-Turning = Generator[Event, None, None]
+Events = Generator[Event, None, None]
 
 
 def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
@@ -82,7 +82,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
     while True:
         yield from _join(agent)
         turn = _turn(agent)
-        ending_reason = about_to_end(turn)
+        ending_reason = final_reminder(turn)
         rounds = sum(isinstance(entry, AssistantEntry) for entry in turn)
         if ending_reason is None and rounds >= agent.max_rounds - 1:
             ending_reason = "rounds"
@@ -102,7 +102,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
             yield from _run_calls(agent, answer.tool_calls)
         elif agent.interruption.wanted():
             stop_if_cancelled(agent)
-        elif (missing := lacks(answer, finish)) is None:
+        elif (missing := defect(answer, finish)) is None:
             return answer
         else:
             yield _ask_again(agent, missing, finish)
@@ -110,13 +110,13 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
 
 def _ask_again(agent: Agent, missing: Reminder, finish: str) -> Reminded:
     """Ask for the answer once more. Raises TurnError if that has been done already."""
-    ending_reason = about_to_end(_turn(agent))
+    ending_reason = final_reminder(_turn(agent))
     if ending_reason or finish == "content_filter" or _answered_since(_turn(agent), missing):
         raise without_answer(ending_reason or missing, agent.model.name, finish)
     return _remind(agent, missing)
 
 
-def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:
+def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Events:
     """Run the calls in order; all of them have a result afterwards, even when interrupted."""
     for index, call in enumerate(calls):
         if agent.interruption.wanted():
@@ -126,7 +126,7 @@ def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:
         yield from _run_call(agent, call)
 
 
-def _run_call(agent: Agent, call: ToolCall) -> Turning:
+def _run_call(agent: Agent, call: ToolCall) -> Events:
     verdict = agent.toolbox.review(call)
     if verdict.action == "ask":
         verdict = yield from _ask_approval(agent, verdict)
@@ -137,7 +137,7 @@ def _run_call(agent: Agent, call: ToolCall) -> Turning:
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from _run(agent, verdict))
     yield _record(agent, call, replace(result, compact=result.compact or verdict.compact))
-    if looped and (kind := next_about_loop(_turn(agent))):
+    if looped and (kind := next_loop_reminder(_turn(agent))):
         yield _remind(agent, kind)
 
 
@@ -161,8 +161,8 @@ def _run(agent: Agent, verdict: Verdict) -> Generator[Event, None, ToolResult]:
     try:
         result = yield from verdict.work(verdict.call.id)
     except Exception as error:  # a tool may raise anything; the model gets the error
-        return agent.toolbox.failed(error)
-    return agent.toolbox.cleaned(result)
+        return agent.toolbox.error_result(error)
+    return agent.toolbox.clean(result)
 
 
 def _ask_owner(
@@ -176,10 +176,10 @@ def _ask_owner(
     answer = agent.approver.answer(request)
     if answer is None:
         raise Waits(question)
-    return answered(question, agent.redact(answer))
+    return answer_result(question, agent.redact(answer))
 
 
-def answered(question: Question, text: str) -> ToolResult:
+def answer_result(question: Question, text: str) -> ToolResult:
     """The owner's answer to a question, as a tool result for the model."""
     if not text.strip():
         return ToolResult(UNANSWERED, error=True, compact="no answer")
@@ -187,7 +187,7 @@ def answered(question: Question, text: str) -> ToolResult:
     return ToolResult(meant, compact=meant)
 
 
-def _skip_calls(agent: Agent, calls: Iterable[ToolCall], reason: str) -> Turning:
+def _skip_calls(agent: Agent, calls: Iterable[ToolCall], reason: str) -> Events:
     for call in calls:
         yield _record(agent, call, ToolResult(reason, error=True, compact=reason), synthetic=True)
 
@@ -202,7 +202,7 @@ def _record(
     return ToolFinished(call.id, call.name, result.content, error, compact, result.diff)
 
 
-def _join(agent: Agent) -> Turning:
+def _join(agent: Agent) -> Events:
     """Add the messages that the owner has queued to the turn."""
     stop_if_cancelled(agent)
     interrupting = agent.interruption.wanted()
@@ -251,13 +251,13 @@ def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
     return any(isinstance(entry, AssistantEntry) for entry in later)
 
 
-def about_to_end(turn: Sequence[Entry]) -> Reminder | None:
+def final_reminder(turn: Sequence[Entry]) -> Reminder | None:
     """The reason why the model was told to finish; None if it was not."""
     kinds, endings = _reminders(turn), ("circles", "rounds")
     return next((kind for kind in REMINDERS if kind in endings and kind in kinds), None)
 
 
-def next_about_loop(turn: Sequence[Entry]) -> Reminder | None:
+def next_loop_reminder(turn: Sequence[Entry]) -> Reminder | None:
     """The next reminder about a loop; None while the model has not seen the last one."""
     if "loop" not in _reminders(turn):
         return "loop"
@@ -267,7 +267,7 @@ def next_about_loop(turn: Sequence[Entry]) -> Reminder | None:
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
     """Whether this call repeats for the `SAME_CALL`th time, in a row or with the same result.
 
-    Repeating a call between others is no loop if its result differs, such as running the tests
+    Repeating a call between others is not a loop if its result differs, such as running the tests
     after each change.
     """
     calls: dict[str, str] = {}
@@ -279,9 +279,9 @@ def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
             case ToolResultEntry(call_id=call_id, content=content):
                 earlier.append((calls.get(call_id, ""), content))
     key = _key(call)
-    results = [content for each, content in earlier if each == key]
+    results = [content for call_key, content in earlier if call_key == key]
     in_a_row = len(earlier) >= SAME_CALL - 1 and all(
-        each == key for each, _ in earlier[-(SAME_CALL - 1) :]
+        call_key == key for call_key, _ in earlier[-(SAME_CALL - 1) :]
     )
     return in_a_row or any(results.count(content) >= SAME_CALL - 1 for content in set(results))
 
@@ -290,7 +290,7 @@ def _key(call: ToolCall) -> str:
     return json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
 
 
-def lacks(answer: AssistantEntry, finish: str) -> Reminder | None:
+def defect(answer: AssistantEntry, finish: str) -> Reminder | None:
     """What is wrong with an answer without calls: it is empty, or its call was malformed."""
     if finish == MALFORMED:
         return "malformed"

@@ -67,7 +67,7 @@ anything beyond it. Do not offer to."""
 UNTRUSTED = """\
 The owner has not trusted this workspace yet, so none of its files are shown here. \
 `assistant trust` changes that."""
-BEAT = """\
+UNATTENDED_TASK = """\
 Your owner is not here: the message is a task that they left for you to do on your own, and it is \
 due now. Do it with memory and your tools; nobody answers questions, and what would need approval \
 is not done. If there is nothing that they need to know, answer with the single word NOTHING; \
@@ -88,9 +88,9 @@ READ_LIMIT = 4 * FILE_LIMIT
 """Characters read of one file, before comments and front matter are removed."""
 ALL_LIMIT = 200_000
 """Characters of all files together."""
-LEAST = 2_000
+LEAST_FOR_FILES = 2_000
 """Characters that all files together may always have, however small the window."""
-CHARACTERS = 4
+CHARACTERS_PER_TOKEN = 4
 """Characters per token, as budgets count them."""
 NO_MEMORY = Standing()
 
@@ -99,7 +99,7 @@ NO_MEMORY = Standing()
 class Part:
     """A section of the recipe: the contents of `files` that exist, else `text`.
 
-    `budget` limits each file, in tokens; 0 is no limit of its own.
+    `budget` limits each file, in tokens; 0 means no limit.
     """
 
     name: str
@@ -122,13 +122,16 @@ KNOWN = (
     Part("skills", "Skills"),
     Part("bootstrap", "Your First Conversation", (BOOTSTRAP,), framing=f"{BOOTSTRAP_FRAMING}\n\n"),
 )
-ALONE = ("identity", "guardrails", "rules", "sensitive", "memory")
+UNATTENDED = ("identity", "guardrails", "rules", "sensitive", "memory")
 """The sections in the prompt of an unattended task."""
 
 
-def alone(text: str) -> tuple[Part, ...]:
+def unattended_recipe(text: str) -> tuple[Part, ...]:
     """The recipe of an unattended task, with `text` to explain that."""
-    return (*(part for part in KNOWN if part.name in ALONE), Part("alone", "This Turn", text=text))
+    return (
+        *(part for part in KNOWN if part.name in UNATTENDED),
+        Part("alone", "This Turn", text=text),
+    )
 
 
 def without_owner(recipe: Iterable[Part]) -> tuple[Part, ...]:
@@ -225,13 +228,13 @@ class Prompt:
         self, model: ChatModel, specs: Sequence[ToolSpec], history: Sequence[Message] = ()
     ) -> list[Section]:
         """Every section of a request in sending order, with the tools and the history."""
-        transcript = "\n\n".join(f"{each.role}: {each.content}" for each in history)
+        transcript = "\n\n".join(f"{message.role}: {message.content}" for message in history)
         tools = tools_section(model, specs)
         past = Section("History", transcript, source="the session")
         first, before = ([tools], [past]) if in_prompt(model) else ([], [tools, past])
         stable = [section for section in self.sections if section.stable]
         turn = [section for section in self.sections if not section.stable]
-        return [each for each in (*first, *stable, *before, *turn) if each.text]
+        return [section for section in (*first, *stable, *before, *turn) if section.text]
 
 
 def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
@@ -249,7 +252,9 @@ def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
 
 def message_sections(message: str, attached: Given) -> list[Section]:
     """The owner's message and its attachments."""
-    attachments = ((title, shown_attachment(title, str(each))) for title, each in attached.items())
+    attachments = (
+        (title, shown_attachment(title, str(content))) for title, content in attached.items()
+    )
     pairs = [("Message", message), *attachments]
     return [Section(title, text, source="you") for title, text in pairs if text]
 
@@ -314,7 +319,7 @@ def briefing(sections: Iterable[Section]) -> str:
 def room_for_files(window: int) -> int:
     """The characters that files may take: half of the window, or a quarter of a small one."""
     share = 4 if window < SMALL_WINDOW else 2
-    return max(LEAST, min(ALL_LIMIT, window * CHARACTERS // share))
+    return max(LEAST_FOR_FILES, min(ALL_LIMIT, window * CHARACTERS_PER_TOKEN // share))
 
 
 def stable_sections(
@@ -349,7 +354,7 @@ def stable_sections(
                 cuts.append(fault)
             if name == PROCEDURES_FILE and len(text) > remaining:
                 continue  # the passages that bear on the message are recalled
-            limit = min(FILE_LIMIT, remaining, part.budget * CHARACTERS or FILE_LIMIT)
+            limit = min(FILE_LIMIT, remaining, part.budget * CHARACTERS_PER_TOKEN or FILE_LIMIT)
             remaining -= min(len(text), limit)
             if len(text) > limit or length > READ_LIMIT:
                 cuts.append(

@@ -11,7 +11,13 @@ from assistant import config
 from assistant.agent.answer import Interruption
 from assistant.agent.capture import ended
 from assistant.agent.capture.extraction import origin_in_turn
-from assistant.agent.prompt import BEAT, Section, alone, recipe_of, without_owner
+from assistant.agent.prompt import (
+    UNATTENDED_TASK,
+    Section,
+    recipe_of,
+    unattended_recipe,
+    without_owner,
+)
 from assistant.app.options import ChatOptions
 from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.subtasks import delegating_tool
@@ -203,7 +209,7 @@ def _conversation(
     recipe = recipe_of(chosen.context)
     steering = [file for part in recipe for file in part.files]
     if options.purpose:
-        recipe = alone(BEAT) if is_heartbeat else without_owner(recipe)
+        recipe = unattended_recipe(UNATTENDED_TASK) if is_heartbeat else without_owner(recipe)
     skill_folders = loading.further(chosen.skills.folders)
     roots = Roots(
         workspace, options.directories, chosen.policy, skill_folders, steering, chosen.notes
@@ -298,7 +304,7 @@ def _reminder_writer(
             raise ToolError(DENIED)
         when, what = redact.redact(when), redact.redact(what)
         reminder = remind(workspace, when, datetime.now(), what, Origin("assistant"))
-        return " ".join(filter(None, [reminder.said, reminder.note]))
+        return " ".join(filter(None, [reminder.confirmation, reminder.note]))
 
     return write
 

@@ -27,7 +27,7 @@ def asked_by(answer: Answer) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Tell the owner something that is no output of the command."""
+    """Tell the owner something that is not the command's output."""
     typer.echo(text, err=_chat.get() is None)
 
 

@@ -117,7 +117,7 @@ def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
                 f"{'✗' if error else '·'} {result_text(tool, arguments, compact, content, error)}"
             )
         case entries.RetryEntry(model=model, reason=reason, delay=delay, attempt=attempt):
-            return events.Retrying(model, reason, delay, attempt).said
+            return events.Retrying(model, reason, delay, attempt).text
         case _:
             return FORMATS.get(type(entry), "").format(entry)
 

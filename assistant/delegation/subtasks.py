@@ -224,7 +224,7 @@ class Team:
         except (KeyboardInterrupt, GeneratorExit):
             self._end(pending)
             self._note_cost()
-            result = self._lead.toolbox.cleaned(self._result())
+            result = self._lead.toolbox.clean(self._result())
             self._lead.transcript.append(
                 ToolResultEntry(self._call_id, TOOL, result.content, result.error, result.compact)
             )

@@ -213,7 +213,7 @@ def sweep(path: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def held(path: Path) -> bytes:
+def read_or_empty(path: Path) -> bytes:
     """Return the bytes of a file, empty for a missing one. Raises StorageError."""
     try:
         return read(path)

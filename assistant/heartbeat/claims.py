@@ -72,7 +72,7 @@ def broken(workspace: Workspace) -> Iterator[str]:
     for name in _names(workspace):
         path = directory(workspace) / name[0]
         try:
-            claim = json.loads(storage.held(path))
+            claim = json.loads(storage.read_or_empty(path))
         except ValueError:
             continue
         if claim.get("state") == "begun" and claim.get("machine") == platform.node():

@@ -35,7 +35,7 @@ Take = Callable[[Incoming, str], object]
 def token(workspace: Workspace) -> tuple[str, Path]:
     """The token that requests need, created at first use, and its file."""
     path = queue.directory(workspace) / "token"
-    if not (secret := storage.held(path).decode().strip()):
+    if not (secret := storage.read_or_empty(path).decode().strip()):
         secret = secrets.token_urlsafe(24)
         storage.replace(path, secret.encode())
     return secret, path

@@ -238,7 +238,9 @@ class Importer:
         """Collect a note as a file of memory, unless the owner has changed that file since."""
         source, mark = self._source(document), digest(f"document\n{document.text}")[:16]
         path = self._workspace.root / source
-        existing = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
+        existing = (
+            storage.read_or_empty(path).decode("utf-8", "replace") if path.is_file() else None
+        )
         if existing == document.text:
             self.report.documents.count("known")
         elif existing is None and self._was_taken(mark):
@@ -290,7 +292,7 @@ def _part(name: str) -> str:
 def _load(workspace: Workspace) -> set[str]:
     """The digests of items imported before; empty if the record cannot be read."""
     try:
-        marks: Sequence[object] = json.loads(storage.held(workspace.imported) or b"[]")
+        marks: Sequence[object] = json.loads(storage.read_or_empty(workspace.imported) or b"[]")
         return {mark for mark in marks if isinstance(mark, str)}
     except (ValueError, TypeError):
         return set()

@@ -1,4 +1,4 @@
 """What other programs may do with this memory: over MCP, from their hooks, and how to connect one.
 
-All that comes in is data of somebody else, and all that goes out is quoted.
+All input is other people's data, and all output is quoted.
 """

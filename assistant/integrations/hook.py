@@ -253,7 +253,7 @@ class ConversationState:
 
     def lines(self) -> set[str]:
         """The ids of the passages, and `session` if the conversation is quiet."""
-        return set(storage.held(self._path).decode().split()) if self.known else set()
+        return set(storage.read_or_empty(self._path).decode().split()) if self.known else set()
 
     def add(self, *lines: str) -> None:
         """Add lines."""
@@ -271,7 +271,7 @@ class ConversationState:
 
     def is_quiet(self) -> bool:
         """Whether this prompt gets nothing; uses up `next`."""
-        how = storage.held(self._next).decode()
+        how = storage.read_or_empty(self._next).decode()
         self._next.unlink(missing_ok=True)
         if how == Quiet.SESSION:
             self.add(Quiet.SESSION)

@@ -82,7 +82,7 @@ def _phrases(given: Iterable[str]) -> Iterator[str]:
     for text in given:
         for part in _SEPARATOR.split(STAND_IN.sub(" ", text)):
             letters = unicodedata.normalize("NFC", part)
-            spaced = "".join(each if _is_plain(each) else " " for each in letters)
+            spaced = "".join(letter if _is_plain(letter) else " " for letter in letters)
             words = (word.strip("-") for word in _HYPHENS.sub("-", spaced).split())
             if phrase := " ".join(filter(None, words)):
                 yield phrase

@@ -438,7 +438,7 @@ class LocalMemory:
     # The index
 
     def _read(self, read: Callable[[], _T]) -> _T:
-        """Read a refreshed index; one that is damaged is made anew."""
+        """Read a refreshed index; one that is damaged is rebuilt."""
         return self._read_index(read)[0]
 
     def _read_index(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:

@@ -115,7 +115,7 @@ def prompts_sent(directory: Path, session: str) -> list[Sent]:
 def _prompts(path: Path) -> list[Sent]:
     prompts: list[Sent] = []
     previous: dict[str, Part] = {}
-    for line in storage.held(path).splitlines():
+    for line in storage.read_or_empty(path).splitlines():
         try:
             record = json.loads(line)
             parts = tuple(

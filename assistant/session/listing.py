@@ -108,7 +108,7 @@ def title(request: str) -> str:
 
 
 BEHIND = (CaptureEntry, NoticeEntry, RetryEntry)
-"""Entries that reading a session for facts may add after its end: they are no activity."""
+"""Entries that reading a session for facts may add after its end: they do not count as activity."""
 ASIDE = (*BEHIND, CapturedEntry, TitleEntry, AttachmentEntry)
 """Entries that are neither a message nor a result."""
 

@@ -21,7 +21,7 @@ V = TypeVar("V", bound="DataclassInstance")
 def load(path: Path, kind: type[V]) -> V:
     """Load the value of a file; a new one if the file is missing or cannot be read."""
     try:
-        return msgspec.json.decode(storage.held(path), type=kind)
+        return msgspec.json.decode(storage.read_or_empty(path), type=kind)
     except (msgspec.MsgspecError, ValueError):
         return kind()
 

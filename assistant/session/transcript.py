@@ -61,7 +61,7 @@ class Transcript:
         self._borrowed = data if borrowed else None
         """What was read or written of a session that somebody else may have open."""
         self.rewritten = False
-        """Whether the file was found to be written anew since it was borrowed."""
+        """Whether the file was found to be rewritten since it was borrowed."""
         self._lock = lock
         self._parent = parent
         self._origin = origin
@@ -86,7 +86,7 @@ class Transcript:
         """Write an entry; return it with its id, and with a time if it had none.
 
         Raises StorageError, or SessionError if the file was changed from outside; with
-        `as_borrowed` also if it was written anew, as a purge does.
+        `as_borrowed` also if it was rewritten, as a purge does.
         """
         (stamped,) = self.extend([entry], as_borrowed=as_borrowed)
         return stamped
@@ -111,7 +111,7 @@ class Transcript:
         return stamped
 
     def check_as_borrowed(self) -> None:
-        """Raise SessionError if the file was written anew since it was borrowed."""
+        """Raise SessionError if the file was rewritten since it was borrowed."""
         with self._alone():
             self._catch_up()
             self._check_as_borrowed()
@@ -175,7 +175,7 @@ class Transcript:
     def _catch_up(self) -> None:
         """Read what other writes have appended since, and cut off a half-written line.
 
-        A file that was written anew, as a purge does, is read anew if it is borrowed.
+        A file that was rewritten, as a purge does, is read again if it is borrowed.
         """
         if self.path is None or not self._size:
             return
@@ -203,7 +203,7 @@ class Transcript:
             )
 
     def _cut(self, excess: int, end: int) -> None:
-        """Cut off bytes that are no entries, with a notice unless it is only half a line."""
+        """Cut off bytes that are not entries, with a notice unless it is only half a line."""
         assert self.path is not None
         data = storage.read(self.path)
         storage.replace(self.path, data[: self._size + end])

@@ -119,7 +119,7 @@ def validate(
         first = error.errors()[0]
         if sources is None:
             sources = config.layers(recipe=recipe)
-        source = config.whence(first["loc"], sources)
+        source = config.origin_of(first["loc"], sources)
         raise _fault(first, f" ({source})" if source else "") from error
 
 

@@ -163,15 +163,15 @@ class Toolbox:
             tool, run = self._tools.get(verdict.call.name), verdict.plan.run
             result = unless(self._interrupt, run) if tool and tool.stoppable else run()
         except Exception as error:  # a boundary: any error goes to the model
-            return self.failed(error)
-        return self.cleaned(result)
+            return self.error_result(error)
+        return self.clean(result)
 
-    def failed(self, error: Exception) -> ToolResult:
+    def error_result(self, error: Exception) -> ToolResult:
         """Return an error result for the model."""
         message = self._error_text(error)
         return ToolResult(message, error=True, compact=_first_line(message))
 
-    def cleaned(self, result: ToolResult) -> ToolResult:
+    def clean(self, result: ToolResult) -> ToolResult:
         """Redact secrets in a result and limit its length."""
         clean = self._redactor.redact
         content = clean(result.content)

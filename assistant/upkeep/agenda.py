@@ -9,7 +9,7 @@ from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Due, Passage
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.times.period import Period
-from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.schedule import describe
 from assistant.quoting import one_line
 from assistant.session import beats
 from assistant.upkeep.tasks import Task, tasks
@@ -56,7 +56,7 @@ def _due(task: Task, moment: datetime) -> Due:
     day = moment.date().isoformat()
     text, line, schedule = task.text, task.line, task.schedule
     passage = Passage(task.key, text, text, HEARTBEAT_FILE, line, line, 0, len(text))
-    rhythm = "" if schedule.once else told(schedule)
+    rhythm = "" if schedule.once else describe(schedule)
     return Due(day, day, passage, f"{moment:%H:%M}", schedule.recurrence(), rhythm)
 
 
@@ -100,7 +100,7 @@ def once_a_day(
     workspace: Workspace, memory: Keeper, today: date, waiting: Sequence[str]
 ) -> list[str]:
     """A line on what is due today, and those of `waiting` that were not shown today."""
-    day, *shown = storage.held(workspace.day).decode("utf-8", "replace").split("\n")
+    day, *shown = storage.read_or_empty(workspace.day).decode("utf-8", "replace").split("\n")
     is_first = day != today.isoformat()
     new = [line for line in waiting if is_first or line not in shown]
     if is_first or new:

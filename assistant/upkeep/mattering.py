@@ -77,7 +77,7 @@ def mark(
     for start in range(0, len(facts), BATCH):
         batch = facts[start : start + BATCH]
         messages = [Message("system", MATTERS), Message("user", _numbered(batch))]
-        if tokens + sum(estimate_tokens(each.content) for each in messages) > most:
+        if tokens + sum(estimate_tokens(message.content) for message in messages) > most:
             break
         try:
             answer, cost = _ask(model, messages)
@@ -99,7 +99,7 @@ def _ask(model: ChatModel, messages: Sequence[Message]) -> tuple[str, int]:
     if reply is None:
         return "", 0
     counted = reply.usage.tokens
-    said = [*(each.content for each in messages), reply.text]
+    said = [*(message.content for message in messages), reply.text]
     return reply.text, counted or sum(map(estimate_tokens, said))
 
 

@@ -108,7 +108,7 @@ def keep_findings(workspace: Workspace, faults: Sequence[str]) -> None:
 
 def take_findings(workspace: Workspace) -> list[str]:
     """Take the faults that `doctor` found."""
-    faults = storage.held(workspace.findings).decode("utf-8", "replace")
+    faults = storage.read_or_empty(workspace.findings).decode("utf-8", "replace")
     workspace.findings.unlink(missing_ok=True)
     return [f"`assistant doctor` found: {fault}" for fault in faults.splitlines()]
 

@@ -8,7 +8,7 @@ from assistant.errors import UsageError
 from assistant.memory.base import Origin
 from assistant.memory.open import amend_files
 from assistant.memory.text.markdown import newline
-from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.schedule import describe
 from assistant.memory.text.times.wording import (
     Reading,
     begins_with_time,
@@ -51,7 +51,7 @@ class Reminder:
     """Whether anything on this machine will deliver it."""
 
     @property
-    def said(self) -> str:
+    def confirmation(self) -> str:
         """A confirmation: "Tue 24 Nov, 09:00: call the bank (HEARTBEAT.md:21)"."""
         text = f"{self.when}: {self.text} ({HEARTBEAT_FILE}:{self.line})"
         return text if self.is_new else f"Already there: {text}"
@@ -87,7 +87,7 @@ def remind(
         when_text = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
     elif isinstance(rhythm, tuple) and not rhythm[0].once:
         schedule, rest = rhythm
-        begin, when_text = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
+        begin, when_text = words[: len(words) - len(rest)].rstrip(" :,—–-"), describe(schedule)
         if isinstance(
             instruction(begin), Reading
         ):  # it counts from now, and the file has to say so
@@ -155,9 +155,9 @@ def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> tu
     task = next((task for task in tasks(text)[0] if task.line == index + 1), None)
     if task is None:
         raise UsageError(f"“{line}” cannot be read as a reminder", CURE)
-    same = (told(task.schedule), task.text.casefold())
+    same = (describe(task.schedule), task.text.casefold())
     for other in tasks(before)[0]:
-        if other.reminds and (told(other.schedule), other.text.casefold()) == same:
+        if other.reminds and (describe(other.schedule), other.text.casefold()) == same:
             return other, False
     amend_files(workspace, {HEARTBEAT_FILE: (before, text)}, origin)
     with beats.changing(workspace) as state:

@@ -243,7 +243,7 @@ class Checkpoints:
 def load(folder: Path, session: str, turn: str) -> Checkpoint:
     """Return the checkpoint of a turn, empty if there is none yet."""
     checkpoint = Checkpoint(folder / f"{session}.{turn}")
-    for line in storage.held(checkpoint.folder / "manifest.jsonl").splitlines():
+    for line in storage.read_or_empty(checkpoint.folder / "manifest.jsonl").splitlines():
         change = msgspec.convert(json.loads(line), Change)
         checkpoint.changes[change.path] = change
     return checkpoint

@@ -100,7 +100,7 @@ def set_up_git(workspace: Workspace, program: Path) -> list[str]:
 
 def _add_lines(path: Path, lines: tuple[str, ...]) -> bool:
     """Add missing lines to a file; return whether any were missing."""
-    text = storage.held(path).decode("utf-8", "surrogateescape")
+    text = storage.read_or_empty(path).decode("utf-8", "surrogateescape")
     missing = [line for line in lines if line not in text.splitlines()]
     if not missing:
         return False

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.agent.memory_text import WHOLE_TOKENS, whole_procedures
 from assistant.agent.prompt import stable_sections
-from assistant.conversation import PROCEDURES, Conversation
+from assistant.conversation import MOST_PROCEDURES, Conversation
 from assistant.events import Notice
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
@@ -48,7 +48,7 @@ def test_of_long_procedures_the_best_come_whatever_facts_there_are(
     assert len(others) > 4 * WHOLE_TOKENS
     got = sent(workspace, embedder, "send the invoice to the client")
     assert "Marjorie" in got
-    assert 1 <= got.count("(AGENTS.md:") <= PROCEDURES
+    assert 1 <= got.count("(AGENTS.md:") <= MOST_PROCEDURES
     assert "The invoice" in got
 
 

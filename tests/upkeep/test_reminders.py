@@ -109,7 +109,9 @@ def test_a_time_behind_the_text_is_not_guessed_at(here: Workspace, words: str, l
         remind(here, words, NOW)
     assert refused.value.cure.endswith(f" {late}: …”") and " at 09:00" not in refused.value.cure
     text = "call the bank at 17:00"
-    assert remind(here, f"tomorrow at 8 {text}", NOW).said.startswith(f"Tue 24 Nov, 08:00: {text}")
+    assert remind(here, f"tomorrow at 8 {text}", NOW).confirmation.startswith(
+        f"Tue 24 Nov, 08:00: {text}"
+    )
 
 
 def test_a_number_behind_the_text_is_no_time(here: Workspace) -> None:
@@ -218,7 +220,7 @@ def test_the_same_reminder_is_kept_once(here: Workspace) -> None:
     for words in ("tomorrow at 9 Call the bank", "on 24 November at 9:00: call the bank"):
         again = remind(here, words, NOW)
         assert not again.is_new and again.line == first.line
-        assert again.said == f"Already there: {first.said}"
+        assert again.confirmation == f"Already there: {first.confirmation}"
     assert (here.root / "HEARTBEAT.md").read_text("utf-8") == text
     assert remind(here, "tomorrow at 10 call the bank", NOW).is_new
     assert remind(here, "every day at 9 call the bank", NOW).is_new

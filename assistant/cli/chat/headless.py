@@ -122,7 +122,7 @@ def _print_note(event: Event) -> None:
         case events.TurnFailed(message, cure):
             line = f"assistant: {message}. {cure}".rstrip()
         case events.Retrying():
-            line = event.said
+            line = event.text
         case _:
             return
     typer.echo(spelled(line), err=True)

@@ -177,7 +177,7 @@ def _text_window(text: Callable[[], str]) -> Container:
 class SteadyOutput(Vt100_Output):
     """Sends nothing while `held`, so that erased and redrawn text arrive together, unflickering."""
 
-    held = False
+    buffering = False
 
     @property
     def responds_to_cpr(self) -> bool:
@@ -186,7 +186,7 @@ class SteadyOutput(Vt100_Output):
 
     def flush(self) -> None:
         """Send buffered output, unless it is held."""
-        if not self.held:
+        if not self.buffering:
             super().flush()
 
 
@@ -218,7 +218,7 @@ class Canvas:
         self._app.invalidate()
 
     def _before_drawing(self, _: object) -> None:
-        self._output.held = True
+        self._output.buffering = True
         self._output.write_raw(BEGIN_UPDATE)
         self._erase()
         for text in self._texts:
@@ -227,7 +227,7 @@ class Canvas:
 
     def _after_drawing(self, _: object) -> None:
         self._output.write_raw(END_OF_UPDATE)
-        self._output.held = False
+        self._output.buffering = False
         self._output.flush()
         self.drawn.set()
 

@@ -410,7 +410,7 @@ def run_shell(host: Host, command: str) -> None:
     result = talk.toolbox.run(verdict)
     typer.echo(spelled(result.content))
     if verdict.action == "run":
-        host.attachments[f"What {command} printed"] = result.content
+        host.attachments[f"Output of {command}"] = result.content
         typer.echo(faint(ATTACHED))
 
 

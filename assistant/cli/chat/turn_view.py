@@ -160,7 +160,7 @@ def event_lines(event: Event) -> Iterator[str]:
         case events.Notice(text):
             yield _warning(f"note: {text}")
         case events.Retrying():
-            yield _warning(event.said)
+            yield _warning(event.text)
         case events.Compacted(turns, before, after):
             yield faint(f"compacted {counted(turns, 'turn')}: {before:,} → {after:,} tokens")
         case events.FactsCaptured(facts, waiting):

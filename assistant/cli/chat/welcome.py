@@ -105,7 +105,7 @@ def _answer(question: str, most_words: int | None = None) -> str:
 
 def _write(path: Path, line: str, pattern: str) -> None:
     """Write a line where a pattern matches in a file; otherwise append it."""
-    text = storage.held(path).decode("utf-8")
+    text = storage.read_or_empty(path).decode("utf-8")
     text, count = re.subn(pattern, lambda _: line, text, count=1, flags=re.MULTILINE)
     if not count:
         text = f"{text.rstrip()}\n\n{line}"

@@ -105,6 +105,6 @@ def remind(
     if as_json:
         print_json(asdict(reminder))
         return
-    typer.echo(spelled(reminder.said))
+    typer.echo(spelled(reminder.confirmation))
     if reminder.note:
         note(reminder.note)

@@ -53,7 +53,9 @@ def show(
     else:
         layers = config.layers(recipe=context.obj.recipe())
         for path, value in _leaves(values):
-            typer.echo(_with_origin(settings.shown_key(path), value, config.whence(path, layers)))
+            typer.echo(
+                _with_origin(settings.shown_key(path), value, config.origin_of(path, layers))
+            )
         typer.echo(f"The configuration file is {config.config_file()}.", err=True)
         for line in settings.unknown_variables():
             note(line)
@@ -96,7 +98,7 @@ def put(options: Globals, key: str, values: list[str]) -> None:
     change, file = changed(key, values), config.config_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     storage.replace(file, change.text.encode())
-    origin = config.whence(path_of(key), config.layers(recipe=options.recipe()))
+    origin = config.origin_of(path_of(key), config.layers(recipe=options.recipe()))
     if change.value is None:
         now = value_at(options.settings().model_dump(mode="json"), path_of(key))
         typer.echo(_with_origin(change.key, now, origin))

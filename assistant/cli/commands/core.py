@@ -73,7 +73,7 @@ def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
     for entry in chosen.core:
         yours = ", added by you" if entry.marked else ""
         about = typer.style(f"  ({counted(entry.tokens, 'token')}{yours})", dim=True)
-        typer.echo(f"{spelled(entry.citation)}  {one_line(entry.said)}{about}")
+        typer.echo(f"{spelled(entry.citation)}  {one_line(entry.plain)}{about}")
     total = sum(entry.tokens for entry in chosen.core)
     facts = counted(len(chosen.core), "fact")
     typer.echo(f"{facts}, {total} of at most {counted(CORE_TOKENS, 'token')}", err=True)
@@ -89,7 +89,7 @@ def _as_json(whole: "Standing", chosen: "Standing") -> dict[str, object]:
             {
                 "source": entry.source,
                 "line": entry.line,
-                "text": entry.said,
+                "text": entry.plain,
                 "tokens": entry.tokens,
                 "added": entry.marked,
             }

@@ -136,7 +136,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str, Any]:
-    from assistant.memory.text.times.schedule import told
+    from assistant.memory.text.times.schedule import describe
 
     following = task.schedule.following(now)
     minutes = int(task.grace.total_seconds()) // 60
@@ -144,7 +144,7 @@ def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str,
     return {
         "line": task.line,
         "text": task.text,
-        "when": told(task.schedule),
+        "when": describe(task.schedule),
         "late": skipped if task.skips else "run once if missed",
         "due": f"{ready:%Y-%m-%dT%H:%M}" if ready else None,
         "skips": bool(ready and task.skips and now - ready > task.grace),

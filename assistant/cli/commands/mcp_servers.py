@@ -54,7 +54,7 @@ def approve(
 
     server, pins = _named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
-    changed = pin.held
+    changed = pin.held_back
     if starts and not changed:
         typer.echo(f"{spelled(name)} needs no approval.", err=True)
         return

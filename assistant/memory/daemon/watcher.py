@@ -65,7 +65,7 @@ class Watcher(FileSystemEventHandler):
         return path == self._root or path.is_relative_to(self._root / MEMORY)
 
     def _watch_memory(self) -> None:
-        """Watch `memory/` if it is there; a directory made anew needs a new watch."""
+        """Watch `memory/` if it is there; a directory that is created again needs a new watch."""
         if self._memory is not None:
             self._observer.unschedule(self._memory)
             self._memory = None

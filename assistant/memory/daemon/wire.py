@@ -121,7 +121,7 @@ def encode(value: Any) -> bytes:
     """A value as JSON; dataclasses become objects. What is not Unicode becomes `?`."""
     try:
         return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # the shell may pass bytes that are no text
+    except UnicodeEncodeError:  # the shell may pass bytes that are not text
         import json
 
         text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)

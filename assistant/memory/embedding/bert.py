@@ -186,6 +186,6 @@ class _Encoder(_Graph):
 
     def _gelu(self, tokens: str) -> str:
         """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
-        root, one, half = (self.floats(np.float32(each)) for each in (2**0.5, 1, 0.5))
+        root, one, half = (self.floats(np.float32(value)) for value in (2**0.5, 1, 0.5))
         bent = self.op("Add", self.op("Erf", self.op("Div", tokens, root)), one)
         return self.op("Mul", self.op("Mul", tokens, bent), half)

@@ -51,7 +51,7 @@ LARGE = 256 << 10
 """A file that grew or shrank by this many bytes is indexed in the background."""
 GROUP = 256
 """Texts that are embedded and written together, or a few more."""
-CHARACTERS = 1 << 15
+BATCH_CHARACTERS = 1 << 15
 """Characters embedded between two commits of their vectors: the most that a kill loses, and that
 closing waits for."""
 INDEXING = "Indexing files"
@@ -139,7 +139,7 @@ class Synchronizer:
         self._chunker = Chunker(embedder.count_tokens, embedder.max_tokens)
         self._on_change = on_change
         self._redactor = redactor
-        self._text = read
+        self._decode = read
         self._refine = refine
         self._in_background = in_background
         self._large: dict[str, None] = {}
@@ -350,16 +350,16 @@ class Synchronizer:
         """Raises OSError, ValueError."""
         stat, data = read_file(f"{self._corpus.root}/{name}")
         digest = sha256(data).hexdigest()
-        return _File(name, stat, digest, self._text(name, data), text_warning(data))
+        return _File(name, stat, digest, self._decode(name, data), text_warning(data))
 
     def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
         """Group the files with their chunks, so that each group has about `GROUP` new texts.
 
-        Raises Dropped on `stop`.
+        Raises Cancelled on `stop`.
         """
         group = _Group()
         for file in files:
-            if group.files and len(file.text) >= CHARACTERS:  # nobody waits for a large one
+            if group.files and len(file.text) >= BATCH_CHARACTERS:  # nobody waits for a large one
                 yield group
                 group = _Group()
             self._parse(file, group, stop)
@@ -397,13 +397,15 @@ class Synchronizer:
         group.files.append((file, update))
 
     def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> None:
-        """Cache the vectors of all texts of a group. Raises Dropped."""
+        """Cache the vectors of all texts of a group. Raises Cancelled."""
         cache, texts = self.store.catalog.vectors, group.texts
         missing = sorted(cache.missing(list(texts)), key=lambda key: len(texts[key]))
         """Sorted by length, for less padding."""
         what, done = f"Indexing {group.files[0][0].name}", 0
         sizes = accumulate(len(texts[key]) for key in missing)
-        for _, part in groupby(zip(missing, sizes, strict=True), lambda e: e[1] // CHARACTERS):
+        for _, part in groupby(
+            zip(missing, sizes, strict=True), lambda e: e[1] // BATCH_CHARACTERS
+        ):
             progress(what, done, len(missing))
             if done and (stop() or self._closing):
                 raise Cancelled
@@ -460,7 +462,9 @@ class Synchronizer:
     def _start_background(self, name: str) -> None:
         self._large[name] = None
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run_background, name="aside", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run_background, name="background indexing", daemon=True
+            )
             self._thread.start()
 
     def _run_background(self) -> None:
@@ -490,6 +494,6 @@ class Synchronizer:
             pass
         except (AssistantError, KeyError, sqlite3.ProgrammingError) as error:
             # whoever asks next meets it too
-            logger.warning("%s is not indexed aside: %s", name, type(error).__name__)
+            logger.warning("%s cannot be indexed in the background: %s", name, type(error).__name__)
         finally:
             self._committing = False

@@ -41,7 +41,7 @@ class Core:
 
     "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease". But
     facts about a person's health, habits and wishes are alike: they are near the mean vector of a
-    few sentences of that kind. The core is computed anew when the index has changed.
+    few sentences of that kind. The core is computed again when the index has changed.
     """
 
     def __init__(self, store: IndexStore, embedder: Embedder) -> None:
@@ -131,7 +131,7 @@ class Recaller:
         self._core = Core(store, embedder)
 
     def recall(self, query: Query) -> Recall:
-        """The best passages within the budget. Raises UsageError if `as_of` is no date."""
+        """The best passages within the budget. Raises UsageError if `as_of` is not a date."""
         own = self._search(query.text, query)
         lists, weak = [own.chosen], own.weak
         if query.before and own is not NOTHING:

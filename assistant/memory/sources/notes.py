@@ -1,6 +1,6 @@
 """The owner's notes, searched in place: a folder of markdown and documents, or an Obsidian vault.
 
-Nothing is ever written there. What is no note is left out: Obsidian's own files, its trash,
+Nothing is ever written there. What is not a note is left out: Obsidian's own files, its trash,
 templates, canvases, and conflict copies left by syncing.
 """
 

@@ -244,7 +244,7 @@ def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
         match token.type:
             case "list_item_open":
                 in_item = True
-                number = f"{token.info}. " if len(token.info) > 2 else ""  # 4711. is no ordinal
+                number = f"{token.info}. " if len(token.info) > 2 else ""  # 4711. is not an ordinal
             case "tr_open":
                 row = []
             case "tr_close":

@@ -71,7 +71,7 @@ class CopyMerge:
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> Merged:
-    """Merge two versions that came of `base`.
+    """Merge two versions that derive from `base`.
 
     What both added stays, each fact once; what one side deleted is gone; of two supersessions of a
     fact the later one stands. Prose that both sides changed is left to the owner, between the

@@ -9,8 +9,8 @@
 - ``purge``: facts that are being purged, until the journal is rewritten without them.
 
 A write without ``done`` was never acknowledged and is not shown. A damaged line is skipped and
-reported, and stays until it is `set_aside`; what it settled is settled anew. The file is read once,
-then only what was appended to it.
+reported, and stays until it is `set_aside`; what it settled is settled again. The file is read
+once, then only what was appended to it.
 """
 
 import contextlib
@@ -294,7 +294,7 @@ class Journal:
         """
         with self._lock:
             self.refresh()
-            *before, rest = storage.held(self._path).split(b"\n")
+            *before, rest = storage.read_or_empty(self._path).split(b"\n")
             after = [new for line in before if (new := self._reworded(line, reword, purged))]
             if after != before:
                 storage.replace(self._path, b"\n".join([*after, rest]))

@@ -162,7 +162,7 @@ def conversations(
 
 def prompts(path: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
     """The prompt's history with its new content, if an entry of it holds the facts."""
-    entries = _TYPED.split(storage.held(path).decode("utf-8", "replace"))
+    entries = _TYPED.split(storage.read_or_empty(path).decode("utf-8", "replace"))
     kept = [entry for entry in entries if words.without(_typed(entry)) == _typed(entry)]
     if len(kept) < len(entries):
         yield path, "".join(kept).encode()

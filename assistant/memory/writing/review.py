@@ -158,7 +158,7 @@ class Review:
 
     def _lines(self) -> Iterator[tuple[int, Held | bytes]]:
         """Each line by number: a fact, or the bytes that cannot be read."""
-        for number, line in enumerate(storage.held(self.path).split(b"\n"), start=1):
+        for number, line in enumerate(storage.read_or_empty(self.path).split(b"\n"), start=1):
             if line.strip():
                 yield number, _decoded(line) or line
 

@@ -326,7 +326,7 @@ class ForgottenLines:
                     yield Returned(record.write.id, source, number, line, not record.reversible)
 
     def _key(self) -> bytes:
-        return storage.held(self._workspace.forgotten_key)[:64]
+        return storage.read_or_empty(self._workspace.forgotten_key)[:64]
 
     def _digested(self, source: str, lines: Iterable[str]) -> Iterator[tuple[int, str, str]]:
         """Each line that is not blank: its number, its text and its digest."""

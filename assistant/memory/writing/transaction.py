@@ -2,7 +2,7 @@
 
 Under one lock a write is put down in the journal, each file is replaced at once if it is still as
 it was read, and the write is acknowledged. No lock stops an editor: if a file was saved meanwhile,
-it is read again and the write made anew.
+it is read again and the write repeated.
 
 A write without acknowledgement is settled by the next writer, from the files: done, or void. A
 file that was replaced shows all edits of a write or none. One that had to be overwritten, since it
@@ -250,7 +250,7 @@ def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
 
 def _complete_overwrite(path: Path, edits: Sequence[Edit], images: Images) -> None:
     """Complete a file that a killed writer was overwriting, if the file is a mix of old and new."""
-    data = storage.held(path)
+    data = storage.read_or_empty(path)
     for temporary in storage.leftovers(path):
         new = temporary.read_bytes()
         old = _before(new, edits, images)

@@ -45,7 +45,7 @@ class _Repairs:
             event = json.loads(line.removeprefix(b"data:"))
         except ValueError:
             return line
-        return end.join(head + json.dumps(each).encode() for each in self._events(event))
+        return end.join(head + json.dumps(part).encode() for part in self._events(event))
 
     def _events(self, event: Any) -> Iterator[Any]:
         match event:

@@ -1,6 +1,6 @@
 """Assemble a streamed reply from litellm's chunks: text, reasoning and tool calls.
 
-litellm's stream re-assembles an adapter's chunks, and drops content that is no plain text. So the
+litellm's stream re-assembles an adapter's chunks, and drops content that is not plain text. So the
 adapter's own chunks are intercepted.
 """
 
@@ -80,13 +80,13 @@ class _GrowingText:
     """A growing text; half of a surrogate pair is held back until its other half arrives."""
 
     parts: list[str] = field(default_factory=list)
-    held: str = ""
+    pending: str = ""
 
     def add(self, piece: str, *, last: bool = False) -> str:
         """Add a piece and return what can be shown of it."""
-        text = self.held + piece
-        self.held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" and not last else ""
-        if visible := mend(text[: len(text) - len(self.held)]):
+        text = self.pending + piece
+        self.pending = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" and not last else ""
+        if visible := mend(text[: len(text) - len(self.pending)]):
             self.parts.append(visible)
         return visible
 

@@ -64,7 +64,7 @@ class Limits:
 class Watch:
     """Watches one request, as a context manager. `exceeded` names the limit it exceeded, if any.
 
-    `answered`: its status was no error. `web_page`: the body starts like HTML. `finish` is the
+    `answered`: its status was not an error. `web_page`: the body starts like HTML. `finish` is the
     provider's own finish reason: litellm loses it where an adapter says that more may come, and
     makes one up where an adapter knows no other. `only_heard`: litellm's is not to be believed.
     """

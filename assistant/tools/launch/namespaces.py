@@ -1,6 +1,6 @@
 """Runs a command in its own namespaces: file system, network, processes and users.
 
-Its file system is built anew, from only what the view names. There is no network but loopback, no
+Its file system is built from only what the view names. There is no network but loopback, no
 other process, no capability. Must be called in a single-threaded process.
 """
 

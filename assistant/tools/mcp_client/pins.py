@@ -68,7 +68,7 @@ Definitions = Mapping[str, Definition]
 
 
 def changes(approved: Definitions, now: Definitions) -> dict[str, str]:
-    """Return each new or changed tool with the difference. A removed tool is no change."""
+    """Return each new or changed tool with the difference. A removed tool is not a change."""
     return {
         name: _difference(approved.get(name), definition)
         for name, definition in now.items()
@@ -123,7 +123,7 @@ class Pin:
     files: dict[str, str] = field(default_factory=dict)
 
     @property
-    def held(self) -> dict[str, str]:
+    def held_back(self) -> dict[str, str]:
         """The tools that are held back, each with its difference."""
         return changes(self.tools or {}, self.seen)
 
@@ -133,7 +133,7 @@ class Pin:
         return {
             name: definition
             for name, definition in (self.tools or {}).items()
-            if name not in self.held
+            if name not in self.held_back
         }
 
 

@@ -66,8 +66,8 @@ class Foreign:
         offered = [(server, self._pins.of(server)) for server in startable]
         few = sum(len(pin.offered) for _, pin in offered) <= FEW
         for server, pin in offered:
-            if pin.held:
-                self._tell(_held_back(server, pin.held))
+            if pin.held_back:
+                self._tell(_held_back(server, pin.held_back))
             for definition in pin.offered.values():
                 tool = self._tool(server, definition, CORE if few else f"mcp_{server.name}")
                 if tools.setdefault(tool.name, tool) is not tool:
@@ -198,4 +198,4 @@ def checked(server: Server) -> Checked:
             seconds = round(time.monotonic() - started, 2)
     except ToolError as error:
         return Checked(server.name, fault=error.message)
-    return Checked(server.name, seconds, list(current), pins.met(server, current).held)
+    return Checked(server.name, seconds, list(current), pins.met(server, current).held_back)

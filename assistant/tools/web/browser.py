@@ -175,7 +175,7 @@ class Browser:
                     self._locate(page, target).click()
                 case "type":
                     field = self._locate(page, target)
-                    if field.evaluate("each => each.tagName === 'SELECT'"):
+                    if field.evaluate("element => element.tagName === 'SELECT'"):
                         field.select_option(text)
                     else:
                         field.fill(text)

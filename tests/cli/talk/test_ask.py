@@ -104,7 +104,7 @@ def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     assert "/remember asks a question." in beside and SECRET not in beside
     (request,) = provider.requests
     sent = str(request.body["messages"][-1]["content"])
-    assert "rooibos" in sent and "What echo forty-two printed, " in sent
+    assert "rooibos" in sent and "Output of echo forty-two, " in sent
 
 
 CALL = Reply(tool_calls=(ToolCall("c", "recall", {"query": "boat"}),), finish_reason="tool_calls")

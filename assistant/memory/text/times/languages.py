@@ -1,6 +1,6 @@
 """The words for dates in ten languages (`languages.toml`), as patterns and what each names. Pure.
 
-A wrong date is worse than none: "may", "march", "sun", "second" and a bare number are no dates.
+A wrong date is worse than none: "may", "march", "sun", "second" and a bare number are not dates.
 (General date parsers find one in each of them, and cost 0.1 s and more to import.) A language's
 patterns are made when a text may first be in it: by its script, or by its words for times.
 """

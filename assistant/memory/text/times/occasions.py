@@ -40,7 +40,7 @@ _HABIT = re.compile(
     r"\b(?:every|each|jede[nrsm]?)\b|\b(?:\w+day|weekend)s\b|tags\b",
     re.IGNORECASE | re.DOTALL,
 )
-"""What is done so every week is no appointment, unless a time is named."""
+"""What is done every week is not an appointment, unless a time is named."""
 _ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20|21)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])")
 _NUMERIC_MONTH = re.compile(r"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?![\w/-])")
 _CLOCK = re.compile(

@@ -183,7 +183,7 @@ _UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"
 _NTH = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "-1": "last"}
 
 
-def told(schedule: Schedule) -> str:
+def describe(schedule: Schedule) -> str:
     """When it is due: "Monday to Friday at 09:00", "every 30 minutes"."""
     zone = f" {schedule.zone}" if schedule.zone else ""
     if schedule.every:

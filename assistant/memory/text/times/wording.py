@@ -287,7 +287,7 @@ def _time(token: Token) -> time | None:
 
 
 def _near(token: Token, minutes: int) -> time | None:
-    """The time so many minutes from a full hour; None if it is no full hour, or too far."""
+    """The time so many minutes from a full hour; None if it is not a full hour, or too far."""
     hour = _time(token)
     if hour is None or hour.minute or minutes >= 60:
         return None
@@ -440,7 +440,7 @@ class _Reader:
         return any(token.start == place for token in self._tokens)
 
     def goes_on(self, place: int) -> bool:
-        """Whether a word of the grammar stands at a place, and is no article of another word."""
+        """Whether a word of the grammar stands at a place and is not an article of another word."""
         last = self._tokens[-1]
         is_article = last.start == place and last.kind in ("the", "a", "an")
         return self.knows(place) and not is_article
