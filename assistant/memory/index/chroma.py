@@ -30,7 +30,9 @@ from assistant.settings.sections import IndexSettings
 
 PREFIX = "assistant-"
 """The prefix of our collections' names."""
-SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 200}}
+SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 800}}
+"""With an `ef_search` of 200, of the 100 nearest of 10,000 it missed 6 % of those that stand apart
+from the rest; with 800, 1 %, for 5 ms more."""
 QUERY_TIMEOUT, WRITE_TIMEOUT = 0.5, 10.0
 """Timeouts of a server in seconds, for queries and for writes; Chroma has none."""
 HEARTBEAT = "/api/v2/heartbeat"

@@ -160,23 +160,29 @@ def _raise_above(results: list[Scored], index: int, below: int) -> None:
 
 
 def _later_first(results: list[Scored], question: Set[str]) -> list[Scored]:
-    """Raise what contradicts an earlier chunk just above it, where relevance hardly differs."""
-    words = [words_of(scored.chunk.plain) for scored in results]
-    telling = [_telling(scored.chunk.plain) for scored in results]
-    common = [_in_question(scored.chunk, question) for scored in results]
-    for above, first in enumerate(results):
+    """Let what contradicts an earlier chunk change places with it, where relevance hardly differs.
+
+    The other results stay where they are.
+    """
+    results = list(results)
+    for above in range(len(results)):
         for below in range(above + 1, min(above + TWINS_APART, len(results))):
-            second = results[below]
+            first, second = results[above], results[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            if common[above] != common[below] or not _is_later(second.chunk, first.chunk):
-                continue
-            are_facts = not (first.turn or second.turn)
-            if _share_most(telling[above], telling[below]) or (
-                are_facts and _begin_alike(words[above], words[below])
-            ):
-                results[below] = second.moved("later", max(second.score, first.score + STEP))
-    return _sorted(results)
+            if _is_later(second.chunk, first.chunk) and _are_twins(first, second, question):
+                results[above] = second.moved("later", first.score)
+                results[below] = first.moved("later", second.score)
+    return results
+
+
+def _are_twins(one: Scored, other: Scored, question: Set[str]) -> bool:
+    """Whether two chunks say something about the same thing, for the words of the question."""
+    text, other_text = one.chunk.plain, other.chunk.plain
+    alike = _share_most(_telling(text), _telling(other_text)) or (
+        not (one.turn or other.turn) and _begin_alike(words_of(text), words_of(other_text))
+    )
+    return alike and _in_question(one.chunk, question) == _in_question(other.chunk, question)
 
 
 def _is_later(chunk: Chunk, other: Chunk) -> bool:

@@ -124,6 +124,21 @@ def test_of_facts_that_disagree_the_later_comes_first() -> None:
     assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
 
 
+def test_facts_that_disagree_change_places_and_displace_no_other() -> None:
+    wanted = scored("The harbour office opens at nine", 0.48)
+    first = scored("We had squid at the Gull's, which was good", 0.5, date="2025-01-01")
+    later = [
+        scored(f"We had squid at the Heron's, table {n}", 0.47 - n / 100, date=f"2026-01-0{n}")
+        for n in range(1, 5)
+    ]
+    found = arrange([first, wanted, *later], {"harbour"})
+    assert plains(found)[1] == "The harbour office opens at nine"
+    assert plains(found)[0] == "We had squid at the Heron's, table 4"
+    assert [result.score for result in found] == sorted(
+        (result.score for result in found), reverse=True
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
