@@ -81,7 +81,7 @@ def call_line(call: ToolCall) -> str:
 
 
 def _reading(turn: Turn, part_number: int) -> Turn | None:
-    """The turn with this part of its messages; None if none of them has so many parts."""
+    """The turn with this part of its messages; None if none of them has that many parts."""
     entries: list[Entry] = []
     for entry in turn.entries:
         if isinstance(entry, UserEntry):

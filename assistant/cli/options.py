@@ -188,7 +188,7 @@ def whole_input() -> str:
 
 
 def input_bytes(most: int = -1) -> bytes:
-    """All of standard input, or so many bytes of it."""
+    """All of standard input, or its first `most` bytes."""
     import select  # an inherited pipe may never end, so say that it is read
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:

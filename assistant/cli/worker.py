@@ -56,7 +56,7 @@ def end(listener: sockets.Listener) -> None:
 
 
 def serve(listener: sockets.Listener, seconds: float, code: Code) -> None:
-    """Fork for each connection until it has been idle for so long, or this code has changed."""
+    """Fork for each connection until it has been idle for that long or this code has changed."""
     running, last = 0, time.monotonic()
     while listener.stands() and (running or time.monotonic() - last < seconds):
         ready = select.select([listener.socket], [], [], min(TICK, seconds))[0]

@@ -279,7 +279,7 @@ class Team:
             self._lead.transcript.append(SubtasksEntry(self._call_id, ids, cost))
 
     def _tokens_each(self, number: int) -> int:
-        """The tokens of each of so many subtasks: no more together than the lead has left."""
+        """The tokens for each of the subtasks: together no more than the lead has left."""
         if self._lead.max_tokens is None:
             return self._limits.tokens
         remaining = max(0, self._lead.max_tokens - self._lead.usage.tokens)

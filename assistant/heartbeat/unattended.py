@@ -84,7 +84,7 @@ def run_turn(
     *,
     no_daemon: bool = False,
 ) -> Outcome:
-    """Run a turn in a session of its own, and stop it after so many `tokens`.
+    """Run a turn in a session of its own, and stop it once it has cost `tokens`.
 
     If the model never answered, the session is deleted and the turn may be retried (`waiting`); any
     other failure is final. Raises KeyboardInterrupt at Ctrl-C.

@@ -156,7 +156,7 @@ class LocalMemory:
         self._folders = (workspace.private, config.cache_dir(), config.state_dir())
         self._on_close = on_close
         self._lock = threading.RLock()
-        """Held by writers; readers wait for nobody."""
+        """Held by writers; readers do not wait."""
         self._has_resumed_purges = self._is_closed = False
         self._journal_faults: tuple[str, ...] = ()
         """Why the journal cannot be read, if it cannot."""
@@ -503,7 +503,7 @@ class LocalMemory:
         self._library.scrub()
 
     def _observe(self, source: str, text: str, sha256: str) -> None:
-        """Look whether a stale save took facts away; recall goes on if that fails."""
+        """Check whether a stale save removed facts; recall goes on if that fails."""
         if self._journal_faults:
             return
         try:
@@ -612,7 +612,7 @@ class LocalMemory:
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:
-    """The notices about facts that saves took away or brought back, until the owner decides."""
+    """The notices about facts that saves removed or brought back, until the owner decides."""
     for entry in ledger.erased():
         yield (
             f"A save from an older copy of {entry.source} removed: {entry.text}"

@@ -240,7 +240,7 @@ def _is_seed(line: str) -> bool:
 BLOCK = 16_384
 """Characters of a text that are searched, and cached, together, or up to twice as many."""
 BORDER_LINES = 8
-"""One line of so many starts a block if it comes after `BLOCK` characters, on average."""
+"""One line in this many, on average, starts a block after `BLOCK` characters."""
 BEFORE, AFTER = 512, 24_576
 """Characters of context around a block."""
 REMEMBERED = 256

@@ -27,7 +27,7 @@ HOUR = timedelta(hours=1)
 
 
 def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tuple[Due, ...]:
-    """What is due from today for so many days, in order."""
+    """What is due from today until `days` days later, in order."""
     try:
         last = today + timedelta(days=days)
     except OverflowError:
@@ -75,7 +75,7 @@ def listed(
     days: int,
     may_see: Callable[[Passage], bool],
 ) -> str:
-    """What is due from today for so many days, as cited lines for a model."""
+    """What is due from today until `days` days later, as cited lines for a model."""
     dues = [due for due in coming(memory, workspace, today, days) if may_see(due.passage)]
     lines = [
         f"{one_line(due.passage.citation)} ({f'{when(due, today)} {due.time}'.strip()}): "

@@ -58,7 +58,7 @@ def facts(texts: Mapping[str, str]) -> list[Chunk]:
 
 
 def sample(facts: Sequence[Chunk], count: int) -> list[Chunk]:
-    """At most so many facts, spread evenly over the files."""
+    """At most `count` facts, spread evenly over the files."""
     count = min(count, len(facts))
     return [facts[number * len(facts) // count] for number in range(count)]
 

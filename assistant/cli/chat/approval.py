@@ -130,7 +130,7 @@ def decided(answer: str) -> Decision:
 
 
 def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
-    """The text in rows of at most so many columns, each behind a bar; with `colours`, as a diff."""
+    """The text in rows of at most `columns`, each behind a bar; with `colours`, as a diff."""
     for line in text.split("\n"):
         rows = chop_cells(revealed(line), max(LEAST_WIDTH, columns - cell_len(BAR) - 1)) or [""]
         colour = next((colour for start, colour in COLOURS.items() if line.startswith(start)), None)

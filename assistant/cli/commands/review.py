@@ -78,7 +78,7 @@ def restore(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Restore all.")] = False,
     dismiss: Annotated[
-        bool, typer.Option("--dismiss", help="Do not offer them again instead.")
+        bool, typer.Option("--dismiss", help="Do not restore them, and do not offer them again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -277,7 +277,7 @@ def _process(workspace: Workspace) -> int | None:
 
 
 def _is_free(workspace: Workspace, seconds: float = END_SECONDS) -> bool:
-    """Whether nobody owns the index, or its owner releases it within so long."""
+    """Whether nobody owns the index, or its owner releases it in time."""
     path = lock_path(workspace)
     if not path.exists():
         return True

@@ -48,7 +48,7 @@ SLOW_SECONDS = 30
 PROGRESS_SECONDS = 0.1
 """The least time between two progress reports."""
 IN_USE_SECONDS = 300.0
-"""After so long without a client with its settings, the daemon ends for one with others."""
+"""After this long without a client with its settings, the daemon ends for one with others."""
 MOST_CONNECTIONS = 256
 """Beyond this, the connection that is idle longest is closed; its client connects again."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)

@@ -210,7 +210,7 @@ def _rings(vectors: Vectors, mean: Vectors) -> Points:
 
 
 def _radius(facts: int) -> float:
-    """The radius of a disk with so many facts."""
+    """The radius of a disk with that many facts."""
     ring, capacity = 0, 1
     while capacity < facts:
         ring += 1

@@ -21,8 +21,8 @@ from assistant.memory.text.markdown import plain
 from assistant.workspace.folder import MEMORY_FILE
 
 MOST_LIKELY = 5
-"""If no fact contains the words, so many of the best passages recalled, without those that share
-less than half as many of the words as another does."""
+"""If no fact contains the words, this many of the best passages are returned, except those that
+share less than half as many of the words as another does."""
 MOST_SIMILAR = 3
 """Similar facts that are pointed out, which a new fact may supersede."""
 LEAST_COSINE = 0.6
@@ -55,8 +55,8 @@ class Locator:
         return [passage(chunk) for chunk in chunks if chunk.status == "superseded"]
 
     def sharing_a_rare_word(self, text: str, most: int) -> tuple[Passage, ...]:
-        """The current facts that contain a rare word of this text, such as a name; rare is a word
-        that at most so many chunks contain."""
+        """The current facts that contain a rare word of this text, such as a name; a word is
+        rare if at most `most` chunks contain it."""
         catalog = self._store.catalog
         terms = catalog.words.terms(text)
         rare = [term for term in terms if 0 < term.document_frequency <= most]

@@ -83,8 +83,8 @@ SPARE = 10
 """At least `READ` candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
 SHOWN_MISSES = 5
 MOST_TASKS = 2
-"""At most so many passages are lines of HEARTBEAT.md: twenty reminders to call the bank would leave
-no room for what is true of the bank, and the agenda lists them all."""
+"""At most this many passages are lines of HEARTBEAT.md: twenty reminders to call the bank would
+leave no room for what is true of the bank, and the agenda lists them all."""
 LEADING = 8
 """Passages for the text alone that come before those for the text with what was said before."""
 
@@ -151,7 +151,7 @@ class Recaller:
         )
 
     def core(self, tokens: int) -> list[Passage]:
-        """The core facts, best first, as many as fit so many tokens."""
+        """The core facts, best first, as many as fit into the tokens."""
         return fill(self._core.facts(), CORE_FACTS, tokens)[0]
 
     def _limits(self, query: Query) -> tuple[int, int]:

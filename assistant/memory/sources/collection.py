@@ -28,7 +28,7 @@ PATIENCE, SLICE = 5.0, 0.2
 BACKGROUND_SECONDS = 30.0
 """Seconds of indexing after which the thread compares the files again."""
 SMALL = 64 << 10
-"""Files of so many bytes are indexed newest first, larger ones after them."""
+"""Files of up to this many bytes are indexed newest first, larger ones after them."""
 
 
 class Source(Corpus, Protocol):
@@ -137,7 +137,7 @@ class Collection:
             return list(self._recaller.recall(query).passages)
 
     def _update(self, seconds: float) -> None:
-        """Have what has changed indexed, and wait at most so long for it."""
+        """Have what has changed indexed, and wait at most that long for it."""
         with self._interrupting():
             update = self._worker.submit(self._index_for, seconds)
             try:
@@ -170,7 +170,7 @@ class Collection:
         return self._waiting > 0 or self._closing.is_set()
 
     def _index_for(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> None:
-        """Index for so many seconds, or until `stop`."""
+        """Index for that many seconds, or until `stop`."""
         if absence := self._corpus.absence():
             self._is_pending = False
             self._absence = f"{self.name} {absence}; what was indexed of it stays searchable"

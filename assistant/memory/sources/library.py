@@ -38,7 +38,7 @@ AHEAD_SECONDS = 30.0
 """How often notes and past conversations are compared with their indexes without a query, from the
 start on: ten thousand files take a tenth of a second."""
 SHARE = 2
-"""Notes may take one in so many of a recall's tokens, and of its passages."""
+"""Notes may take one in this many of a recall's tokens, and of its passages."""
 FAR = 0.6
 """A note whose score is so far below the best fact's is left out."""
 _ADDRESS = re.compile(r"([^:/]+):(?:(.+):)?(\d+)")

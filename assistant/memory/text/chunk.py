@@ -88,7 +88,7 @@ def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = 
 
 
 def repeated(chunk: Chunk, occurrence: int) -> Chunk:
-    """A chunk, the first that says what it says, as one that comes after so many others."""
+    """The chunk as the `occurrence`th repetition of the same text in its file; 0 is the first."""
     if not occurrence:
         return chunk
     return replace(chunk, id=identify(chunk.source, chunk.heading, chunk.text, occurrence))
@@ -155,7 +155,7 @@ _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\
 
 
 ITEMS = 16
-"""Of so many items one starts a piece, on average."""
+"""One item in this many starts a piece, on average."""
 
 
 def cuts(text: str, start: int, items: int = ITEMS) -> Iterator[int]:

@@ -59,7 +59,7 @@ Replaced = Mapping[str, Sequence[Passage]]
 class Ledger:
     """The ledger of one workspace. Safe to use from several threads and processes at once.
 
-    `commits` serve whatever else writes to these files, `journals` tell what was written,
+    `commits` is for whatever else writes to these files, `journals` record what was written, and
     `forgotten` recognises forgotten lines.
     """
 
@@ -72,8 +72,8 @@ class Ledger:
         files_without: FilesWithout = none_known,
     ) -> None:
         """`redact` removes secrets from what the journal says of a forgotten passage. `notify` is
-        given a line while a write waits for a program that has a file open. `files_without` saves
-        the search of files for a fact."""
+        given a line while a write waits for a program that has a file open. `files_without`
+        names files that need not be searched for a fact."""
         self._workspace = workspace
         self._today = today
         self._redact = redact
@@ -83,7 +83,7 @@ class Ledger:
         self._journal = self.journals.own
         self.forgotten = ForgottenLines(workspace, self._journal)
         self._ours: set[str] = set()
-        """The files that were as we left them when they were last looked at."""
+        """The files whose text was our own when it was last observed."""
 
     # Remember
 
@@ -175,7 +175,7 @@ class Ledger:
         return replace(existing, status="superseded") if existing else _answer(change.draft, write)
 
     def answered(self, request: str) -> tuple[Remembered, ...]:
-        """What a request wrote that was carried out before; empty if none was."""
+        """What this request has already written; empty if it was not carried out before."""
         self._journal.refresh()
         draft = Draft(self._workspace)
         done = self._journal.of_request(request)
@@ -247,7 +247,7 @@ class Ledger:
         """Reverse these writes, or the latest that still stands, to the byte if nothing else
         changed.
 
-        Of writes that belong together all that came one after the other are reversed. Raises
+        Consecutive writes that belong together are reversed together. Raises
         LedgerError if there is none, or the owner has since changed its lines.
         """
 
@@ -297,7 +297,7 @@ class Ledger:
         return [self._fact(self._journal.entry(write)) for write in writes if write.reviewed]
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
-        """These of the writes that can be reversed, or the latest with what belongs to it; newest
+        """The reversible writes among these, or the latest with those that belong to it; newest
         first."""
         records = reversed(self._journal.records.values())
         writes = [record.write for record in records if record.stands]
@@ -319,10 +319,10 @@ class Ledger:
     # Stale saves
 
     def observe(self, source: str, text: str, sha256: str) -> None:
-        """Look at a file's text that somebody else may have saved; call it for each change.
+        """Examine a file's text that another program may have saved; called for each change.
 
-        Says of each fact that was written to it whether the owner has seen it, deleted it, or lost
-        it to an older copy. `sha256` is that of the file's bytes.
+        Records for each fact written to it whether the owner has seen it, deleted it, or lost it to
+        an older copy. `sha256` is that of the file's bytes.
         """
         state = sha256
         if text.startswith("\ufeff"):
@@ -344,7 +344,7 @@ class Ledger:
     def erased(self) -> tuple[JournalEntry, ...]:
         """The facts that a stale save erased and that the owner has not decided on.
 
-        A fact that was written again is listed by what became of it then.
+        A fact that was written again is judged by its latest write.
         """
         self._journal.refresh()
         lost = self._journal.erased()

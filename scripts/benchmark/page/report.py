@@ -33,7 +33,7 @@ class Result:
         if self.value >= self.most if self.at_least else self.value <= self.most:
             return ""
         share = self.most / self.value - 1 if self.at_least else self.value / self.most - 1
-        return f"missed by {share:.0%}" if share >= 0.005 else "missed by a hair"
+        return f"missed by {share:.0%}" if share >= 0.005 else "missed by less than 1%"
 
 
 @dataclass(slots=True)

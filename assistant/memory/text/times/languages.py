@@ -311,7 +311,7 @@ def _span(unit: str, shift: int, anchor: date) -> Period:
 
 
 def later(day: date, count: int, unit: str) -> date:
-    """The day so many units on; the last of its month if that has no such day."""
+    """The day that many units later; the last of its month if that has no such day."""
     if unit in ("day", "week"):
         return day + timedelta(days=count * _UNIT_DAYS[unit])
     months = day.month - 1 + count * (12 if unit == "year" else 1)

@@ -287,7 +287,7 @@ def _time(token: Token) -> time | None:
 
 
 def _near(token: Token, minutes: int) -> time | None:
-    """The time so many minutes from a full hour; None if it is not a full hour, or too far."""
+    """The time that many minutes from a full hour; None if it is not a full hour, or too far."""
     hour = _time(token)
     if hour is None or hour.minute or minutes >= 60:
         return None
