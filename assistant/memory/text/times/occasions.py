@@ -122,10 +122,6 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         if made is None:
             continue
         found, end = made
-        rule, rhythm_text, first = found.rule, rhythm(found), found.begins or EVER
-        if "INTERVAL=" in rule and first.year == EVER.year:
-            rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
-            rhythm_text += FROM_WHEN
         if found.every:
             break
         daily = found.rule == "FREQ=DAILY"
@@ -134,6 +130,10 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         by_chance = found.rule.startswith("FREQ=YEARLY") and not _EACH.match(text, begin)
         if not found.rule or vague or by_chance or languages.says("yearly", text):
             continue
+        rule, rhythm_text, first = found.rule, rhythm(found), found.begins or EVER
+        if "INTERVAL=" in rule and first.year == EVER.year:
+            rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
+            rhythm_text += FROM_WHEN
         rest = text[:begin] + text[begin + end :]
         times = [f"{at:%H:%M}" for at in found.times]
         if not found.is_timed:

@@ -134,6 +134,20 @@ def test_a_day_of_the_year_comes_round(fact: str, anchor: str | None, day: str, 
     assert found.since == since
 
 
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "The bus goes every 20 minutes",
+        "every hour: look at the inbox",
+        "Feed the sourdough every two hours between 9 and 18",
+        "Alle 2 Stunden Tee nachgießen",
+        "on 2026-11-24 at 09:00 remind me: call the bank",
+    ],
+)
+def test_what_comes_round_within_a_day_is_no_day(fact: str) -> None:
+    assert all(occasion.rule == "" for occasion in occasions(fact, "2026-11-24"))
+
+
 def test_without_the_day_of_writing_only_whole_dates_count() -> None:
     assert occasions("Dentist tomorrow", None) == occasions("Lands on Friday", None) == ()
     assert len(occasions("Dentist on 2 December 2026", None)) == 1
