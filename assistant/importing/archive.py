@@ -25,9 +25,14 @@ from assistant.workspace.stores import STORES
 MANIFEST = "assistant-export.json"
 VERSION = 1
 CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
-EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sessions", "bootstrap",
-            "reading", "imported", "heartbeat")  # fmt: skip
-"""The stores of the program that are exported; others are derived, or specific to a machine."""
+EXPORTED = ("memory", "profile", "journal", "history", "forgotten", "review", "merged", "sessions",
+            "bootstrap", "reading", "imported", "heartbeat")  # fmt: skip
+"""The stores of the program that are exported; others are derived, or specific to a machine.
+
+With the key of forgotten lines in it, an archive is as private as the workspace: who has it can
+test a guess at what was purged. Without it, a restored workspace would not know that a line was
+forgotten that an old copy brings back.
+"""
 BLOCK = 1 << 20
 """Bytes copied at a time."""
 
@@ -35,7 +40,8 @@ BLOCK = 1 << 20
 def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
     """Write the archive, while writes to memory wait. Raises UsageError, StorageError.
 
-    Return the names of its files, and of the links that were left out.
+    Return the names of its files, and of the links that were left out: those that lead out of the
+    workspace, and those that are no file of the program's.
     """
     if to.exists():
         raise UsageError(f"{to} already exists", "Name another file")
@@ -45,8 +51,10 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
     with ExitStack() as cleanup, storage.reported("written", to):
         storage.private_directory(workspace.locks)
         cleanup.enter_context(locking.lock(workspace.ledger_lock))
-        names = {path.relative_to(workspace.root).as_posix(): path for path in _files(workspace)}
+        paths = {path: path.resolve().is_relative_to(workspace.root) for path in _files(workspace)}
+        names = {_name(workspace, path): path for path, is_inside in paths.items() if is_inside}
         symlinks = [path for path in _others(workspace) if path.is_symlink()]
+        symlinks += [path for path, is_inside in paths.items() if not is_inside]
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
         temporary = Path(name)
         cleanup.callback(temporary.unlink, missing_ok=True)
@@ -60,7 +68,7 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
             file.flush()
             os.fsync(file.fileno())
         os.link(temporary, to)
-    links = {path.relative_to(workspace.root).as_posix() for path in symlinks}
+    links = {_name(workspace, path) for path in symlinks}
     return sorted(names), sorted(links - names.keys())
 
 
@@ -94,6 +102,10 @@ def _files(workspace: Workspace) -> Iterator[Path]:
         if store.name in EXPORTED:
             yield from store.files(workspace)
     yield from (path for path in _others(workspace) if not path.is_symlink() and path.is_file())
+
+
+def _name(workspace: Workspace, path: Path) -> str:
+    return path.relative_to(workspace.root).as_posix()
 
 
 def _others(workspace: Workspace) -> Iterator[Path]:
