@@ -7,9 +7,12 @@ and `forget` with a small one; everything else with the whole tree.
 import gc
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from getopt import GetoptError, gnu_getopt
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assistant.workspace.folder import Workspace
 
 HOOK_OPTIONS = ("workspace=", "for=", "quiet-for=", "patient", "debug")
 MCP_OPTIONS = ("workspace=", "as=", "trust", "read-only", "no-daemon")
@@ -54,19 +57,17 @@ def _command(arguments: Sequence[str]) -> str:
 
 def _serve(arguments: Sequence[str]) -> bool:
     """Serve memory over MCP until the client exits; False if the whole tree has to parse this."""
-    from assistant.errors import WorkspaceError
+    from assistant.errors import UsageError, WorkspaceError
     from assistant.integrations.mcp_server import serve
     from assistant.integrations.mcp_tools import Permissions
-    from assistant.workspace.folder import find
 
     try:
         pairs, words = gnu_getopt(list(arguments), "w:", MCP_OPTIONS)
         options = {name.lstrip("-"): value for name, value in pairs}
-        directory = options.get("w") or options.get("workspace")
         if words != ["mcp"] or {"trust", "read-only"}.issubset(options):
             return False
-        workspace = find(Path(directory) if directory else None)
-    except (GetoptError, WorkspaceError):
+        workspace = _workspace(options)
+    except (GetoptError, UsageError, WorkspaceError):
         return False
     permissions = Permissions(options.get("as", ""), "trust" in options, "read-only" in options)
     serve(workspace, permissions, no_daemon="no-daemon" in options)
@@ -79,14 +80,19 @@ def _respond(arguments: Sequence[str]) -> None:
         pairs, words = gnu_getopt(list(arguments), "w:", HOOK_OPTIONS)
     except GetoptError:
         return
+    options = {name.lstrip("-"): value for name, value in pairs}
     if len(words) > 2:
         return
     from assistant.integrations.hook import Call, respond
-    from assistant.workspace.folder import find
 
-    options = {name.lstrip("-"): value for name, value in pairs}
-    directory = options.get("w") or options.get("workspace")
     event = "".join(words[1:]) or "prompt"
     call = Call(event, options.get("for", ""), options.get("quiet-for"), "patient" in options)
-    root = Path(directory) if directory else None
-    respond(lambda: find(root), call, debug="debug" in options)
+    respond(lambda: _workspace(options), call, debug="debug" in options)
+
+
+def _workspace(options: Mapping[str, str]) -> "Workspace":
+    """The workspace that -w names, or the default one. Raises UsageError, WorkspaceError."""
+    from assistant.workspace.folder import find, path_of
+
+    directory = options.get("w", options.get("workspace"))
+    return find(None if directory is None else path_of(directory))

@@ -128,13 +128,6 @@ class Globals:
             )
 
 
-def path_of(text: str) -> Path:
-    """The path that an argument names. Raises UsageError if it is empty."""
-    if not text.strip():
-        raise UsageError("a path is empty", "Name it; `.` is the current folder")
-    return Path(text)
-
-
 def note(text: str) -> None:
     """Print a note on standard error."""
     typer.echo(f"note: {spelled(text)}", err=True)

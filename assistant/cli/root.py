@@ -12,9 +12,10 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli.help import Function, add, group
-from assistant.cli.options import Globals, at_terminal, path_of
+from assistant.cli.options import Globals, at_terminal
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
+from assistant.workspace.folder import path_of
 
 
 def tree(panels: Mapping[str, Iterable[Function | typer.Typer]]) -> typer.Typer:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from assistant import config
 from assistant.disk import storage
-from assistant.display import shortened
-from assistant.errors import StorageError, WorkspaceError
+from assistant.display import exactly, shortened
+from assistant.errors import StorageError, UsageError, WorkspaceError
 from assistant.workspace import machine
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
@@ -161,7 +161,7 @@ class Workspace:
         for path in (self.root / "memory").rglob("*"):
             name = path.relative_to(self.root).as_posix()
             original = original_of(name)
-            if original and original.endswith(".md") and path.is_file():
+            if original and original.lower().endswith(".md") and path.is_file():
                 result[name] = original
         return dict(sorted(result.items()))
 
@@ -170,6 +170,13 @@ def default_root() -> Path:
     """Return `ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
     chosen = os.environ.get(config.WORKSPACE)
     return Path(chosen).expanduser() if chosen else Path.home() / ".assistant" / "workspace"
+
+
+def path_of(text: str) -> Path:
+    """The path that an argument names. Raises UsageError if it is empty."""
+    if not text.strip():
+        raise UsageError("a path is empty", "Name it; `.` is the current folder")
+    return Path(text)
 
 
 def find(directory: Path | None = None) -> Workspace:
@@ -282,6 +289,7 @@ class Survey:
         )
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 DEEPEST = 64
 """Folders inside one another that are looked into."""
 
@@ -304,14 +312,15 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
                 if entry.is_dir(follow_symlinks=False):
                     if name.count("/") > DEEPEST:
                         result.reject(name, f"lies more than {DEEPEST} folders deep")
-                    elif _is_utf8(result, name):
+                    elif _is_citable(result, name):
                         folders.append(name)
-                elif not name.endswith((".md", ".orig")):
+                elif not name.lower().endswith((".md", ".orig")):
                     continue
                 elif original_of(name) is not None:
                     result.reject_copy(name)
-                elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
-                    result.sources.append(name)  # saves a system call
+                elif entry.is_file(follow_symlinks=False):
+                    if _is_citable(result, name):  # saves a system call
+                        result.sources.append(name)
                 else:
                     _judge(result, name, entry.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -331,12 +340,19 @@ def _judge(result: Survey, name: str, path: str) -> None:
         return result.reject(name, f"is a broken link: {error.strerror}")
     if not stat.S_ISREG(mode):
         result.reject(name, "is not a file")
-    elif _is_utf8(result, name):
+    elif _is_citable(result, name):
         result.sources.append(name)
 
 
-def _is_utf8(result: Survey, name: str) -> bool:
-    """Return whether a name is UTF-8; other bytes are lone surrogates in it."""
+def _is_citable(result: Survey, name: str) -> bool:
+    """Return whether a name can be cited: it is UTF-8 (other bytes are lone surrogates in it) and
+    has no control character, such as a line break."""
+    if name.isascii() and name.isprintable():
+        return True
+    if _CONTROL.search(name):
+        why = "has a line break or another control character in its name; rename it"
+        result.reject(exactly(name), why)
+        return False
     try:
         name.encode()
     except UnicodeEncodeError:

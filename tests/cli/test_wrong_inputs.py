@@ -1,7 +1,9 @@
 """What people type wrong, and the first line of the answer: what is wrong, and what to do."""
 
+import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from assistant.cli import root
 from assistant.cli.config_file import TOOLS
 from assistant.cli.main import cli
 from assistant.workspace import template, trust
+from tests.cli.conftest import ASSISTANT
 
 SESSION = "there is no session 'zzz'. Run `assistant sessions list` for those there are"
 WRONG = {
@@ -158,6 +161,21 @@ def test_it_is_said_what_is_wrong_and_what_to_do(line: str, answered) -> None:
     code, lines = answered(line)
     assert lines[0] == f"assistant: {WRONG[line]}"
     assert code in (1, 2)
+
+
+@pytest.mark.parametrize("line", ["mcp -w ''", "--workspace= mcp", "--debug -w ' ' hook prompt"])
+def test_no_other_program_is_served_a_workspace_without_a_name(line: str, tmp_path: Path) -> None:
+    root = template.create(tmp_path / "default").workspace.root
+    done = subprocess.run(
+        [ASSISTANT, *shlex.split(line)],
+        input="{}",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"ASSISTANT_WORKSPACE": str(root)},
+    )
+    assert (done.stdout, done.returncode) == ("", 0 if "hook" in line else 2)
+    assert "a path is empty. Name it; `.` is the current folder" in done.stderr
 
 
 @pytest.mark.parametrize("name", VARIABLES)

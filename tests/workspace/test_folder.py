@@ -69,6 +69,20 @@ def test_odd_entries_are_named_and_none_is_opened(workspace: Workspace) -> None:
     assert found.odd.keys() == {"AGENTS.md", *(f"memory/{name}" for name in odd)}
 
 
+def test_an_ending_counts_in_any_case_and_a_name_that_no_citation_can_hold_is_named(
+    workspace: Workspace,
+) -> None:
+    memory = workspace.root / "memory"
+    for name in ("X.MD", "Über.Md", "sub/trip.mD", "a\nb/in.md", "c\rd.md", "e\u2028f.md", "x.txt"):
+        (memory / name).parent.mkdir(parents=True, exist_ok=True)
+        (memory / name).write_text("- Real\n")
+    found = workspace.survey()
+    assert found.sources == ["MEMORY.md", "memory/X.MD", "memory/sub/trip.mD", "memory/Über.Md"]
+    names = [r"memory/a\u{a}b", r"memory/c\u{d}d.md", r"memory/e\u{2028}f.md"]
+    assert sorted(found.odd) == names
+    assert all("a line break" in why for why in found.odd.values())
+
+
 def test_folders_are_looked_through_to_a_depth(workspace: Workspace) -> None:
     with deep_folders(workspace.root):
         found = workspace.survey()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.memory_text import one_line, show_diff, show_undone
-from assistant.cli.options import AsJson, Globals, Yes, path_of, print_json
+from assistant.cli.options import AsJson, Globals, Yes, print_json
 from assistant.cli.questions import confirmed
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
 from assistant.memory.base import Origin, ServerStatus
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import Workspace, path_of
 
 if TYPE_CHECKING:
     from assistant.memory.text.merge import CopyMerge

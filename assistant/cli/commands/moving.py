@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, at_terminal, path_of, print_json
+from assistant.cli.options import AsJson, Yes, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
+from assistant.workspace.folder import path_of
 
 if TYPE_CHECKING:
     from assistant.importing.importer import Report, Tally

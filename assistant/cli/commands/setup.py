@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, at_terminal, path_of, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import WorkspaceError
 from assistant.workspace import folder, template, trust
+from assistant.workspace.folder import path_of
 
 if TYPE_CHECKING:
     from assistant.cli import doctor as checks

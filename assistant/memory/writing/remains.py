@@ -96,7 +96,7 @@ def _count_in_git(root: Path, words: Words) -> int:
         "utf-8", "replace"
     )
     objects = [line.partition(" ") for line in listing.splitlines()]
-    names = [name for name, _, path in objects if path.endswith(".md")]
+    names = [name for name, _, path in objects if path.lower().endswith(".md")]
     sizes = _git(root, "\n".join(names).encode(), "cat-file", "--batch-check=%(objectsize)")
     remaining, wanted = MOST_OF_GIT, []
     for name, size in zip(names, sizes.split(), strict=False):
