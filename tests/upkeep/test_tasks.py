@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.schedule import describe
 from assistant.upkeep.tasks import TASKLESS, UNTIMED, tasks
 
 TEXT = """\
@@ -32,7 +32,7 @@ paint the house
 
 def test_tasks_say_when_before_behind_or_above() -> None:
     found, unread = tasks(TEXT)
-    assert [(each.line, told(each.schedule), each.text, each.skips) for each in found] == [
+    assert [(each.line, describe(each.schedule), each.text, each.skips) for each in found] == [
         (4, "every 30 minutes", "look at the mail,\nand at the post", False),
         (6, "Monday to Friday at 09:30", "say good morning", True),
         (9, "every Friday at 09:00", "Water the plants", False),
@@ -59,7 +59,7 @@ def test_a_new_workspace_has_no_task_and_those_it_offers_are_understood() -> Non
     assert tasks(text) == ([], [])
     offered = text.partition("installed:\n")[2].partition("-->")[0]
     found, unread = tasks("\n".join(line.removeprefix("     ") for line in offered.split("\n")))
-    assert [told(each.schedule) for each in found] == [
+    assert [describe(each.schedule) for each in found] == [
         "Monday to Friday at 08:00",
         "every Friday at 16:00",
     ]

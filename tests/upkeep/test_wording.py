@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.schedule import describe
 from assistant.upkeep.tasks import tasks
 
 UNDERSTOOD = """\
@@ -299,7 +299,7 @@ def test_what_is_understood_is_what_was_meant(line: str) -> None:
         else f"{words}: x"
     )
     (task,), unread = tasks(f"- {text}\n")
-    assert (told(task.schedule), unread) == (meant, [])
+    assert (describe(task.schedule), unread) == (meant, [])
     assert task.text in (
         "x",
         "water the plants",

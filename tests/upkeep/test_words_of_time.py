@@ -10,7 +10,7 @@ import pytest
 
 from assistant.errors import UsageError
 from assistant.memory.text.times.occasions import occasions
-from assistant.memory.text.times.schedule import Schedule, told
+from assistant.memory.text.times.schedule import Schedule, describe
 from assistant.memory.text.times.wording import instruction
 from assistant.upkeep.reminders import remind
 from assistant.workspace import template
@@ -410,4 +410,4 @@ def test_no_month_is_left_out_because_it_is_short(
         at = parsed[0].following(at) or at
         found.append(f"{at:%m-%d}")
     assert found == dates
-    assert "every " in told(parsed[0])
+    assert "every " in describe(parsed[0])

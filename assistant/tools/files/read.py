@@ -305,7 +305,9 @@ def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float)
         lines.append("No line matches.")
     if skipped:
         files_skipped = counted(skipped, "file")
-        lines.append(f"[{files_skipped} could not be read: too large, hard-linked, or unreadable.]")
+        lines.append(
+            f"[{files_skipped} could not be read: too large, hard-linked, or without permission.]"
+        )
     compact = f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}"
     return ToolResult("\n".join([*lines, *tree.notes()]), compact=compact)
 

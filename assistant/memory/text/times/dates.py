@@ -72,15 +72,15 @@ def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
     With the day it was recorded as `anchor` (ISO), "yesterday" and "last May" are dates as well,
     and "8 May" is the one nearest to it.
     """
-    return tuple(dict.fromkeys(each.period.iso for each in mentioned(text, anchor)))
+    return tuple(dict.fromkeys(mention.period.iso for mention in mentioned(text, anchor)))
 
 
 def mentioned(text: str, anchor: str | None) -> list[Mention]:
     """The dates a text speaks of, as `mentions` knows them, each with its place."""
     day = date.fromisoformat(anchor) if anchor else None
     found = _found(text, DATED if day is None else ANY, day)
-    sure = [each for each in found if not each.period.yearly or each.period.is_day]
-    return [replace(each, period=_nearest(each.period, day)) for each in sure]
+    sure = [mention for mention in found if not mention.period.yearly or mention.period.is_day]
+    return [replace(mention, period=_nearest(mention.period, day)) for mention in sure]
 
 
 def asked(query: str, today: date) -> list[Mention]:
@@ -129,7 +129,7 @@ def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
 
     for pattern, resolve in languages.rules(text, level):
         text = pattern.sub(partial(take, resolve), text)
-    return sorted(found, key=lambda each: each.start)
+    return sorted(found, key=lambda mention: mention.start)
 
 
 def _nearest(found: Period, anchor: date | None) -> Period:
@@ -138,7 +138,7 @@ def _nearest(found: Period, anchor: date | None) -> Period:
         return found
     years = (anchor.year - 1, anchor.year, anchor.year + 1)
     near = [day for y in years if (day := on_day(y, found.start.month, found.start.day))]
-    best = min(near, key=lambda each: abs((each.start - anchor).days), default=found)
+    best = min(near, key=lambda period: abs((period.start - anchor).days), default=found)
     return Period(best.start, best.end)
 
 
@@ -151,7 +151,7 @@ def ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     What in the text is a date stands blanked, by zero characters.
     """
     named = languages.weekdays(text)
-    found = [each for each in named if not _DATE_FOLLOWS.match(text, each[1])]
+    found = [span for span in named if not _DATE_FOLLOWS.match(text, span[1])]
     to, habit = re.compile(rf"\s*[-–]\s*|\s{_TO}", re.IGNORECASE), _HABIT.search(text) is not None
     ended = -1
     for (start, end, weekday), after in zip(found, [*found[1:], None], strict=False):
@@ -175,16 +175,16 @@ def _next(day: date, weekday: int) -> date:
 def spans(text: str, found: Sequence[Mention]) -> Iterator[Period]:
     """The days and spans of days, where two of what was found may be the ends of one."""
     taken: Mention | None = None
-    for each, after in zip(found, [*found[1:], None], strict=False):
-        if each is taken:
+    for mention, after in zip(found, [*found[1:], None], strict=False):
+        if mention is taken:
             continue
-        span = _between(text, each, after) if after else None
+        span = _between(text, mention, after) if after else None
         if span is not None:
             taken = after
-        if span := span or _with_number(text, each):
+        if span := span or _with_number(text, mention):
             yield span
         else:
-            yield from _listed(text, each)
+            yield from _listed(text, mention)
 
 
 def _between(text: str, first: Mention, last: Mention) -> Period | None:
@@ -196,7 +196,7 @@ def _between(text: str, first: Mention, last: Mention) -> Period | None:
     if end.start < start.start and str(start.start.year) not in text[first.start : first.end]:
         years = (end.start.year, end.start.year - 1)
         near = [on_day(year, start.start.month, start.start.day) for year in years]
-        begin = next((each for each in near if each and each.start < end.start), None)
+        begin = next((period for period in near if period and period.start < end.start), None)
     return _span(begin, end.start)
 
 

@@ -148,7 +148,7 @@ def _tells(name: str, text: str) -> bool:
 @functools.cache
 def _scripts() -> list[tuple[str, re.Pattern[str]]]:
     known = languages().items()
-    return [(name, re.compile(each.script)) for name, each in known if each.script]
+    return [(name, re.compile(language.script)) for name, language in known if language.script]
 
 
 def says(what: str, text: str) -> bool:
@@ -206,7 +206,7 @@ def _says(words: str, said: str) -> bool:
 @functools.lru_cache(4096)
 def _place(words: str, said: str) -> int:
     """The place of what was said in a list of words, from 1 up."""
-    found = (number for number, each in enumerate(words.split(), 1) if _says(each, said))
+    found = (number for number, word in enumerate(words.split(), 1) if _says(word, said))
     return next(found, 0)
 
 

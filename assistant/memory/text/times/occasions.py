@@ -165,7 +165,7 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
     told = [""]
     for start, end in reversed(_days(text, anchor, day)):
         ends = ((start, end), (start, start))  # a span's days may stand in two clauses
-        own = {times[n] for n, each in enumerate(named) if not set(ends).isdisjoint(each)}
+        own = {times[n] for n, span in enumerate(named) if not set(ends).isdisjoint(span)}
         if own:  # else it is the 28 of "28 and 29 November at 9"
             told = sorted(filter(None, own)) or [""]
         found[:0] = [(start, end, time) for time in told]
@@ -175,7 +175,7 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
 def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:
     dates = mentioned(text, anchor)
     spoken = spans(text, dates)
-    named = [(each.start, each.end) for each in spoken if each.end - each.start < A_YEAR]
+    named = [(period.start, period.end) for period in spoken if period.end - period.start < A_YEAR]
     for form in (_ISO_MONTH, _NUMERIC_MONTH):
         months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
         named += [(month.start, month.end) for month in months]
@@ -221,9 +221,9 @@ def _is_planned(text: str, start: date, anchor: str | None) -> bool:
     year that is far ahead, the last one may be meant, unless it says "for"."""
     if anchor is None or not start > date.fromisoformat(anchor):
         return False
-    named = [each for each in mentioned(text, anchor) if each.period.start == start]
+    named = [mention for mention in mentioned(text, anchor) if mention.period.start == start]
     near = start - date.fromisoformat(anchor) <= NEAR
-    return any(near or _FOR.search(text, 0, each.start) for each in named)
+    return any(near or _FOR.search(text, 0, mention.start) for mention in named)
 
 
 def _time(text: str) -> str:

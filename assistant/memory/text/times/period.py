@@ -95,10 +95,10 @@ def weekday_near(weekday: int, shift: int, anchor: date) -> Period:
 def season_near(month: int, shift: int, anchor: date) -> Period | None:
     around = [in_season(anchor.year + turn, month) for turn in (-2, -1, 0, 1)]
     if shift < 0:
-        return [each for each in around if each.end < anchor][-1]
+        return [period for period in around if period.end < anchor][-1]
     if shift > 0:
-        return next(each for each in around if each.start > anchor)
-    return next((each for each in around if each.covers(anchor)), around[2])
+        return next(period for period in around if period.start > anchor)
+    return next((period for period in around if period.covers(anchor)), around[2])
 
 
 def days_from(anchor: date, days: int) -> Period:

@@ -68,8 +68,8 @@ class Schedule:
             return next(self._multiples(now, step), None)
         due = [datetime.combine(day, at) for day in self._days_near(now, step) for at in self.times]
         if step > 0:
-            return min((each for each in due if each > now), default=None)
-        return max((each for each in due if each <= now), default=None)
+            return min((moment for moment in due if moment > now), default=None)
+        return max((moment for moment in due if moment <= now), default=None)
 
     def _days_near(self, now: datetime, step: int) -> list[date]:
         """The day of it, or the two next days of the rule: today's times may all lie elsewhere."""
@@ -89,7 +89,7 @@ class Schedule:
         begin, end = (datetime.combine(day, time.min) for day in (first, last))
         counted = any(word in self.rule for word in ("INTERVAL", "COUNT")) or "BY" not in self.rule
         own = self if counted or self.begins else replace(self, begins=first.replace(day=1))
-        return [each.date() for each in own._rrule(begin).between(begin, end, inc=True)]
+        return [moment.date() for moment in own._rrule(begin).between(begin, end, inc=True)]
 
     def recurrence(self) -> str:
         """The RRULE with its times of day, for a calendar; empty for one day."""
@@ -105,7 +105,9 @@ class Schedule:
         if self.every:
             offsets = self._offsets()
             times = tuple(
-                sorted({(datetime.combine(ORIGIN, self.start) + each).time() for each in offsets})
+                sorted(
+                    {(datetime.combine(ORIGIN, self.start) + offset).time() for offset in offsets}
+                )
             )
             rule = f"FREQ=DAILY;BYDAY={days}" if days else "FREQ=DAILY"
         if len(times) == 1 or "BYSETPOS" in rule:
@@ -197,7 +199,7 @@ def describe(schedule: Schedule) -> str:
 
 def rhythm(schedule: Schedule) -> str:
     """A rule's days in words, without the times: "every Friday", "day 1 of every month"."""
-    parts = dict(each.split("=") for each in schedule.rule.split(";"))
+    parts = dict(part.split("=") for part in schedule.rule.split(";"))
     unit, count = _UNITS[parts["FREQ"]], parts.get("INTERVAL")
     every = f"every {count} {unit}s" if count else f"every {unit}"
     days = parts.get("BYDAY", "").split(",") if "BYDAY" in parts else []

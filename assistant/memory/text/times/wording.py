@@ -172,7 +172,7 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
 def begins_with_time(text: str) -> str:
     """The first word of a text that goes on as if it said more of a time; empty if none does."""
     rest = text.lstrip(" ,:")
-    word, following = [*(each.strip(":,") for each in rest.split()[:2]), "", ""][:2]
+    word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
     if word.lower() in ("to", "of", "the", "a", "an"):
         return f"{word} {following}" if _ORDINAL.fullmatch(following) else ""
     known = _Reader(rest).knows(0)
@@ -221,7 +221,7 @@ def _vocabulary(
     """The words of a language, and what they stand for; `known` are those of English."""
     for kind, words in language.schedule.items():
         if isinstance(words, str):  # for this kind, or for these English words
-            meant = tuple(each for word in kind.split() for each in known.get(word, ()))
+            meant = tuple(meaning for word in kind.split() for meaning in known.get(word, ()))
             yield from ((word, meant or ((kind, word, False),)) for word in words.split())
             continue
         for word, value in words.items():
@@ -253,7 +253,7 @@ def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     for token in _single_tokens(text):
         tokens.append(token)
-        match [each.kind for each in tokens[-3:]]:
+        match [last.kind for last in tokens[-3:]]:
             case [*_, "in" | "every", "clock"] if _HOURS.fullmatch(token.word):
                 minutes = token.value.hour * 60 + token.value.minute
                 tokens[-1:] = [
@@ -804,7 +804,7 @@ class _Reader:
                 return self._fails(said, NO_DAY)
             year, month, day = found
             years = [year] if year else range(today.year, today.year + 9)
-            months = [(each, month) for each in years]
+            months = [(candidate, month) for candidate in years]
         elif said.values("unit") in ([], ["month"]):
             (day,) = said.values("ord", "nth")
             this = today.year * 12 + today.month - 1
@@ -812,8 +812,8 @@ class _Reader:
             months = [(number // 12, number % 12 + 1) for number in numbers]
         else:
             return False
-        days = [date(*each, day) for each in months if 1 <= day <= calendar.monthrange(*each)[1]]
-        self.once = next((each for each in days if year or each >= today), None)
+        days = [date(*pair, day) for pair in months if 1 <= day <= calendar.monthrange(*pair)[1]]
+        self.once = next((candidate for candidate in days if year or candidate >= today), None)
         if self.once is None:
             return self._fails(said, NO_DAY)
         if said.has("day") and said.values("day") != [self.once.weekday()]:

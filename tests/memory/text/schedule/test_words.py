@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.schedule import describe
 from assistant.memory.text.times.wording import schedule
 
 NOW = datetime(2026, 11, 21, 12, 10)
@@ -54,7 +54,7 @@ def test_words_are_understood(words: str, understood: str, latest: str, followin
     found = schedule(f"{words}: look at it")
     assert found is not None
     made, end = found
-    assert (told(made), f"{words}: look at it"[end:]) == (understood, ": look at it")
+    assert (describe(made), f"{words}: look at it"[end:]) == (understood, ": look at it")
     shown = [f"{due:%m-%d %H:%M}" if due else "" for due in (made.latest(NOW), made.following(NOW))]
     assert shown == [latest, following]
 
@@ -81,7 +81,7 @@ def test_parts_of_the_day_and_german_words_are_understood(words: str, understood
     text = f"{words}: alle Blumen"
     found = schedule(text)
     assert found is not None
-    assert (told(found[0]), text[found[1] :]) == (understood, ": alle Blumen")
+    assert (describe(found[0]), text[found[1] :]) == (understood, ": alle Blumen")
 
 
 @pytest.mark.parametrize(
