@@ -1,7 +1,7 @@
 """Results of memory as text and as JSON."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +158,7 @@ def passage_line(passage: Passage) -> str:
 
 UNDONE = {
     "remember": "no longer in {0.source}: {1}",
+    "supersede": "no longer in {0.source}, and what it replaced stands again: {1}",
     "forget": "back in {0.source}: {1}",
     "mark": "without the mark again, in {0.source}: {1}",
     "amend": "{0.source} is as it was before ({1})",
@@ -165,12 +166,14 @@ UNDONE = {
 """What undoing a write of each kind means, for its entry and a line of its text."""
 
 
-def undone_lines(entry: JournalEntry) -> Iterator[str]:
+def undone_lines(entry: JournalEntry) -> list[str]:
     """What became of the text of an undone write, a line each."""
     form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
-    yield from (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
+    *lines, last = (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
     if count := entry.waits_again:
-        yield f"{counted(count, 'fact waits', 'facts wait')} for `assistant memory review` again"
+        again = counted(count, "fact waits", "facts wait")
+        last = f"{last} · {again} for `assistant memory review` again"
+    return [*lines, last]
 
 
 def show_undone(entry: JournalEntry) -> None:

@@ -486,20 +486,23 @@ class MemoryContract:
 
     def test_an_accepted_fact_waits_again_once_it_is_undone(self, memory: Keeper) -> None:
         origin = Origin("tool", "s1", ("e1",))
-        memory.remember([Fact("Ana moved to Porto", origin=origin, matters_for=("visits",))])
+        moved = Fact("Ana moved to Porto", "Imported", origin=origin, matters_for=("visits",))
+        memory.remember([replace(moved, recorded="2025-05-01")])
         for _ in range(2):
             (held,) = memory.waiting()
             memory.review(held.id, accept=True)
             assert memory.undo().waits_again == 1
         (again,) = memory.waiting()
-        assert again.fact.origin == origin and again.fact.matters_for == ("visits",)
+        assert replace(again.fact, waits=False) == replace(moved, recorded="2025-05-01")
         assert found(memory, "Where did Ana move?") == []
         (old,) = remember(memory, "Ben sails")
-        memory.remember([Fact("Ben rows", replaces=old, origin=origin)])
+        rows = Fact("Ben rows", replaces=old, origin=origin)
+        memory.remember([rows])
         memory.review(memory.waiting()[1].id, accept=True)
         assert memory.undo().waits_again == 1
         assert memory.undo().waits_again == 0
         assert [held.fact.text for held in memory.waiting()] == ["Ana moved to Porto", "Ben rows"]
+        assert replace(memory.waiting()[1].fact, waits=False) == rows
 
     def test_what_memory_says_already_does_not_wait(self, memory: Keeper) -> None:
         (there,) = remember(memory, "Ben sails")

@@ -33,7 +33,7 @@ from msgspec.structs import replace
 from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.annotations import without_phrases
-from assistant.memory.base import JournalEntry, Origin, Passage
+from assistant.memory.base import Fact, JournalEntry, Origin, Passage
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.markup import item_of
@@ -75,8 +75,8 @@ class Write(Struct, frozen=True, tag="write"):
 
     `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
     that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
-    keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`). The fact of a
-    `reviewed` write had waited for the owner.
+    keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`). `held` is its
+    fact as it had waited for the owner, if it had.
     """
 
     id: str
@@ -91,7 +91,7 @@ class Write(Struct, frozen=True, tag="write"):
     purged: bool = False
     together: str = ""
     gone: tuple[str, ...] = ()
-    reviewed: bool = False
+    held: Fact | None = None
 
     @property
     def added(self) -> Edit | None:
@@ -107,7 +107,9 @@ class Write(Struct, frozen=True, tag="write"):
 
     def scrubbed(self) -> "Write":
         """The write without its words: that something happened, and when."""
-        return replace(self, text="", origin=Origin(self.origin.kind), edits=(), purged=True)
+        return replace(
+            self, text="", origin=Origin(self.origin.kind), edits=(), purged=True, held=None
+        )
 
 
 class Purging(Struct, frozen=True, tag="purge"):

@@ -137,7 +137,8 @@ class Ledger:
             self._add(
                 change, fact, given_up_by(fact, replaced), Write(
                     new_id(), now(), action, fact_words(fact.text), fact.origin,
-                    request=request, part=part, together=fact.together, reviewed=fact.waits,
+                    request=request, part=part, together=fact.together,
+                    held=replace(fact, waits=False) if fact.waits else None,
                 ),
             )
             for part, fact in enumerate(facts)
@@ -286,15 +287,12 @@ class Ledger:
 
     def reviewed(self, ids: Sequence[str], request: str | None) -> list[Fact]:
         """The facts that had waited for review and that this undo takes back, or has taken back if
-        it is asked for again.
-
-        One that superseded another waits as a fact by itself: which it was is not known any more.
-        """
+        it is asked for again."""
         self._journal.refresh()
         done = self._journal.of_request(request).values()
         undone = [self._journal.records[undo.undoes or ""].write for undo in done]
         writes = undone or self._to_undo(ids)
-        return [self._fact(self._journal.entry(write)) for write in writes if write.reviewed]
+        return [write.held for write in writes if write.held]
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """The reversible writes among these, or the latest with those that belong to it; newest

@@ -235,7 +235,7 @@ class _Plan:
         if quotes or any(map(words.are, [write.text, *write.text.split("\n")])):
             return write.scrubbed()
         if any(e.removed in self.images or words.occur_in(e.inserted) for e in write.edits):
-            return reword(write, edits=(), purged=True)
+            return reword(write, edits=(), purged=True, held=None)
         return reword(write, edits=tuple(map(words.without_digests, write.edits)))
 
     def cleared(self) -> tuple[str, ...]:
