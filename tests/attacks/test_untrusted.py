@@ -99,7 +99,7 @@ def test_everything_of_it_is_used_once_it_is_trusted(cloned: Workspace, model: P
 
 @pytest.mark.parametrize("wish", [{"latest": True}, {"resume": "2"}])
 def test_its_sessions_are_not_taken_up(cloned: Workspace, wish: dict[str, Any]) -> None:
-    with pytest.raises(SessionError, match="somebody else's"):
+    with pytest.raises(SessionError, match="someone else's"):
         opened(cloned, **wish)
 
 
@@ -127,4 +127,4 @@ def test_a_workspace_cannot_name_a_model(cloned: Workspace) -> None:
     trust.grant(cloned)
     (cloned.root / "assistant.toml").write_text('[model]\nname = "openai/evil"\n')
     done = command(cloned, "ask", "Hello")
-    assert done.returncode == 1 and "may hold [context] and [skills] only" in done.stderr
+    assert done.returncode == 1 and "may contain only [context] and [skills]" in done.stderr

@@ -138,7 +138,7 @@ def settings_table() -> str:
 
 
 def configuration(text: str) -> str:
-    """docs/configuration.md with its table made anew."""
+    """docs/configuration.md with its table rebuilt."""
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
     return f"{before}{MARKS[0]}\n{settings_table()}\n{MARKS[1]}{after}"
@@ -158,7 +158,7 @@ def stores_table() -> str:
 
 
 def memory(text: str) -> str:
-    """docs/memory.md with its table of stores made anew."""
+    """docs/memory.md with its table of stores rebuilt."""
     before, rest = text.split(STORES_MARKS[0])
     after = rest.split(STORES_MARKS[1])[1]
     return f"{before}{STORES_MARKS[0]}\n{stores_table()}\n{STORES_MARKS[1]}{after}"

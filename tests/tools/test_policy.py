@@ -220,7 +220,7 @@ def test_a_rule_about_no_tool_is_named() -> None:
 
 
 def test_a_rule_that_means_too_much_is_a_fault_of_the_configuration() -> None:
-    with pytest.raises(ConfigError, match="means over 500 globs"):
+    with pytest.raises(ConfigError, match="expands to more than 500 globs"):
         Rules(PolicySettings(deny=("*:{1..100000}",)), [ROOT])
 
 
