@@ -93,12 +93,15 @@ def begin_work(workspace: Workspace) -> Lock | None:
 
 
 def waiting(workspace: Workspace) -> Iterator[Queued]:
-    """The events to answer now, oldest first, including those that arrive meanwhile."""
+    """The events to answer now, oldest first, including those that arrive meanwhile.
+
+    A longer pause than there is means that the clock was set back.
+    """
     folder, last = workspace.private / "events", ""
     while names := sorted(path.stem for path in folder.glob(f"*{WAITING}") if path.stem > last):
         last = names[0]
         queued = _read(folder / f"{last}{WAITING}")
-        if queued and queued.after <= time.time():
+        if queued and not 0 < queued.after - time.time() <= 60 * LONGEST_PAUSE:
             yield queued
 
 

@@ -132,9 +132,9 @@ def _unread(workspace: Workspace, now: datetime, *, failed: bool) -> Iterator[_U
     """The sessions to be read, oldest first, including those that are still open; with `failed`,
     also those whose time to be tried again has not come."""
     state = load(workspace)
-    if not state.since:
+    if not state.since or datetime.fromisoformat(state.since) > now:  # the clock was set back
         with changing(workspace) as state:
-            state.since = state.since or now.isoformat()
+            state.since = now.isoformat()
     started = datetime.fromisoformat(state.since)
     for session in session_ids(workspace.sessions):
         try:
@@ -147,7 +147,8 @@ def _unread(workspace: Workspace, now: datetime, *, failed: bool) -> Iterator[_U
             session not in state.sessions and written < started - OLD
         ):
             continue
-        if not failed and progress.after and datetime.fromisoformat(progress.after) > now:
+        after = datetime.fromisoformat(progress.after) if progress.after else now
+        if not failed and now < after <= now + DELAYS[-1]:  # later if the clock was set back
             continue
         open_in_chat = is_open(workspace.sessions, session)
         yield _Unread(session, status.st_size, open_in_chat and now - written < IDLE)

@@ -5,14 +5,16 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from assistant.agent.capture.ended import count_unread, read_ended
+from assistant.agent.capture.ended import Progress, changing, count_unread, read_ended
 from assistant.disk import locking
 from assistant.session.adopting import adopt
 from assistant.session.entries import AssistantEntry, UserEntry
+from assistant.session.transcript import session_ids
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
@@ -220,6 +222,25 @@ def test_what_is_imported_while_a_session_is_read_is_read_too(
         assert [read.waiting for read in read_ended(workspace, wait=True)] == [2, 1]
         first, second = (json.dumps(request.body) for request in provider.requests)
     assert SAID in first and "Albatross" not in first and "Albatross" in second
+    assert count_unread(workspace) == 0
+
+
+def test_what_a_clock_that_was_ahead_put_off_is_read(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, next_year = Workspace(place), (datetime.now(UTC) + timedelta(days=365)).isoformat()
+    with Provider(respond=answering(operations(*FACTS))) as provider:
+        monkeypatch.setenv("ASSISTANT_MODEL", "ollama_chat/test")
+        monkeypatch.setenv("ASSISTANT_API_BASE", provider.root)
+        said = [UserEntry(SAID), AssistantEntry("Noted.")]
+        for name in ("new", "failed"):
+            adopt(workspace.sessions, "codex", name, said)
+        with changing(workspace) as state:
+            state.since = next_year
+            failed = session_ids(workspace.sessions)[0]
+            state.sessions[failed] = Progress(failures=1, after=next_year)
+        assert list(read_ended(workspace))
+        assert sum(map(is_reading, provider.requests)) == 2
     assert count_unread(workspace) == 0
 
 

@@ -6,12 +6,15 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import httpx
 import pytest
 
+from assistant.heartbeat import queue
 from assistant.heartbeat.incoming import incoming, instructions
+from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider, fails
 
@@ -261,6 +264,20 @@ def test_an_event_is_known_by_what_tells_it_from_others() -> None:
     issue = incoming("github", b'{"action": "opened", "issue": {"title": "It leaks"}}')
     assert issue.title == "github: It leaks"
     assert incoming("ci", b'{"text": " ", "n": 1}').title == 'ci: {"text": " ", "n": 1}'
+
+
+@pytest.mark.parametrize(
+    ("minutes", "due"),
+    [(-600_000, True), (-1, True), (1, False), (59, False), (90, True), (600_000, True)],
+)
+def test_one_to_be_tried_again_is_due_though_the_clock_was_set_back(
+    workspace: Workspace, minutes: int, due: bool
+) -> None:
+    queue.put(workspace, incoming("ci", b'{"text": "one"}'))
+    (left,) = waiting(workspace.root)
+    tried = json.loads(left.read_text()) | {"after": time.time() + 60 * minutes}
+    left.write_text(json.dumps(tried))
+    assert [event.data["text"] for event in queue.waiting(workspace)] == ["one"] * due
 
 
 def test_an_event_without_a_model_is_kept_and_said_to_be(run: Run, place: Path) -> None:
