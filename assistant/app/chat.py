@@ -23,7 +23,7 @@ from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.subtasks import delegating_tool
 from assistant.errors import SessionError, ToolError
 from assistant.events import Event
-from assistant.memory.base import Origin, Passage, Progress, no_progress
+from assistant.memory.base import AGENDA_DAYS, Origin, Passage, Progress, no_progress
 from assistant.memory.open import open_memory
 from assistant.memory.protocol import Keeper
 from assistant.messages import Given
@@ -234,7 +234,7 @@ def _conversation(
         *outside_tools.tools,
         *scratch_tools(scratch),
         *(() if options.purpose else (asking_tool(),)),
-        *((agenda_tool(_agenda_reader(memory, workspace, roots), agenda.DAYS),) if trusted else ()),
+        *((agenda_tool(_agenda_reader(memory, workspace, roots), AGENDA_DAYS),) if trusted else ()),
         *(
             (reminding_tool(_reminder_writer(workspace, roots, secret_redactor)),)
             if is_attended

@@ -17,11 +17,10 @@ from assistant.agent.memory_text import FRAMING, clean, entries, entry, whole_pr
 from assistant.display import revealed
 from assistant.errors import LedgerError, UsageError
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation
-from assistant.memory.base import Fact, Origin, Passage, Query
+from assistant.memory.base import AGENDA_DAYS, Fact, Origin, Passage, Query
 from assistant.memory.daemon import wire
 from assistant.memory.protocol import Keeper
 from assistant.quoting import neutralised, quoted
-from assistant.upkeep.agenda import DAYS, listed
 from assistant.workspace import project
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
@@ -257,11 +256,15 @@ class MemoryTools:
 
     def agenda(
         self,
-        days: Annotated[int, Meta(ge=0, le=366, description="How far to look ahead.")] = DAYS,
+        days: Annotated[
+            int, Meta(ge=0, le=366, description="How far to look ahead.")
+        ] = AGENDA_DAYS,
     ) -> str:
         """What is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         files = self.files
         files.check_open()
+        from assistant.upkeep.agenda import listed  # not needed for the first answer
+
         dues = listed(
             self.memory(),
             self.workspace,

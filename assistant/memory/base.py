@@ -300,6 +300,10 @@ class JournalEntry:
     waits_again: int = 0
 
 
+AGENDA_DAYS = 30
+"""Default number of days to look ahead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Due:
     """A day or a span of days (ISO, inclusive) that a current fact mentions, and the fact.

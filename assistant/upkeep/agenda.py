@@ -19,8 +19,6 @@ MAX_NAMED = 4
 """Items that the line on today names; the rest is counted."""
 SHOWN = 90
 """Characters of each item in that line."""
-DAYS = 30
-"""Default number of days to look ahead."""
 MAX_LISTED = 60
 """Maximum number of lines for a model."""
 HOUR = timedelta(hours=1)

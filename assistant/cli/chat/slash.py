@@ -15,7 +15,7 @@ from assistant.cli.chat import clipboard
 from assistant.cli.chat.palette import faint
 from assistant.cli.chat.screen import Choice, Screen
 from assistant.cli.chat.turn_view import TurnView
-from assistant.cli.commands.agenda import DAYS, show
+from assistant.cli.commands.agenda import show
 from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
@@ -33,7 +33,7 @@ from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.events import ApprovalRequested
-from assistant.memory.base import Fact, Origin, Query
+from assistant.memory.base import AGENDA_DAYS, Fact, Origin, Query
 from assistant.messages import Attached, Note, Picture, ToolCall
 from assistant.model import catalogue
 from assistant.model.base import check_sight
@@ -159,7 +159,7 @@ def agenda(host: Host, days: str) -> None:
     """Show what is due."""
     if days and not days.isdecimal():
         raise UsageError(f"{days!r} is not a number of days", "Write /agenda 7, or /agenda")
-    ahead, today = int(days or DAYS), date.today()
+    ahead, today = int(days or AGENDA_DAYS), date.today()
     show(coming(host.chat.memory, host.chat.workspace, today, ahead), today, ahead)
 
 

@@ -9,6 +9,7 @@ import typer
 from assistant.cli.options import AsJson, note, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
+from assistant.memory.base import AGENDA_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
     from assistant.memory.base import Due
 
 
-DAYS = 30
-
-
 def agenda(
     context: typer.Context,
     days: Annotated[
         int, typer.Option("--days", metavar="N", min=0, help="Days to look ahead.")
-    ] = DAYS,
+    ] = AGENDA_DAYS,
     ics: Annotated[bool, typer.Option("--ics", help="Print an iCalendar file.")] = False,
     as_json: AsJson = False,
 ) -> None:
