@@ -101,6 +101,31 @@ def named(event: Json) -> bytes:
     return f"event: {event['type']}\n".encode() + sse(event)[0]
 
 
+def responses(reply: Reply) -> Iterator[bytes]:
+    """The reply as OpenAI's newer interface streams it: one item of output after the other.
+
+    A tool `NAMESPACE.NAME` is called as one of a namespace.
+    """
+    items: list[Json] = []
+    if reply.text:
+        content = [{"type": "output_text", "text": reply.text, "annotations": []}]
+        items.append({"type": "message", "id": "msg_1", "role": "assistant", "content": content})
+    for call in reply.tool_calls:
+        space, _, name = call.name.rpartition(".")
+        item: Json = {"type": "function_call", "id": f"fc_{call.id}", "call_id": call.id}
+        item |= {"name": name, "arguments": json.dumps(dict(call.arguments))}
+        items.append(item | ({"namespace": space} if space else {}))
+    counts = {"input_tokens": reply.usage.input_tokens, "output_tokens": reply.usage.output_tokens}
+    usage = counts | {"total_tokens": sum(counts.values())}
+    about = {"id": "resp_1", "object": "response", "status": "completed", "output": items}
+    yield named({"type": "response.created", "response": about | {"output": []}})
+    for index, item in enumerate(items):
+        for kind in ("added", "done"):
+            event = {"type": f"response.output_item.{kind}", "output_index": index, "item": item}
+            yield named(event)
+    yield named({"type": "response.completed", "response": about | {"usage": usage}})
+
+
 def ollama(reply: Reply) -> Iterator[bytes]:
     """The reply as Ollama streams it: a JSON object a line, each tool call whole."""
     deltas: list[Json] = [{"content": "", "thinking": word} for word in words(reply.reasoning)]
@@ -156,6 +181,7 @@ def words(text: str) -> list[str]:
 
 WIRES: Mapping[str, Callable[[Reply], Iterable[bytes]]] = {
     "/chat/completions": openai,
+    "/responses": responses,
     "/messages": anthropic,
     "/api/chat": ollama,
     ":streamGenerateContent": gemini,
