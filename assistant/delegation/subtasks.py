@@ -28,7 +28,13 @@ from assistant.events import (
 )
 from assistant.quoting import one_line
 from assistant.session import transcript
-from assistant.session.entries import NO_USAGE, AssistantEntry, SubtasksEntry, ToolResultEntry
+from assistant.session.entries import (
+    NO_USAGE,
+    AssistantEntry,
+    InterruptedEntry,
+    SubtasksEntry,
+    ToolResultEntry,
+)
 from assistant.session.history import group, last_text
 from assistant.session.transcript import Transcript
 from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
@@ -148,7 +154,10 @@ class Child:
         """Run its turn, or the rest of it after a crash; return how it ended."""
         turns = group(self.talk.transcript.entries)
         if turns and turns[-1].finished:
-            return Moved(self.number, "done", reply=last_text(turns[-1].entries))
+            entries = turns[-1].entries
+            if isinstance(last := entries[-1], InterruptedEntry):
+                return Moved(self.number, "failed", last.text, last_text(entries))
+            return Moved(self.number, "done", reply=last_text(entries))
         if self._stopped.is_set():
             return Moved(self.number, "stopped", "it was stopped")
         ending = Moved(self.number, "failed", "it did not finish")

@@ -11,6 +11,7 @@ import pytest
 from assistant import events
 from assistant.conversation import Conversation
 from assistant.delegation.subtasks import Limits, delegating_tool
+from assistant.errors import ModelError, ModelFailure
 from assistant.events import ApprovalRequested, Event
 from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
@@ -288,6 +289,27 @@ def test_after_a_crash_what_was_done_is_kept_and_the_rest_goes_on(bench: Bench) 
     assert "At 14:20." in result(again) and "In the harbour." in result(again)
     noted = [e.sessions for e in again.transcript.entries if isinstance(e, SubtasksEntry)]
     assert noted == [(f"{path.stem}.1", f"{path.stem}.2")] * 2
+
+
+def test_after_a_crash_what_had_failed_is_not_called_done(bench: Bench) -> None:
+    def fails(_: Sequence[Message]) -> Answer:
+        raise ModelError(
+            "the tide tables are gone", "Look elsewhere", kind=ModelFailure.BAD_REQUEST
+        )
+
+    bench.child = {TASKS[0]: fails, TASKS[1]: says("In the harbour.")}
+    talk = bench.begin()
+    list(talk.send("go"))
+    assert "## 1. find the tide — failed" in result(talk)
+    path = cast(Path, talk.transcript.path)
+    talk.transcript.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    cut = next(n for n, line in enumerate(lines) if b'"type":"subtasks"' in line)
+    path.write_bytes(b"".join(lines[: cut + 1]))
+    again = bench.begin(transcript.reopen(bench.place.sessions, path.stem))
+    list(again.resume())
+    assert "## 1. find the tide — failed" in result(again)
+    assert "the tide tables are gone" in result(again) and "boat — done" in result(again)
 
 
 def test_off_the_record_no_subtask_writes_anything(bench: Bench) -> None:
