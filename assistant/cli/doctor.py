@@ -59,13 +59,13 @@ class Finding:
 
     name: str
     state: Literal["well", "remark", "fault"]
-    text: str
+    said: str
     cure: str = ""
 
     @property
     def line(self) -> str:
         """The result on one line."""
-        return f"{self.name}: {self.text}{f'. {self.cure}' if self.cure else ''}"
+        return f"{self.name}: {self.said}{f'. {self.cure}' if self.cure else ''}"
 
 
 def examined(name: str, check: Check, options: Globals) -> Finding:
@@ -402,6 +402,6 @@ def findings(options: Globals) -> Iterator[Finding]:
     faults: dict[str, str] = {}
     for name, check in CHECKS.items():
         finding = examined(name, check, options)
-        if finding.state == "fault" and faults.setdefault(finding.text, name) != name:
-            finding = Finding(name, "remark", f"not checked: see {faults[finding.text]}")
+        if finding.state == "fault" and faults.setdefault(finding.said, name) != name:
+            finding = Finding(name, "remark", f"not checked: see {faults[finding.said]}")
         yield finding

@@ -88,7 +88,7 @@ def test_a_recipe_may_not_name_a_model(place: Path, run: Run) -> None:
     (place / "assistant.toml").write_text('[model]\nname = "openai/evil"\n')
     done = run("ask", "hello")
     assert done.returncode == 1
-    assert "[context] and [skills] only" in done.stderr
+    assert "may contain only [context] and [skills]" in done.stderr
 
 
 def test_secrets_are_listed_by_name_and_never_shown(run: Run) -> None:
