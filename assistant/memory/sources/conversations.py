@@ -37,6 +37,7 @@ class _Line(msgspec.Struct):
     time: str = ""
     text: str = ""
     joins: bool = False
+    parent: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -98,14 +99,17 @@ class Conversations:
 def read(data: bytes) -> Conversation:
     """Parse a transcript, skipping lines that cannot be read."""
     title, turn, said = "", 0, []
+    speakers = _SPEAKERS
     for line in _lines(data):
         if line.type == "title":
             title = line.text
+        elif line.type == "header" and line.parent:  # a subtask, which the assistant asked for
+            speakers = _SPEAKERS | {"user": "Assistant"}
         elif line.type in _SPEAKERS and line.text.strip():
             turn += line.type == "user" and not line.joins
             text = line.text[:LONGEST] if line.type == "attachment" else line.text
-            said.append(Said(turn, local_day(line.time), _SPEAKERS[line.type], text.strip()))
-    first = next((message.text for message in said if message.speaker == "You"), "")
+            said.append(Said(turn, local_day(line.time), speakers[line.type], text.strip()))
+    first = next((message.text for message in said if message.speaker == speakers["user"]), "")
     return Conversation(_title(title or first), tuple(said))
 
 

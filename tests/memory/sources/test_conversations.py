@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,19 @@ def test_a_message_stays_one_item_whatever_markdown_it_holds() -> None:
     ]
     assert "  # Because\n  ```\n" in text
     assert "listing" not in text
+
+
+@pytest.mark.parametrize(("parent", "asked"), [("", "You"), ("20260101-000000-abc", "Assistant")])
+def test_what_a_subtask_was_asked_is_not_the_owner_s(
+    tmp_path: Path, parent: str, asked: str
+) -> None:
+    session = transcript.Transcript("20260101-000000-abc.1", tmp_path / "it.jsonl", parent=parent)
+    session.append(UserEntry("Find the boat"))
+    session.append(AssistantEntry("In the harbour"))
+    session.close()
+    conversation = read((tmp_path / "it.jsonl").read_bytes())
+    assert conversation.title == "Find the boat"
+    assert [message.speaker for message in conversation.said] == [asked, "Assistant"]
 
 
 def test_turns_are_found_by_words_and_by_meaning_and_cited(
