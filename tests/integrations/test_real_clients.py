@@ -56,7 +56,8 @@ base_url = "URL"
 wire_api = "responses"
 """
 OPENCODE = """\
-{ // mine
+{
+  // mine
   "provider": {"stand-in": {"npm": "@ai-sdk/openai-compatible", "models": {"m": {}},
     "options": {"baseURL": "URL", "apiKey": "k"} } } }
 """
@@ -222,7 +223,6 @@ def run(words: Sequence[object], folder: Path, **more: str) -> subprocess.Comple
 
 
 def configuration(home: Path) -> dict[str, bytes]:
-    """The files in HOME that are not this program's own."""
     files = (path for path in home.rglob("*") if path.is_file() and ".local" not in path.parts)
     return {str(path.relative_to(home)): path.read_bytes() for path in files}
 
