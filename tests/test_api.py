@@ -149,7 +149,7 @@ def test_turns_come_one_after_another(place: Path) -> None:
         assert names[0] == "turn_started" and names[-1] == "turn_finished"
         running = assistant.send("when is tea?")
         next(running)
-        with pytest.raises(UsageError, match="still runs"):
+        with pytest.raises(UsageError, match="still running"):
             assistant.ask("hello")
         replies: list[str] = []
         other = threading.Thread(target=lambda: replies.append(assistant.ask("when is tea?")))

@@ -253,7 +253,7 @@ def test_secrets_are_replaced_before_they_are_stored_or_sent(opened: Opened) -> 
     talk = opened(model, memory=ListMemory([Fact(f"The token is {key}")]))
     events = list(talk.send(f"Is this the token: {key}?"))
     (told,) = [each.text for each in events if isinstance(each, Notice)]
-    assert "the model reads [[secret:" in told and key not in told
+    assert "the model sees [[secret:" in told and key not in told
     assert talk.transcript.path is not None
     assert key not in talk.transcript.path.read_text()
     assert key not in "".join(message.content for message in model.requests[0].messages)
@@ -322,7 +322,7 @@ def test_what_opening_had_to_mend_is_told(opened: Opened) -> None:
         transcript.reopen(talk.workspace.sessions, talk.transcript.session),
     )
     events = list(mended.send("Go on"))
-    assert any(isinstance(event, Notice) and "torn" in event.text for event in events)
+    assert any(isinstance(event, Notice) and "cut short" in event.text for event in events)
 
 
 # Off the record

@@ -153,7 +153,7 @@ def test_a_torn_last_line_is_cut_off_with_a_notice(directory: Path, cut: int) ->
     path_of(session).write_bytes(data[:-cut])
     again = transcript.reopen(directory, session.session)
     assert again.entries == session.entries[:2]
-    assert "torn" in again.notices[0]
+    assert "was cut short by a crash" in again.notices[0]
     again.append(UserEntry("three"))
     assert transcript.read(directory, session.session)[-1].id == "e2"
 

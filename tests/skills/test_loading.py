@@ -57,7 +57,7 @@ def test_what_slips_in_a_front_matter_is_named_with_its_line(workspace: Workspac
         ("b", 3, False),
         ("c", 3, False),
     ]
-    assert "'triger' says nothing. Did you mean trigger" in found.notices[2]
+    assert "field 'triger' is unknown. Did you mean trigger" in found.notices[2]
     assert [trigger.text for trigger in found.skills[0].triggers] == ["boats"]
 
 

@@ -65,7 +65,7 @@ def test_a_fact_is_stored_with_its_origin_and_found(memory: ListMemory, roots: R
     second = call("remember", fact="The door code is 4712")
     assert "Similar facts" in second.content
     assert "MEMORY.md:3: The door code is 4711" in second.content
-    assert "Already there" in call("remember", fact="The door code is 4711").content
+    assert "Already stored" in call("remember", fact="The door code is 4711").content
 
 
 def test_a_refusal_of_the_ledger_is_an_error_result(memory: ListMemory, roots: Roots) -> None:

@@ -38,6 +38,7 @@ WEIGHTS: Weights = {
     "date": 1.0,  # how near its dates are to the times the question names, by its cosine
     "speaker": 0.35,  # the question names who says it
     "dated": 0.12,  # a turn says when something was
+    "task": -1.0,  # a line of HEARTBEAT.md after the first two
 }
 SIGNALS = tuple(WEIGHTS)
 

@@ -24,7 +24,7 @@ from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import ranking
 from assistant.memory.search.question import Question, Spelling, read
-from assistant.memory.search.ranking import Matrix, View, Weights, WordScores, match
+from assistant.memory.search.ranking import SIGNALS, Matrix, View, Weights, WordScores, match
 from assistant.memory.search.selection import Scored, arrange, relevant
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.sections import MemorySettings
@@ -82,9 +82,9 @@ READ = 48
 SPARE = 10
 """At least `READ` candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
 SHOWN_MISSES = 5
-MOST_TASKS = 2
-"""At most this many passages are lines of HEARTBEAT.md: twenty reminders to call the bank would
-leave no room for what is true of the bank, and the agenda lists them all."""
+LEADING_TASKS = 2
+"""Lines of HEARTBEAT.md that keep their place; further ones come last. Twenty reminders to call the
+bank would leave no room for what is true of the bank."""
 LEADING = 8
 """Passages for the text alone that come before those for the text with what was said before."""
 
@@ -200,11 +200,13 @@ class Recaller:
             covered=words.covered[positions] ** 2,
             bm25=words.bm25[positions],
         )
-        scores = ranking.score(matrix, self._weights)
-        order = np.lexsort((positions, -scores))
+        order = np.lexsort((positions, -ranking.score(matrix, self._weights)))
         sources = np.array([*layout.sources, ""])[layout.source[positions[order]]]
         tasks = sources == HEARTBEAT_FILE
-        order = order[~tasks | (tasks.cumsum() <= MOST_TASKS)]
+        further = tasks & (tasks.cumsum() > LEADING_TASKS)
+        matrix[order[further], SIGNALS.index("task")] = 1
+        scores = ranking.score(matrix, self._weights)
+        order = np.lexsort((positions, -scores))
         return Ranked(layout, positions[order], scores[order], matrix[order])
 
     def _words(self, question: Question, view: View) -> WordScores:

@@ -63,7 +63,7 @@ def arrange(results: Iterable[Scored], question: Set[str]) -> list[Scored]:
 
     `question` are the telling words of the question, folded.
     """
-    return _later_first(_successors_above(_distinct(results)), question)
+    return _successors_above(_later_first(_distinct(results), question))
 
 
 def relevant(results: Sequence[Scored], budget: int) -> tuple[list[Scored], float]:

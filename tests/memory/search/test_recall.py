@@ -172,6 +172,10 @@ def test_reminders_leave_room_for_the_facts_that_answer_and_are_none_of_a_past_d
         assert answer in [passage.plain for passage in passages]
         sources = [passage.source for passage in passages]
         assert sources.count("HEARTBEAT.md") == 2, "and the nearest reminders are there, too"
+        every = facts.recall(Query(question, k=200, budget=100_000)).passages
+        tasks = [passage.source == "HEARTBEAT.md" for passage in every]
+        assert tasks.count(True) == 24, "none is withheld"
+        assert all(tasks[-22:]), "the others come last"
         in_turn = facts.recall(Query(question, turn=True)).passages
         assert answer in [passage.plain for passage in in_turn]
         then = facts.recall(Query(question, as_of="2026-11-20")).passages

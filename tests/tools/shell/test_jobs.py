@@ -100,7 +100,7 @@ def test_there_are_not_too_many_at_a_time(run: Call) -> None:
 def test_what_a_job_prints_is_bounded_and_holds_no_secret(run: Call) -> None:
     command = "seq 100000; echo open-sesame; touch done; sleep 87.25"
     run("shell", command=command, background=True)
-    assert happens(lambda: "runs" in run("list_jobs").content)
+    assert happens(lambda: "running" in run("list_jobs").content)
     said = ""
     while "secret:DOOR" not in said:
         said = run("read_job", job=1, wait=20).content
