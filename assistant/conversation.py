@@ -111,14 +111,13 @@ class Conversation:
 
     `skills` are listed in the prompt; a skill's text is added when a message contains one of its
     triggers. `recipe` replaces the prompt sections of the settings. Once the session has cost
-    `max_tokens`, its turn fails. `interruption` is shared with
-    long-running tools. If the workspace is not `trusted`, its files and memory stay out of the
-    prompt. `captures` says whether compaction extracts facts from the turns it removes. Memory of
-    at most `whole` tokens is put into the prompt entirely, except for files that are `hidden`.
-    `untold` are notices to show with the next turn; memory adds to them. `begun` is called once a
-    message has been written down. `daily` returns the notices that are due once a day, at a turn
-    and, if that is true, at the conversation's first.
-    `checkpoints` back up the files that a turn changes.
+    `max_tokens`, its turn fails. `interruption` is shared with long-running tools. If the workspace
+    is not `trusted`, its files and memory stay out of the prompt. `captures` says whether
+    compaction extracts facts from the turns it removes. Memory of at most `whole` tokens is put
+    into the prompt entirely, except for files that are `hidden`. `untold` are notices to show with
+    the next turn; memory adds to them. `begun` is called once a message has been written down.
+    `daily` returns the notices that are due once a day; it is given the day, and whether this is
+    the conversation's first turn. `checkpoints` back up the files that a turn changes.
     """
 
     workspace: Workspace

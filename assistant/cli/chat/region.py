@@ -175,7 +175,7 @@ def _text_window(text: Callable[[], str]) -> Container:
 
 
 class SteadyOutput(Vt100_Output):
-    """Sends nothing while `held`, so that erased and redrawn text arrive together, unflickering."""
+    """Sends nothing while `buffering`: erased and redrawn text arrive together, without flicker."""
 
     buffering = False
 
@@ -185,7 +185,7 @@ class SteadyOutput(Vt100_Output):
         return False
 
     def flush(self) -> None:
-        """Send buffered output, unless it is held."""
+        """Send the output, unless it is being buffered."""
         if not self.buffering:
             super().flush()
 

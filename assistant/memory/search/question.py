@@ -196,9 +196,9 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
     )
 
 
-def _without(text: str, mentions: Iterable[Mention]) -> str:
-    """The text with each of these mentions left out."""
-    for mention in sorted(mentions, key=lambda each: each.start, reverse=True):
+def _without(text: str, mentions: Sequence[Mention]) -> str:
+    """The text with these mentions, in its order, left out."""
+    for mention in reversed(mentions):
         text = f"{text[: mention.start]} {text[mention.end :]}"
     return text
 

@@ -30,7 +30,13 @@ from assistant.memory.text.markdown import (
 from assistant.memory.writing.draft import Draft, FileState
 from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Write
-from assistant.memory.writing.markup import Splice, escape, removal, with_emptied_heading
+from assistant.memory.writing.markup import (
+    Splice,
+    escape,
+    insertion,
+    removal,
+    with_emptied_heading,
+)
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
@@ -38,7 +44,6 @@ LONG = 200
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"## (.+)")
-_NEXT_HEADING = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
 _CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
 """A line that goes on with the paragraph or list item above it."""
 _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
@@ -323,18 +328,13 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
 
 
 def _below_its_heading(text: str, removed: str) -> Splice | None:
-    """The change that puts the facts of `removed` back below the dated heading that was removed
-    with them, if such a heading stands in the file again."""
-    heading = _DATED_HEADING.match(removed.lstrip("\r\n"))
-    standing = [one for one in _DATED_HEADING.finditer(text) if heading and one[1] == heading[1]]
-    if not heading or not standing:
+    """The change that puts the fact of `removed` back below the dated heading that was removed with
+    it, if such a heading stands in the file again."""
+    head = _DATED_HEADING.match(removed.lstrip("\r\n"))
+    if head is None or head[1] not in _DATED_HEADING.findall(text):
         return None
-    start = standing[-1].start()
-    after = _NEXT_HEADING.search(text, standing[-1].end())
-    section = text[start : after.start() if after else len(text)].rstrip()
-    end, facts = newline(text), removed.lstrip("\r\n")[heading.end() :].strip("\r\n")
-    gap = end * (1 if BREAKS.search(section) else 2)
-    return Splice(start + len(section), "", f"{gap}{facts}")
+    fact = removed.lstrip("\r\n")[head.end() :].strip()
+    return insertion(text, head[1], fact[2:]) if fact.startswith(("- ", "* ", "+ ")) else None
 
 
 def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:

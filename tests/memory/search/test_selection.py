@@ -124,6 +124,19 @@ def test_of_facts_that_disagree_the_later_comes_first() -> None:
     assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
 
 
+def test_a_successor_stays_above_although_a_later_fact_takes_its_place() -> None:
+    old = scored(
+        "Table 4",
+        0.49,
+        text="- ~~Table 4~~ (superseded 2026-01-01: Ann sits at table 5)",
+        status="superseded",
+    )
+    new = scored("Ann sits at table 5", 0.5, date="2025-01-01")
+    later = scored("Ann sits at table 6", 0.45, date="2026-01-01")
+    found = plains(arrange([new, old, later], {"ann"}))
+    assert found.index("Ann sits at table 5") < found.index("Table 4")
+
+
 def test_facts_that_disagree_change_places_and_displace_no_other() -> None:
     wanted = scored("The harbour office opens at nine", 0.48)
     first = scored("We had squid at the Gull's, which was good", 0.5, date="2025-01-01")
@@ -134,9 +147,8 @@ def test_facts_that_disagree_change_places_and_displace_no_other() -> None:
     found = arrange([first, wanted, *later], {"harbour"})
     assert plains(found)[1] == "The harbour office opens at nine"
     assert plains(found)[0] == "We had squid at the Heron's, table 4"
-    assert [result.score for result in found] == sorted(
-        (result.score for result in found), reverse=True
-    )
+    scores = [first.score, wanted.score, *(result.score for result in later)]
+    assert [result.score for result in found] == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize(
