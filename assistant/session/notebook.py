@@ -38,19 +38,21 @@ def changing(path: Path, kind: type[V]) -> Iterator[V]:
 
 @dataclass(slots=True, kw_only=True)
 class Spending:
-    """The tokens spent in the current month, by its name (`2026-11`)."""
+    """The tokens spent in each month, by its name (`2026-11`)."""
 
     tokens: dict[str, int] = field(default_factory=dict)
 
     @property
     def spent(self) -> int:
         """The tokens spent this month."""
-        return self.tokens.get(_month(), 0)
+        return self.tokens.get(self._month, 0)
 
     def spend(self, tokens: int) -> None:
         """Add tokens that were spent now."""
-        self.tokens = {_month(): self.spent + tokens}
+        self.tokens[self._month] = self.spent + tokens
 
-
-def _month() -> str:
-    return datetime.now().astimezone().strftime("%Y-%m")
+    @property
+    def _month(self) -> str:
+        """This month, but none before the first: a clock that is set back begins no new count."""
+        now = datetime.now().astimezone().strftime("%Y-%m")
+        return max(now, min(self.tokens, default=""))

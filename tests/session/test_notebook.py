@@ -31,9 +31,31 @@ def test_a_change_is_written_at_the_end_and_not_if_it_fails(tmp_path: Path) -> N
     assert notebook.load(path, Note).words == ["kept"]
 
 
-def test_what_was_spent_in_another_month_is_forgotten() -> None:
+def this_month() -> str:
+    note = Note()
+    note.spend(1)
+    (month,) = note.tokens
+    return month
+
+
+def test_a_new_month_begins_at_nothing() -> None:
     note = Note(tokens={"2001-01": 900})
     assert note.spent == 0
     note.spend(10)
     note.spend(5)
-    assert note.spent == 15 and len(note.tokens) == 1
+    assert note.spent == 15
+
+
+def test_a_clock_that_was_ahead_loses_no_count() -> None:
+    month = this_month()
+    note = Note(tokens={month: 900, "2999-01": 5})  # spent while the clock was wrong
+    assert note.spent == 900
+    note.spend(10)
+    assert note.tokens == {month: 910, "2999-01": 5}
+
+
+def test_a_clock_that_is_set_back_begins_no_new_count() -> None:
+    note = Note(tokens={"2998-12": 70, "2999-01": 5})
+    assert note.spent == 70
+    note.spend(10)
+    assert note.tokens == {"2998-12": 80, "2999-01": 5}
