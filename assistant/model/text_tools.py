@@ -10,7 +10,6 @@ were trained on (Qwen, Hermes)::
 Ambiguous calls are not guessed at: the call gets a fault and the model sends it again.
 """
 
-import copy
 import json
 import re
 import uuid
@@ -18,7 +17,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Self
+from typing import Any
 
 from assistant.errors import ModelError
 from assistant.messages import Message, Reply, ToolCall
@@ -124,82 +123,87 @@ def _parse_value(text: str, schema: Mapping[str, Any]) -> Any:
         return text
 
 
-class _Quoting:
-    """Tracks whether the text so far ends inside a markdown fence, code span or quotation."""
-
-    def __init__(self) -> None:
-        self._fence = ""
-        self._line = ""
-
-    def feed(self, text: str) -> None:
-        """Append text."""
-        first, *lines = text.split("\n")
-        self._line += first
-        for line in lines:
-            fence = FENCE.match(self._line)
-            remainder = self._line[fence.end() :] if fence else ""
-            if fence and not self._fence:
-                if fence["fence"][0] == "~" or "`" not in remainder:
-                    self._fence = fence["fence"]
-            elif fence and fence["fence"].startswith(self._fence) and not remainder.strip():
-                self._fence = ""
-            self._line = line
-
-    def after(self, text: str) -> Self:
-        """Return a copy that has also been fed `text`; this one stays as it is."""
-        extended = copy.copy(self)
-        extended.feed(text)
-        return extended
-
-    @property
-    def quoted(self) -> bool:
-        """Whether the current position is quoted, so that a call here is not meant."""
-        in_span = len(re.findall("`+", self._line)) % 2
-        return bool(
-            self._fence or in_span or FENCE.match(self._line) or QUOTATION.match(self._line)
-        )
+def _is_quoted(text: str) -> bool:
+    """Whether the text ends inside a markdown fence, code span or quotation: no call is meant."""
+    *lines, last = text.split("\n")
+    open_fence = ""
+    for line in lines:
+        fence = FENCE.match(line)
+        remainder = line[fence.end() :] if fence else ""
+        if fence and not open_fence:
+            if fence["fence"][0] == "~" or "`" not in remainder:
+                open_fence = fence["fence"]
+        elif fence and fence["fence"].startswith(open_fence) and not remainder.strip():
+            open_fence = ""
+    in_span = len(re.findall("`+", last)) % 2
+    return bool(open_fence or in_span or FENCE.match(last) or QUOTATION.match(last))
 
 
 class CallFilter:
     """Extracts calls from streamed text; a quoted call, in a code fence say, stays in the text.
 
-    Text that might still become the markup of a call is held back, so none of it is ever shown.
-    `blocks` are the calls found so far.
+    The prose before the first call is shown as it arrives. Text that might still become the markup
+    of a call is held back. What begins with a call is read when the text is complete; `blocks` are
+    then its calls.
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.blocks: list[Block] = []
         self._tools = tools
-        self._rest = ""
-        self._open: Block | None = None  # the open call, its body still empty
-        self._quoting = _Quoting()
-        self._behind_call = False
-        self._shown = False
+        self._text = ""
+        self._shown = 0
+        self._has_call = False
 
     def feed(self, piece: str) -> str:
         """Add a piece and return the text that can be shown."""
-        self._rest += piece
-        if self._open is not None and ">" not in piece:
-            return ""  # no tag ends here: skip the search in a long value
-        visible = ""
-        while True:
-            if self._open is None:
-                visible += self._prose()
-            if self._open is None or not self._take_call(self._open):
-                return visible
+        self._text += piece
+        if self._has_call:
+            return ""
+        start = self._shown
+        while head := OPEN.search(self._text, self._shown):
+            if not _is_quoted(self._text[: head.start()]):
+                self._has_call, self._shown = True, head.start()
+                return self._text[start : self._shown].rstrip()
+            self._shown = head.end()
+        self._shown += _safe_length(self._text[self._shown :])
+        return self._text[start : self._shown]
 
     def finish(self, *, ended: bool) -> str:
-        """Handle the end of the text and return the rest of what can be shown.
+        """Read the calls, and return the rest of what can be shown: the prose after them.
 
-        `ended` is True if the model stopped by itself, False if the stream broke off. A call that
-        is still open then counts as closed only if the model stopped and the call parses.
+        `ended` is True if the model stopped by itself, False if the stream broke off. A call
+        without an end then counts as closed only if the model stopped and the call parses.
         """
-        remainder, self._rest = self._rest, ""
-        if self._open is None:
-            return self._show("" if self._behind_call else remainder)
-        block = replace(self._open, body=remainder, closed=True)
-        self.blocks.append(replace(block, closed=ended and self._is_whole(block)))
-        return ""
+        rest = self._text[self._shown :]
+        if not self._has_call:
+            return rest
+        paragraphs = [prose for prose in self._read_calls(rest, ended=ended) if prose]
+        has_prose_before = bool(self._text[: self._shown].strip())
+        return "\n\n".join([""] * has_prose_before + paragraphs) if paragraphs else ""
+
+    def _read_calls(self, text: str, *, ended: bool) -> Iterator[str]:
+        """Read the calls of a text; yield the prose around them."""
+        while head := _next_call(text):
+            yield text[: head.start()].rstrip()
+            call = Block(head["name"] or "", text[head.end() :], closed=True)
+            end = self._end(text, head)
+            if end is None:
+                self.blocks.append(replace(call, closed=ended and self._is_whole(call)))
+                return
+            self.blocks.append(replace(call, body=text[head.end() : end.start()]))
+            text = text[end.end() if end["close"] else end.start() :].lstrip()
+            while text.lower().startswith(END):
+                text = text[len(END) :].lstrip()
+        yield text
+
+    def _end(self, text: str, head: re.Match[str]) -> re.Match[str] | None:
+        """Find the end of a call: its end tag, or the next call's tag if the call parses."""
+        for border in BORDER.finditer(text, head.end()):
+            body = text[head.end() : border.start()]
+            call = Block(head["name"] or "", body, closed=True)
+            if border["close"] or (border["open"] and self._is_whole(call)):
+                return border
+        return None
 
     def _is_whole(self, block: Block) -> bool:
         """Return whether the block parses, so that what follows is not part of it."""
@@ -209,53 +213,11 @@ class CallFilter:
             return False
         return True
 
-    def _prose(self) -> str:
-        """Show the text up to the next call, or up to what may become one."""
-        visible = ""
-        while not self._behind_call or self._skip_gap():
-            head = OPEN.search(self._rest)
-            if not head:
-                return visible + self._show_until(_safe_length(self._rest))
-            if self._quoting.after(self._rest[: head.start()]).quoted:
-                visible += self._show_until(head.end())
-                continue
-            visible += self._show(self._rest[: head.start()].rstrip())
-            self._rest, self._quoting = self._rest[head.end() :], _Quoting()
-            self._open = Block(head["name"] or "", "", False)
-            return visible
-        return visible
 
-    def _show_until(self, end: int) -> str:
-        """Show the text up to this position."""
-        text, self._rest = self._rest[:end], self._rest[end:]
-        self._quoting.feed(text)
-        return self._show(text)
-
-    def _skip_gap(self) -> bool:
-        """Skip white space and stray end tags after a call; False if more input is needed."""
-        self._rest = self._rest.lstrip()
-        while self._rest.lower().startswith(END):
-            self._rest = self._rest[len(END) :].lstrip()
-        return not END.startswith(self._rest.lower())
-
-    def _take_call(self, opened: Block) -> bool:
-        """Extract the open call if its end is present: its end tag, or the next call's tag."""
-        for border in BORDER.finditer(self._rest):
-            block = replace(opened, body=self._rest[: border.start()], closed=True)
-            if border["close"] or (border["open"] and self._is_whole(block)):
-                self.blocks.append(block)
-                self._rest = self._rest[border.end() if border["close"] else border.start() :]
-                self._open, self._behind_call = None, True
-                return True
-        return False
-
-    def _show(self, text: str) -> str:
-        """Return visible prose; after a call it starts a new paragraph."""
-        if not text:
-            return ""
-        gap = "\n\n" if self._behind_call and self._shown else ""
-        self._behind_call, self._shown = False, True
-        return gap + text
+def _next_call(text: str) -> re.Match[str] | None:
+    """Find the first opening tag that is not quoted."""
+    heads = OPEN.finditer(text)
+    return next((head for head in heads if not _is_quoted(text[: head.start()])), None)
 
 
 def _safe_length(text: str) -> int:

@@ -189,6 +189,13 @@ def test_a_call_that_was_cut_off_is_not_closed(end: int) -> None:
     assert not block.closed
 
 
+def test_a_section_that_stands_for_no_parameter_ends_no_call() -> None:
+    shown, (block,) = read('<tool_call name="look"><![CDATA[</tool_call>]]></tool_call> So.')
+    assert (shown, block.closed) == ("So.", True)
+    with pytest.raises(ValueError, match="again"):
+        parse(block, TOOLS)
+
+
 def test_a_call_without_its_end_stops_at_the_next() -> None:
     shown, blocks = read('Now <tool_call name="look">\n<tool_call name="look"></tool_call> end')
     assert shown == "Now\n\nend"
