@@ -135,7 +135,7 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
     answer = (yield from _ask_owner(agent, call, question)) if question else None
     yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
     result = ToolResult(LOOPED, error=True) if looped else answer
-    result = result or (yield from _run(agent, verdict))
+    result = result or (yield from agent.toolbox.work(verdict))
     yield _record(agent, call, replace(result, compact=result.compact or verdict.compact))
     if looped and (kind := next_loop_reminder(_turn(agent))):
         yield _remind(agent, kind)
@@ -152,17 +152,6 @@ def _ask_approval(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verd
     agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
     yield ApprovalDecided(call.id, call.name, verdict.compact, decision.kind, decision.reason)
     return agent.toolbox.settle(verdict, decision)
-
-
-def _run(agent: Agent, verdict: Verdict) -> Generator[Event, None, ToolResult]:
-    """Run the tool of a verdict, passing on the events it yields."""
-    if verdict.work is None:
-        return agent.toolbox.run(verdict)
-    try:
-        result = yield from verdict.work(verdict.call.id)
-    except Exception as error:  # a tool may raise anything; the model gets the error
-        return agent.toolbox.error_result(error)
-    return agent.toolbox.clean(result)
 
 
 def _ask_owner(

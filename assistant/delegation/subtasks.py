@@ -374,11 +374,6 @@ def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
         def work(call_id: str) -> Generator[Event, None, ToolResult]:
             return Team(lead, limits, call_id, tasks).work()
 
-        return Plan(_run_outside_turn, Danger.MODERATE, tuple(tasks), work=work)
+        return Plan(danger=Danger.MODERATE, subjects=tuple(tasks), work=work)
 
     return tool(delegate, restores=False)
-
-
-def _run_outside_turn() -> ToolResult:
-    """Refuse to run outside a turn: only the loop can show what the subtasks do."""
-    raise ToolError("subtasks can only be run in a turn")

@@ -97,6 +97,11 @@ def _plain(answer: str) -> str:
     return " ".join(answer.split()).strip(" .!").casefold()
 
 
+def only_in_a_turn() -> ToolResult:
+    """Refuse to run: only the loop can ask the owner, or show how the work goes."""
+    raise ToolError("this can only be done in a turn")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One call, worked out but not yet run.
@@ -106,10 +111,10 @@ class Plan:
     diff of a write. A plan with `secrets`, named by their stand-ins, needs approval. A `guarded`
     plan touches files that steer or remember: a rule without a pattern does not let it run without
     approval. A plan with a `question` is not run: the owner's answer is its result. A plan with
-    `work` is run by that, given the call's id, and yields events as it goes.
+    `work` is run by that instead, given the call's id, and yields events as it goes.
     """
 
-    run: Callable[[], ToolResult]
+    run: Callable[[], ToolResult] = only_in_a_turn
     danger: Danger = Danger.SAFE
     subjects: tuple[str, ...] = ()
     detail: Callable[[], str] = str

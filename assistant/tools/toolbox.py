@@ -63,12 +63,6 @@ class Verdict:
         """The question for the owner, if the call is one and may run."""
         return self.plan.question if self.action == "run" and self.plan else None
 
-    @property
-    def work(self) -> Callable[[str], Generator[Event, None, ToolResult]] | None:
-        """The generator function that runs the call, given its id, if it may run and reports
-        progress."""
-        return self.plan.work if self.action == "run" and self.plan else None
-
 
 class Toolbox:
     """Tools under a policy; tools that the policy denies altogether are not offered.
@@ -154,22 +148,35 @@ class Toolbox:
             self._policy.granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
         return replace(verdict, action="run")
 
-    def run(self, verdict: Verdict) -> ToolResult:
-        """Run an allowed call, or return an error result. Raises nothing but KeyboardInterrupt."""
-        if verdict.action != "run" or verdict.plan is None:
-            reason = verdict.reason or "This call waits for the owner's approval."
-            return ToolResult(reason, error=True, compact=_first_line(reason))
+    def work(self, verdict: Verdict) -> Generator[Event, None, ToolResult]:
+        """Run an allowed call, yielding its events, or return an error result.
+
+        Raises nothing but KeyboardInterrupt.
+        """
+        call, plan = verdict.call, verdict.plan
+        if verdict.action != "run" or plan is None:
+            return _failed(verdict.reason or "This call waits for the owner's approval.")
         try:
-            tool, run = self._tools.get(verdict.call.name), verdict.plan.run
-            result = unless(self._interrupt, run) if tool and tool.stoppable else run()
+            tool = self._tools.get(call.name)
+            if plan.work is not None:
+                result = yield from plan.work(call.id)
+            elif tool and tool.stoppable:
+                result = unless(self._interrupt, plan.run)
+            else:
+                result = plan.run()
         except Exception as error:  # a boundary: any error goes to the model
-            return self.error_result(error)
+            return _failed(self._error_text(error))
         return self.clean(result)
 
-    def error_result(self, error: Exception) -> ToolResult:
-        """Return an error result for the model."""
-        message = self._error_text(error)
-        return ToolResult(message, error=True, compact=_first_line(message))
+    def run(self, verdict: Verdict) -> ToolResult:
+        """Run an allowed call like `work`, without its events."""
+        work = self.work(verdict)
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                result: ToolResult = end.value
+                return result
 
     def clean(self, result: ToolResult) -> ToolResult:
         """Redact secrets in a result and limit its length."""
@@ -315,8 +322,8 @@ def _unknown_tool(name: str, names: list[str]) -> str:
     return f"There is no tool {name!r}{hint} The tools are {', '.join(sorted(names))}."
 
 
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0][:160]
+def _failed(text: str) -> ToolResult:
+    return ToolResult(text, error=True, compact=text.partition("\n")[0][:160])
 
 
 def _tokens(spec: ToolSpec) -> int:

@@ -282,16 +282,6 @@ EVERY = 0.2
 Start = Callable[[float | None], Process]
 
 
-def _run_silently(work: Generator[Event, None, ToolResult]) -> ToolResult:
-    """Run the work to its end, dropping its events, and return its result."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: ToolResult = end.value
-            return result
-
-
 @dataclass(frozen=True)
 class Shell:
     """Runs commands. `interrupt` stops the running one; `jobs` are those in the background.
@@ -385,20 +375,14 @@ class Shell:
         keeping = nullcontext if reads or not_undoable else self._keep_checkpoint
         seconds = timeout or TIMEOUT
         describe = partial(self._describe_ending, timeout=seconds, elsewhere=elsewhere)
-        work = (
-            None if background else partial(self._wait, partial(start, seconds), keeping, describe)
-        )
-        run = (
-            partial(self._run_in_background, text, start, timeout, keeping)
-            if work is None
-            else lambda: _run_silently(work(""))
-        )
+        run = partial(self._run_in_background, text, start, timeout, keeping)
+        wait = partial(self._wait, partial(start, seconds), keeping, describe)
         danger = Danger.DANGEROUS if unsafe or not_undoable else Danger.MODERATE
         description = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
         if not_undoable:
             description += f"; /undo cannot take back what it changes, since {not_undoable}"
         detail = f"{description}:\n{exactly(text, kept=chr(10))}"
-        return Plan(run, danger, (text,), lambda: detail, work=work)
+        return Plan(run, danger, (text,), lambda: detail, work=None if background else wait)
 
     def _keep_checkpoint(self) -> AbstractContextManager[None]:
         """Keep what the command changes below the roots, so that it can be undone."""
