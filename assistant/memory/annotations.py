@@ -22,7 +22,8 @@ NOT_CORE: Final = "not core"
 _COMMENT = r"[ \t]*<!--[ \t]*(?:{})[ \t]*-->"
 _CORE = re.compile(_COMMENT.format("core"), re.IGNORECASE)
 _NOT_CORE = re.compile(_COMMENT.format("not core"), re.IGNORECASE)
-_DAY = re.compile(_COMMENT.format(r"(\d{4}-\d\d-\d\d)"))
+_DAY = re.compile(_COMMENT.format(r"((?:18|19|20|21)\d\d-\d\d-\d\d)"))
+"""In the years that a heading may name: nothing counted from them leaves the calendar."""
 _FOR = re.compile(_COMMENT.format(r"for:((?:(?!-->).)*?)"), re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,;\n]")
 _HYPHENS = re.compile(r"-{2,}")

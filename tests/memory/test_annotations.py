@@ -33,6 +33,9 @@ def test_the_mark_is_read_and_taken_off() -> None:
 def test_the_day_is_read_and_taken_off() -> None:
     assert recorded("- Swims <!-- 2026-11-21 -->") == "2026-11-21"
     assert without("- Swims <!-- 2026-11-21 -->") == "- Swims"
+    assert (
+        recorded("- Swims <!-- 9999-12-31 -->") is recorded("- Swims <!-- 0001-01-01 -->") is None
+    )
     assert recorded("- Swims on 2026-11-21") is recorded("- Swims <!-- 2026-13-41 -->") is None
 
 

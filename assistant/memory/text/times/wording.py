@@ -616,9 +616,11 @@ class _Reader:
         if self._has_day:
             return False
         year, self._month, day = found
+        if year and self._unit:
+            return False
         if year:
             self.once = date(*found)
-            return not self._unit
+            return True
         self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
         return self._each("year")
 

@@ -100,6 +100,11 @@ def test_what_says_no_rhythm_is_no_schedule(words: str) -> None:
     assert schedule(words) is None
 
 
+@pytest.mark.parametrize("words", ["every hour", "hourly", "weekly"])
+def test_a_day_behind_a_rhythm_does_not_take_its_place(words: str) -> None:
+    assert schedule(f"{words} 2026-12-03") == schedule(words)
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/St_Johns"])
 def test_an_interval_within_hours_counts_from_the_first_of_them(
     zone: str, monkeypatch: pytest.MonkeyPatch
