@@ -5,6 +5,7 @@ A turn is `turn_started`, then any of the others, then exactly one of `turn_fini
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -24,31 +25,38 @@ class State(StrEnum):
     FAILED = "failed"
 
 
+class _Named:
+    """Gives each event a `name`, that of its class in snake case: `turn_started`."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
 @dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(_Named):
     """The owner's message is in the transcript."""
 
-    name: ClassVar[str] = "turn_started"
     session: str
     entry: str
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanged:
+class StateChanged(_Named):
     """The turn moved to another state."""
 
-    name: ClassVar[str] = "state_changed"
     state: State
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(_Named):
     """The passages in this turn's prompt; `citations` are `file:line`, best first.
 
     `weak`: they are only the nearest. `texts` are the first words of each.
     """
 
-    name: ClassVar[str] = "recalled"
     citations: tuple[str, ...]
     tokens: int
     weak: bool = False
@@ -56,47 +64,42 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillLoaded:
+class SkillLoaded(_Named):
     """A skill is in this turn's prompt, since the message contains its `trigger`."""
 
-    name: ClassVar[str] = "skill_loaded"
     skill: str
     path: str
     trigger: str
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(_Named):
     """An attachment of the owner's message: its title, and its number of lines, or its
     `picture`."""
 
-    name: ClassVar[str] = "attached"
     title: str
     lines: int
     picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(_Named):
     """A piece of the reply."""
 
-    name: ClassVar[str] = "text_delta"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(_Named):
     """A piece of the model's reasoning, kept apart from the reply."""
 
-    name: ClassVar[str] = "reasoning_delta"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(_Named):
     """A tool call is about to run. `compact` is its one-line form."""
 
-    name: ClassVar[str] = "tool_started"
     call_id: str
     tool: str
     arguments: Mapping[str, Any]
@@ -104,22 +107,20 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolPrinted:
+class ToolPrinted(_Named):
     """The latest lines that a running command has printed."""
 
-    name: ClassVar[str] = "tool_printed"
     call_id: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(_Named):
     """A tool call has its result, even if it was refused or never ran (`error`).
 
     `diff` is its changes to files, as a unified diff.
     """
 
-    name: ClassVar[str] = "tool_finished"
     call_id: str
     tool: str
     content: str
@@ -129,13 +130,12 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRequested:
+class ApprovalRequested(_Named):
     """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write.
 
     `who` is the subtask that made the call; empty for the conversation itself.
     """
 
-    name: ClassVar[str] = "approval_requested"
     call_id: str
     tool: str
     compact: str
@@ -144,10 +144,9 @@ class ApprovalRequested:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalDecided:
+class ApprovalDecided(_Named):
     """The owner has decided on a call: `once`, `always` or `no`, with the reason they gave."""
 
-    name: ClassVar[str] = "approval_decided"
     call_id: str
     tool: str
     compact: str
@@ -156,10 +155,9 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionAsked:
+class QuestionAsked(_Named):
     """The model asks the owner; with `several`, more than one option may be chosen."""
 
-    name: ClassVar[str] = "question_asked"
     call_id: str
     question: str
     options: tuple[str, ...] = ()
@@ -167,14 +165,13 @@ class QuestionAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class SubtaskMoved:
+class SubtaskMoved(_Named):
     """A subtask of a call has started, does something, or has ended.
 
     `state` is `running`, `done`, `failed` or `stopped`; `doing` is its current activity, or why it
     ended.
     """
 
-    name: ClassVar[str] = "subtask_moved"
     call_id: str
     number: int
     title: str
@@ -185,38 +182,34 @@ class SubtaskMoved:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageJoined:
+class MessageJoined(_Named):
     """A message from the owner joined the running turn.
 
     `interrupting`: the running model call or tool was stopped for it.
     """
 
-    name: ClassVar[str] = "message_joined"
     text: str
     interrupting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Reminded:
+class Reminded(_Named):
     """The program told the model something, such as that the turn must end."""
 
-    name: ClassVar[str] = "reminded"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(_Named):
     """Something the owner should know that is not an error."""
 
-    name: ClassVar[str] = "notice"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(_Named):
     """The model call failed and is retried, after `delay` seconds, on `model`."""
 
-    name: ClassVar[str] = "retrying"
     model: str
     reason: str
     delay: float
@@ -231,42 +224,38 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacting:
+class Compacting(_Named):
     """The progress of a compaction: `done` of `total` turns read for facts, then summarised."""
 
-    name: ClassVar[str] = "compacting"
     step: Literal["facts", "summary"]
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(_Named):
     """`turns` older turns were replaced by a summary; token counts of the history sent."""
 
-    name: ClassVar[str] = "compacted"
     turns: int
     tokens_before: int
     tokens_after: int
 
 
 @dataclass(frozen=True, slots=True)
-class FactsCaptured:
+class FactsCaptured(_Named):
     """Facts that compaction wrote to memory, and how many wait for the owner's review."""
 
-    name: ClassVar[str] = "facts_captured"
     facts: tuple[str, ...]
     waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFinished:
+class TurnFinished(_Named):
     """The turn is over and its reply is in the transcript.
 
     `waiting`: nobody was there to answer the question in `reply`; the next message answers it.
     """
 
-    name: ClassVar[str] = "turn_finished"
     reply: str
     usage: Usage = field(default_factory=Usage)
     interrupted: bool = False
@@ -274,10 +263,9 @@ class TurnFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFailed:
+class TurnFailed(_Named):
     """The turn could not be finished; the transcript is valid and another turn may follow."""
 
-    name: ClassVar[str] = "turn_failed"
     message: str
     cure: str = ""
 
