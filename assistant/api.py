@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
-from assistant.errors import AssistantError, LedgerError, UsageError
+from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import (
     Fact,
     Forgotten,
@@ -137,17 +137,7 @@ class Memory:
         Raises LedgerError, which names similar facts, unless there is exactly one.
         """
         _check_types(str, target=target)
-        matches = self._keeper.locate(target)
-        if matches.exact and len(matches.passages) == 1:
-            return self._keeper.forget(matches.passages)
-        candidates = "; ".join(
-            f"{passage.citation} {passage.shown.strip()}" for passage in matches.passages
-        )
-        problem = f"{target!r} does not identify a single fact"
-        raise LedgerError(
-            f"{problem}; closest matches: {candidates}" if candidates else problem,
-            "Name one by FILE:LINE",
-        )
+        return self._keeper.forget([self._keeper.locate(target).one(target)])
 
     def undo(self) -> JournalEntry:
         """Undo the latest write that has not been undone yet."""

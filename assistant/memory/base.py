@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
+from assistant.display import shortened
+from assistant.errors import LedgerError
 from assistant.memory import annotations
 from assistant.messages import estimate_tokens
 from assistant.workspace.folder import PROCEDURE_FILES
@@ -20,6 +22,9 @@ SESSIONS = "sessions"
 lines are the number of a turn."""
 Progress = Callable[[str, int, int], None]
 """Called as `progress(message, done, total)`; `total` is 0 while it is unknown."""
+
+LONGEST_LINE = 100
+"""Characters of a passage on one line."""
 
 
 def no_progress(message: str, done: int, total: int) -> None:
@@ -144,6 +149,17 @@ class Located:
 
     passages: tuple[Passage, ...]
     exact: bool = False
+
+    def one(self, target: str) -> Passage:
+        """The only fact that the target names. Raises LedgerError with the closest matches."""
+        if self.exact and len(self.passages) == 1:
+            return self.passages[0]
+        fault = f"{target!r} does not identify a single fact"
+        lines = [f"{p.citation} {' '.join(p.shown.split())}" for p in self.passages]
+        closest = "; ".join(shortened(line, LONGEST_LINE) for line in lines)
+        raise LedgerError(
+            f"{fault}; closest matches: {closest}" if closest else fault, "Name one by FILE:LINE"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.facts import locate, pick
-from assistant.cli.memory_text import one_line, passage_line
+from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
@@ -131,11 +131,6 @@ def _chosen(memory: Keeper, target: str) -> Passage | None:
     Raises LedgerError if there is none, or without a terminal more than one.
     """
     located = locate(memory, target)
-    if located.exact and len(located.passages) == 1:
-        return located.passages[0]
-    if not at_terminal():
-        candidates = "; ".join(map(passage_line, located.passages))
-        raise LedgerError(
-            f"{target!r} does not identify a single fact: {candidates}", "Name one by FILE:LINE"
-        )
-    return pick(located.passages, "Which one?")
+    if at_terminal() and not (located.exact and len(located.passages) == 1):
+        return pick(located.passages, "Which one?")
+    return located.one(target)

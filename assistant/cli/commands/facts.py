@@ -395,21 +395,10 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
 
 
 def _exact_fact(memory: Keeper, target: str) -> Passage:
-    """The one fact with this id, `FILE:LINE` or text; all of it is shown.
-
-    Raises LedgerError with the candidates if there is none, or more than one.
-    """
-    located = locate(memory, target)
-    if located.exact and len(located.passages) == 1:
-        _say_whole(located.passages[0])
-        return located.passages[0]
-    candidates = "; ".join(map(passage_line, located.passages))
-    many = f"{len(located.passages)} facts say {target!r}"
-    none = f"no fact says exactly {target!r}; closest matches"
-    raise LedgerError(
-        f"{many if located.exact else none}: {candidates}",
-        "Name one by FILE:LINE, or choose it without --yes",
-    )
+    """The one fact with this id, `FILE:LINE` or text; all of it is shown. Raises LedgerError."""
+    fact = locate(memory, target).one(target)
+    _say_whole(fact)
+    return fact
 
 
 def choice(memory: Keeper, target: str) -> Passage | None:
