@@ -13,6 +13,7 @@ from assistant.agent.capture import ended
 from assistant.agent.capture.extraction import origin_in_turn
 from assistant.agent.prompt import (
     UNATTENDED_TASK,
+    Part,
     Section,
     recipe_of,
     unattended_recipe,
@@ -57,13 +58,19 @@ from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 @dataclass(slots=True)
 class Chat:
-    """An open conversation with its workspace, settings and memory."""
+    """An open conversation with its workspace, settings and memory.
+
+    If the workspace is not `trusted`, its files and memory stay out of prompts. `untold` are
+    notices to show with the next turn.
+    """
 
     workspace: Workspace
     options: ChatOptions
     settings: Settings
     memory: Keeper
-    conversation: Conversation
+    trusted: bool
+    untold: list[str]
+    conversation: Conversation = field(init=False)
     opened: datetime = field(default_factory=lambda: datetime.now().astimezone())
 
     def send(self, text: str, given: Given = NOTHING) -> Iterator[Event]:
@@ -103,16 +110,7 @@ class Chat:
         """
         old = self.conversation
         options = replace(self.options, resume=resume, latest=False)
-        session = _open_session(self.workspace, options, trusted=old.trusted)
-        new = _conversation(
-            self.workspace,
-            options,
-            self.settings,
-            self.memory,
-            session,
-            old.untold,
-            trusted=old.trusted,
-        )
+        new = self.begin(_open_session(self.workspace, options, trusted=self.trusted))
         new.model, new.approver = old.model, old.approver
         self._close_session()
         self.conversation = new
@@ -139,6 +137,144 @@ class Chat:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    def begin(self, record: Transcript) -> Conversation:
+        """Build the conversation of a session from the settings."""
+        chosen, options = self.settings, self.options
+        is_attended = self.trusted and not options.purpose and not record.off_the_record
+        roots, skills, secrets = self._roots(), self._skills(), redactor()
+        memory = VisibleMemory(self.memory, roots, (HEARTBEAT_FILE,) if self._is_heartbeat else ())
+        interruption, scratch = Interruption(), Scratch()
+        checkpoints = Checkpoints(None if record.off_the_record else self.workspace.checkpoints)
+        others = outside(
+            roots,
+            secrets,
+            interruption.event,
+            chosen,
+            self.untold.append,
+            checkpoints,
+            trusted=self.trusted,
+        )
+        tools = [
+            *(
+                memory_tools(memory, roots, origin_of=self._origin_in(record))
+                if self.trusted
+                else ()
+            ),
+            *others.tools,
+            *scratch_tools(scratch),
+            *([asking_tool()] if not options.purpose else ()),
+            *([self._agenda_tool(roots)] if self.trusted else ()),
+            *([self._reminding_tool(roots, secrets)] if is_attended else ()),
+            *skill_tools(skills),
+        ]
+        conversation = Conversation(
+            workspace=self.workspace,
+            model=select.create(chosen),
+            memory=memory,
+            toolbox=Toolbox(
+                tools,
+                Policy(roots.rules),
+                secrets,
+                off_the_record=options.off_the_record,
+                closing=others.close,
+                interrupt=interruption.event,
+            ),
+            transcript=record,
+            settings=chosen.context,
+            approver=ApproveAll() if options.yes else DenyAll(),
+            interruption=interruption,
+            scratch=scratch,
+            redactor=secrets,
+            skills=skills,
+            recipe=self._recipe(),
+            max_rounds=chosen.model.max_rounds,
+            trusted=self.trusted,
+            captures=chosen.memory.capture != "never" and not options.purpose,
+            whole=chosen.memory.whole,
+            hidden=partial(roots.denies, "recall"),
+            untold=self.untold,
+            checkpoints=checkpoints,
+        )
+        conversation.toolbox.add(delegating_tool(conversation))
+        faults = [*_unused_rules(roots, tools), *skills.notices]
+        conversation.daily = partial(self._daily_notices, faults, is_attended)
+        reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
+        if is_attended and reads:
+            conversation.begun = partial(ended.begin, self.workspace)
+        return conversation
+
+    @property
+    def _is_heartbeat(self) -> bool:
+        return self.options.purpose == "heartbeat"
+
+    def _recipe(self) -> Sequence[Part]:
+        """The parts of the prompt."""
+        if self._is_heartbeat:
+            return unattended_recipe(UNATTENDED_TASK)
+        recipe = recipe_of(self.settings.context)
+        return without_owner(recipe) if self.options.purpose else recipe
+
+    def _roots(self) -> Roots:
+        chosen = self.settings
+        return Roots(
+            self.workspace,
+            self.options.directories,
+            chosen.policy,
+            loading.further(chosen.skills.folders),
+            [file for part in recipe_of(chosen.context) for file in part.files],
+            chosen.notes,
+        )
+
+    def _skills(self) -> Skills:
+        if not self.trusted or self._is_heartbeat:
+            return Skills()
+        chosen = self.settings.skills
+        return loading.load(self.workspace, chosen.disabled, chosen.folders)
+
+    def _origin_in(self, record: Transcript) -> Callable[[str], Origin]:
+        """Returns the origin of a fact that the model writes; unattended, the fact is a tool's."""
+        if self.options.purpose:
+            return lambda _: Origin("tool", record.session)
+        return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
+
+    def _agenda_tool(self, roots: Roots) -> Tool:
+        """The agenda, from the files that the model may see."""
+
+        def may_see(passage: Passage) -> bool:
+            return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
+
+        def due(days: int) -> str:
+            return agenda.listed(self.memory, self.workspace, date.today(), days, may_see)
+
+        return agenda_tool(due, AGENDA_DAYS)
+
+    def _reminding_tool(self, roots: Roots, redact: Redactor) -> Tool:
+        def write(when: str, what: str) -> str:
+            if roots.denies("remind", HEARTBEAT_FILE):
+                raise ToolError(DENIED)
+            when, what = redact.redact(when), redact.redact(what)
+            reminder = remind(self.workspace, when, datetime.now(), what, Origin("assistant"))
+            return " ".join(filter(None, [reminder.confirmation, reminder.note]))
+
+        return reminding_tool(write)
+
+    def _daily_notices(
+        self, faults: Sequence[str], is_attended: bool, today: date, is_new: bool
+    ) -> list[str]:
+        """What happened while the owner was away, and what is due today; each is reported once.
+
+        At the first turn of a conversation that `is_new` also what waits for the owner, and the
+        `faults` of rules and skills, each at most once a day.
+        """
+        lines: list[str] = []
+        if self.options.news and self.trusted:
+            lines += outbox.take(self.workspace)
+            lines += ended.take_news(self.workspace, datetime.now().astimezone())
+        if is_attended:
+            waiting = [*faults, *agenda.undecided(self.memory)] if is_new else []
+            lines += agenda.once_a_day(self.workspace, self.memory, today, waiting)
+        return lines
+
 
 def open_chat(
     workspace: Workspace,
@@ -157,23 +293,22 @@ def open_chat(
     recipe = workspace.recipe if trusted else None
     raw = config.load(flags, recipe)
     chosen = settings.validate(raw, recipe)
+    untold: list[str] = []
     with ExitStack() as resources:
         record = _open_session(workspace, options, trusted=trusted)
         resources.callback(record.close)
-        untold: list[str] = []
         memory = open_memory(
             workspace, raw, no_daemon=no_daemon, progress=progress, notify=untold.append
         )
         resources.callback(memory.close)
-        conversation = _conversation(
-            workspace, options, chosen, memory, record, untold, trusted=trusted
-        )
+        chat = Chat(workspace, options, chosen, memory, trusted, untold)
+        chat.conversation = chat.begin(record)
         if approver is not None:
-            conversation.approver = ApproveAll(approver) if options.yes else approver
+            chat.conversation.approver = ApproveAll(approver) if options.yes else approver
         if not options.off_the_record and not options.purpose:
-            conversation.untold += outbox.take_findings(workspace)
+            untold += outbox.take_findings(workspace)
         resources.pop_all()
-    return Chat(workspace, options, chosen, memory, conversation)
+    return chat
 
 
 def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) -> Transcript:
@@ -191,144 +326,6 @@ def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) 
     if session_id:
         return transcript.reopen(workspace.sessions, session_id)
     return transcript.create(workspace.sessions, options.purpose)
-
-
-def _conversation(
-    workspace: Workspace,
-    options: ChatOptions,
-    chosen: Settings,
-    memory: Keeper,
-    record: Transcript,
-    untold: list[str],
-    *,
-    trusted: bool,
-) -> Conversation:
-    """Build the conversation from the settings; notices to the owner are added to `untold`."""
-    is_heartbeat = options.purpose == "heartbeat"
-    is_attended = trusted and not options.purpose and not record.off_the_record
-    recipe = recipe_of(chosen.context)
-    steering = [file for part in recipe for file in part.files]
-    if options.purpose:
-        recipe = unattended_recipe(UNATTENDED_TASK) if is_heartbeat else without_owner(recipe)
-    skill_folders = loading.further(chosen.skills.folders)
-    roots = Roots(
-        workspace, options.directories, chosen.policy, skill_folders, steering, chosen.notes
-    )
-    skills = Skills()
-    if trusted and not is_heartbeat:
-        skills = loading.load(workspace, chosen.skills.disabled, chosen.skills.folders)
-    visible = VisibleMemory(memory, roots, (HEARTBEAT_FILE,) if is_heartbeat else ())
-    interruption, scratch, secret_redactor = Interruption(), Scratch(), redactor()
-    checkpoints = Checkpoints(None if record.off_the_record else workspace.checkpoints)
-    outside_tools = outside(
-        roots,
-        secret_redactor,
-        interruption.event,
-        chosen,
-        untold.append,
-        checkpoints,
-        trusted=trusted,
-    )
-    tools = [
-        *(memory_tools(visible, roots, origin_of=_origin_of(record, options)) if trusted else ()),
-        *outside_tools.tools,
-        *scratch_tools(scratch),
-        *(() if options.purpose else (asking_tool(),)),
-        *((agenda_tool(_agenda_reader(memory, workspace, roots), AGENDA_DAYS),) if trusted else ()),
-        *(
-            (reminding_tool(_reminder_writer(workspace, roots, secret_redactor)),)
-            if is_attended
-            else ()
-        ),
-        *skill_tools(skills),
-    ]
-    untold += [*_unused_rules(roots, tools), *skills.notices]
-    reads_sessions = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
-    conversation = Conversation(
-        workspace=workspace,
-        model=select.create(chosen),
-        memory=visible,
-        toolbox=Toolbox(
-            tools,
-            Policy(roots.rules),
-            secret_redactor,
-            off_the_record=options.off_the_record,
-            closing=outside_tools.close,
-            interrupt=interruption.event,
-        ),
-        transcript=record,
-        settings=chosen.context,
-        approver=ApproveAll() if options.yes else DenyAll(),
-        interruption=interruption,
-        scratch=scratch,
-        redactor=secret_redactor,
-        skills=skills,
-        max_rounds=chosen.model.max_rounds,
-        trusted=trusted,
-        captures=chosen.memory.capture != "never" and not options.purpose,
-        whole=chosen.memory.whole,
-        hidden=partial(roots.denies, "recall"),
-        recipe=recipe,
-        untold=untold,
-        begun=partial(ended.begin, workspace) if is_attended and reads_sessions else lambda: None,
-        daily=partial(_daily_notices, workspace, memory, options.news and trusted, is_attended),
-        checkpoints=checkpoints,
-    )
-    conversation.toolbox.add(delegating_tool(conversation))
-    return conversation
-
-
-def _origin_of(record: Transcript, options: ChatOptions) -> Callable[[str], Origin]:
-    """Returns the origin of a fact that the model writes; unattended, the fact is a tool's."""
-    if options.purpose:
-        return lambda _: Origin("tool", record.session)
-    return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
-
-
-def _agenda_reader(memory: Keeper, workspace: Workspace, roots: Roots) -> Callable[[int], str]:
-    """Returns what is due within some days, from the files that the model may see."""
-
-    def may_see(passage: Passage) -> bool:
-        return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
-
-    return lambda days: agenda.listed(memory, workspace, date.today(), days, may_see)
-
-
-def _reminder_writer(
-    workspace: Workspace, roots: Roots, redact: Redactor
-) -> Callable[[str, str], str]:
-    """Returns a function that writes a reminder down and confirms it."""
-
-    def write(when: str, what: str) -> str:
-        if roots.denies("remind", HEARTBEAT_FILE):
-            raise ToolError(DENIED)
-        when, what = redact.redact(when), redact.redact(what)
-        reminder = remind(workspace, when, datetime.now(), what, Origin("assistant"))
-        return " ".join(filter(None, [reminder.confirmation, reminder.note]))
-
-    return write
-
-
-def _daily_notices(
-    workspace: Workspace,
-    memory: Keeper,
-    reports_past: bool,
-    is_attended: bool,
-    today: date,
-    is_new: bool,
-) -> list[str]:
-    """What happened while the owner was away, and what is due today; each is reported once.
-
-    At the first turn of a conversation that `is_new` also what waits for the owner.
-    """
-    lines: list[str] = []
-    if reports_past:
-        lines += outbox.take(workspace)
-        lines += ended.take_news(workspace, datetime.now().astimezone())
-    if is_attended:
-        waiting = agenda.undecided(memory) if is_new else []
-        lines += agenda.once_a_day(workspace, memory, today, waiting)
-    return lines
 
 
 def _unused_rules(roots: Roots, tools: Sequence[Tool]) -> list[str]:

@@ -2,10 +2,15 @@
 
 from datetime import date
 
+from assistant import config
+from assistant.app.chat import open_chat
+from assistant.app.options import ChatOptions
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
+from assistant.events import Notice
 from assistant.memory.base import Due, Fact, Held, JournalEntry, Origin
 from assistant.upkeep.agenda import once_a_day, undecided
+from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 from tests.support.conversations import ListMemory
 
@@ -65,3 +70,21 @@ def test_what_waits_is_shown_once_a_day_and_again_when_it_has_changed(workspace:
     storage.replace(workspace.day, storage.read(workspace.day).replace(b"26", b"25"))
     (again,) = once_a_day(workspace, DuelessMemory(held=[Fact("a")]), day, undecided(memory))
     assert again.startswith("2 facts wait")
+
+
+def test_rules_and_skills_without_effect_are_named_once_a_day(workspace: Workspace) -> None:
+    trust.grant(workspace)
+    config.config_file().parent.mkdir(parents=True, exist_ok=True)
+    config.config_file().write_text('[policy]\nask = ["shel:git *"]\n')
+    (workspace.skills / "tea").mkdir(parents=True)
+    (workspace.skills / "tea" / "SKILL.md").write_text("no front matter\n")
+
+    def notices() -> str:
+        with open_chat(workspace, ChatOptions(), no_daemon=True) as chat:
+            return "\n".join(e.text for e in chat.send("hello") if isinstance(e, Notice))
+
+    first = notices()
+    assert "'shel:git *' in [policy] names no existing tool" in first and "tea" in first
+    assert notices() == ""
+    storage.replace(workspace.day, b"2020-01-01")
+    assert "names no existing tool" in notices()
