@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import Any
 
 from assistant.characters import JOINING, UNSEEN
@@ -56,8 +57,9 @@ def outcome(call: str, decision: str, reason: str = "") -> str:
 
 
 def as_json(value: Any) -> str:
-    """Return one line of JSON; control characters that JSON allows are escaped too."""
-    encoded = json.dumps(value, ensure_ascii=False)
+    """Return one line of JSON, with dataclasses as objects; control characters that JSON allows are
+    escaped too."""
+    encoded = json.dumps(value, ensure_ascii=False, default=asdict)
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", encoded)
 
 

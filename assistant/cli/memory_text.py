@@ -230,5 +230,5 @@ def written_json(written: Remembered) -> dict[str, Any]:
     }
     value["similar"] = [passage_json(passage) for passage in written.similar]
     if written.secrets:
-        value["secrets"] = [asdict(secret) for secret in written.secrets]
+        value["secrets"] = written.secrets
     return value

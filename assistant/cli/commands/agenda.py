@@ -1,6 +1,5 @@
 """`agenda` and `remind`: what is due."""
 
-from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,7 +100,7 @@ def remind(
     text = redactor().redact(" ".join(words))
     reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
     if as_json:
-        print_json(asdict(reminder))
+        print_json(reminder)
         return
     typer.echo(spelled(reminder.confirmation))
     if reminder.note:

@@ -1,6 +1,5 @@
 """`heartbeat`: what the assistant does by itself."""
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -118,7 +117,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
         print_json(
             {
                 "tasks": explained,
-                "not_understood": [asdict(line) for line in unread],
+                "not_understood": unread,
                 "tokens": {"month": spent, "monthly": limits.monthly_tokens, "beat": limits.tokens},
             }
         )

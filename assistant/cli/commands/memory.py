@@ -3,7 +3,6 @@
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +27,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     with context.obj.memory() as memory:
         state = memory.status()
     if as_json:
-        print_json(asdict(state))
+        print_json(state)
         return
     typer.echo(
         f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}"
@@ -95,7 +94,7 @@ def log(
     with context.obj.memory() as memory:
         entries = memory.log(limit)
     if as_json:
-        print_json([asdict(entry) for entry in entries])
+        print_json(entries)
         return
     if not entries:
         typer.echo("Nothing has been written to memory yet.", err=True)
@@ -119,7 +118,7 @@ def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
     with options.memory() as memory:
         changed = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
     if as_json:
-        print_json([asdict(change) for change in changed])
+        print_json(changed)
         return
     for heading, of_day in itertools.groupby(changed, key=lambda change: change.day):
         typer.echo(typer.style(heading, bold=True))
@@ -144,7 +143,7 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
     with context.obj.memory() as memory:
         entry = memory.undo()
     if as_json:
-        print_json(asdict(entry))
+        print_json(entry)
     else:
         show_undone(entry)
 
@@ -161,7 +160,7 @@ def check(
         faults = memory.check()
         state = memory.rebuild() if rebuild else None
     if as_json:
-        print_json([asdict(fault) for fault in faults])
+        print_json(faults)
     else:
         for fault in faults:
             typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
@@ -229,7 +228,7 @@ def merge(
     copies = copies_of(context.obj.workspace())
     planned = copies.plan()
     if as_json:
-        print_json([asdict(copy) for copy in planned])
+        print_json(planned)
     elif not planned:
         typer.echo("There are no conflict copies.")
     else:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,7 +60,7 @@ def review(
             return
         waiting = memory.waiting()
         if as_json:
-            print_json([asdict(pending) for pending in waiting])
+            print_json(waiting)
         elif not waiting:
             typer.echo("Nothing is waiting for review.")
         elif sys.stdin.isatty():
@@ -88,7 +87,7 @@ def restore(
         chosen = [entry.id for entry in erased] if everything else list(ids or ())
         written = memory.restore(chosen, dismiss=dismiss) if chosen else ()
     if as_json:
-        print_json([asdict(entry) for entry in (written if chosen else erased)])
+        print_json(written if chosen else erased)
         return
     for fact in written:
         show_written(fact)
@@ -121,7 +120,7 @@ def tidy(
             _add_what_facts_matter_for(context.obj, memory)
         proposals = _proposals(workspace, memory.pairs(limit))
         if as_json:
-            print_json([asdict(proposal) for proposal in proposals])
+            print_json(proposals)
         elif not proposals:
             typer.echo("Nothing to tidy.")
         else:

@@ -1,6 +1,5 @@
 """`sessions`: past conversations."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -21,7 +20,7 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 
     workspace = context.obj.workspace()
     if as_json:
-        print_json([asdict(session) for session in listing.sessions(workspace.sessions)])
+        print_json(listing.sessions(workspace.sessions))
     else:
         show_sessions(workspace.sessions)
 

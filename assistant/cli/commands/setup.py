@@ -5,7 +5,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -242,7 +241,7 @@ def doctor(
         if not as_json:
             typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
     if as_json:
-        print_json([asdict(finding) for finding in findings])
+        print_json(findings)
     faults = [finding.line for finding in findings if finding.state == "fault"]
     with contextlib.suppress(WorkspaceError):
         outbox.keep_findings(options.workspace(), faults)  # the next chat mentions them

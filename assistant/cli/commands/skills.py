@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import asdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,8 +43,7 @@ def list_(
             }
             for skill in skills.skills
         ]
-        faults = [asdict(fault) for fault in skills.faults]
-        print_json({"skills": listed, "disabled": list(skills.disabled), "faults": faults})
+        print_json({"skills": listed, "disabled": skills.disabled, "faults": skills.faults})
     else:
         for skill in skills.skills:
             triggers = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
