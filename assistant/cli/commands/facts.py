@@ -1,7 +1,7 @@
 """`remember`, `recall` and `forget`."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Annotated
@@ -101,25 +101,32 @@ def remember(
         for text in (_facts() if several else [given(fact, "fact")])
     ]
     asks = not (as_json or as_is or secret) and sys.stdin is not None and sys.stdin.isatty()
-    refused = False
+    outcomes = []
     with context.obj.memory() as memory:
-        for start in range(0, len(facts), AT_ONCE):
-            batch = facts[start : start + AT_ONCE]
-            results: Iterable[Remembered | None] = (
-                (give(memory, fact) for fact in batch)
-                if asks
-                else [_give_named(memory, batch[0], secret)]
-                if secret
-                else memory.remember(batch)
-            )
-            for written in results:
-                refused = refused or written is None or written.status == "secret"
-                if as_json and written:
-                    print_json(written_json(written))
-                elif written:
-                    _show(written)
-    if refused:
+        for written in _written(memory, facts, secret or (), asks=asks):
+            outcomes.append(written.status if written else "refused")
+            if as_json and written:
+                print_json(written_json(written))
+            elif written:
+                _show(written)
+    if {"refused", "secret"}.intersection(outcomes):
         raise typer.Exit(1)
+
+
+def _written(
+    memory: Memory, facts: Sequence[Fact], names: Sequence[str], *, asks: bool
+) -> Iterator[Remembered | None]:
+    """Write the facts; None for one that the owner, whom it `asks`, does not want written.
+
+    With `names` for its secrets, there is only one fact.
+    """
+    if names:
+        yield _give_named(memory, facts[0], names)
+    elif asks:
+        yield from (give(memory, fact) for fact in facts)
+    else:
+        for start in range(0, len(facts), AT_ONCE):
+            yield from memory.remember(facts[start : start + AT_ONCE])
 
 
 def _facts() -> list[str]:
