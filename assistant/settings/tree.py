@@ -124,44 +124,32 @@ def validate(
 
 
 def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
-    key = shown_key(error["loc"])
+    key, path = shown_key(error["loc"]), error["loc"]
     if error["type"] == "extra_forbidden":
-        if instead := GONE.get(f"{error['loc'][0]}.{error['loc'][-1]}"):
+        if instead := GONE.get(f"{path[0]}.{path[-1]}"):
             return ConfigError(
                 f"there is no setting {key!r} any more{source}", f"Remove it: {instead}"
             )
-        is_section = len(error["loc"]) == 1 and isinstance(error["input"], Mapping)
+        is_section = len(path) == 1 and isinstance(error["input"], Mapping)
         nearest = get_close_matches(key, Settings.model_fields if is_section else names(), n=1)
-        nearest = [f"[{name}]" for name in nearest] if is_section else nearest
+        what = "section [{}]" if is_section else "setting {!r}"
+        meant = f"[{nearest[0]}]" if is_section and nearest else "".join(nearest)
         return ConfigError(
-            f"there is no {f'section [{key}]' if is_section else f'setting {key!r}'}{source}",
-            f"Did you mean {nearest[0]}?"
-            if nearest
-            else "docs/configuration.md lists the settings",
+            f"there is no {what.format(key)}{source}",
+            f"Did you mean {meant}?" if meant else "docs/configuration.md lists the settings",
         )
-    expected = WANTED.get(error["type"].removesuffix("_parsing").removesuffix("_type")) or error[
-        "msg"
-    ].removeprefix("Input should be ").removeprefix("Value error, ")
-    if error["loc"][0] == SERVERS:
-        return ConfigError(
-            f"{key} should be {expected}{source}", "`assistant config edit` opens the file"
-        )
-    variable = re.search(r"\((ASSISTANT_\w+)\)", source)
+    kind = error["type"].removesuffix("_parsing").removesuffix("_type")
+    reason = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     if error["type"] == "missing":
-        return ConfigError(
-            f"the setting {key!r} is missing{source}",
-            f"Correct or unset {variable[1]}"
-            if variable
-            else f"Give it with `assistant config set {key} VALUE`",
-        )
-    return ConfigError(
-        f"the setting {key!r} cannot be {error['input']!r}{source}: it should be {expected}",
-        f"Correct or unset {variable[1]}"
-        if variable
-        else config.EDIT
-        if error["type"] == "model_type"
-        else f"Correct it with `assistant config set {key} VALUE`",
-    )
+        fault = f"is missing{source}"
+    elif path[0] == SERVERS:  # its value may hold a key
+        fault = f"should be {WANTED.get(kind, reason)}{source}"
+    else:
+        value = error["input"]
+        fault = f"cannot be {value!r}{source}: it should be {WANTED.get(kind, reason)}"
+    variable = re.search(r"\((ASSISTANT_\w+)\)", source)
+    cure = f"Correct or unset {variable[1]}" if variable else config.EDIT
+    return ConfigError(f"the setting {key!r} {fault}", cure)
 
 
 def names() -> list[str]:
