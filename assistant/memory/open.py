@@ -106,6 +106,18 @@ def amend_files(
     Commits(workspace).replace(texts, origin, together)
 
 
+def with_item(text: str, title: str, item: str) -> tuple[str, int]:
+    """The text with `item` as the last list item under `## {title}`, and the number of its line.
+
+    Raises LedgerError for a text without a place for it.
+    """
+    from assistant.memory.writing.markup import insertion, item_of, line_of
+
+    splice = insertion(text, title, item)
+    text = splice.apply(text)
+    return text, line_of(text, item_of(splice.inserted))
+
+
 def copies(workspace: Workspace) -> "Copies":
     """The conflict copies of memory files that syncing left."""
     from assistant.memory.writing.copies import Copies

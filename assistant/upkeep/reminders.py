@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 from assistant.errors import UsageError
 from assistant.memory.base import Origin
-from assistant.memory.open import amend_files
-from assistant.memory.text.markdown import newline
+from assistant.memory.open import amend_files, with_item
 from assistant.memory.text.times.schedule import describe
 from assistant.memory.text.times.wording import (
     Reading,
@@ -21,7 +20,7 @@ from assistant.upkeep import timers
 from assistant.upkeep.tasks import Task, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
-HEADING = "## Reminders"
+HEADING = "Reminders"
 CURE = (
     "Begin with a time, such as “in 20 minutes”, “tomorrow at 9”, “on the 30th at 9”, “next Monday "
     "at 10” or “every other Friday at 9”"
@@ -109,7 +108,7 @@ def remind(
             f"“{late}” could be the time of the reminder or part of its text",
             f"Put the time of day first: “{day} {late}: …”",
         )
-    task, is_new = _write(workspace, f"- {begin} remind me: {text}", now, origin)
+    task, is_new = _write(workspace, f"{begin} remind me: {text}", now, origin)
     following = task.schedule.following(now)
     return Reminder(
         when_text,
@@ -129,8 +128,8 @@ def wakes(workspace: Workspace, now: datetime) -> bool:
     )
 
 
-def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> tuple[Task, bool]:
-    """Write the line under the heading of reminders, as a task that counts from now.
+def _write(workspace: Workspace, item: str, now: datetime, origin: Origin) -> tuple[Task, bool]:
+    """Write the item under the heading of reminders, as a task that counts from now.
 
     Returns the task and True; or the one that is there already, and False.
     """
@@ -138,23 +137,10 @@ def _write(workspace: Workspace, line: str, now: datetime, origin: Origin) -> tu
         before = read_text(workspace.root / HEARTBEAT_FILE)
     except FileNotFoundError:
         before = ""
-    ending = newline(before)
-    lines = before.rstrip().split(ending) if before.strip() else ["# Heartbeat"]
-    if HEADING in lines:
-        index = lines.index(HEADING) + 1
-        while index < len(lines) and not lines[index].startswith("#"):
-            index += 1
-        while not lines[index - 1].strip():
-            index -= 1
-        lines[index:index] = ["", line] if lines[index - 1] == HEADING else [line]
-    else:
-        lines += ["", HEADING, "", line]
-        index = len(lines) - 1
-    index += lines[index] != line
-    text = f"{ending.join(lines)}{ending}"
-    task = next((task for task in tasks(text)[0] if task.line == index + 1), None)
+    text, line = with_item(before or "# Heartbeat\n", HEADING, item)
+    task = next((task for task in tasks(text)[0] if task.line == line), None)
     if task is None:
-        raise UsageError(f"“{line}” cannot be read as a reminder", CURE)
+        raise UsageError(f"“{item}” cannot be read as a reminder", CURE)
     same = (describe(task.schedule), task.text.casefold())
     for other in tasks(before)[0]:
         if other.reminds and (describe(other.schedule), other.text.casefold()) == same:
