@@ -18,7 +18,8 @@ def event(**more: Any) -> str:
 def test_a_prompt_is_given_what_is_worth_its_tokens(run: Run) -> None:
     run("recall", "key")  # warm
     asked = event(prompt="who has the spare key?")
-    told = json.loads(run("hook", "UserPromptSubmit", stdin=asked).stdout)["hookSpecificOutput"]
+    told = json.loads(run("hook", "UserPromptSubmit", "--patient", stdin=asked).stdout)
+    told = told["hookSpecificOutput"]
     assert "The spare key is with Ada" in told["additionalContext"]
     assert "MEMORY.md:" in told["additionalContext"]
     for nothing in (

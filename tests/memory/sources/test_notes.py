@@ -63,7 +63,12 @@ def opened(workspace: Workspace, vault: Path, embedder: PolyglotEmbedder) -> Ite
 
 
 def found(memory: LocalMemory, words: str, within: str = "") -> list[str]:
-    return [each.citation for each in memory.recall(Query(words, k=4, within=within)).passages]
+    """What is recalled once all notes are indexed."""
+    query = Query(words, k=4, within=within)
+    memory.recall(query)
+    while any(notes.left for notes in memory.status().notes):
+        memory.recall(query)
+    return [passage.citation for passage in memory.recall(query).passages]
 
 
 @pytest.mark.parametrize(
