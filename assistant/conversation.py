@@ -14,11 +14,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 
-from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Interruption, Waits
 from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
 from assistant.agent.context_budget import ContextBudget, rendered
-from assistant.agent.loop import answer_result, run_turn
+from assistant.agent.loop import (
+    MAX_ROUNDS,
+    Agent,
+    Cancelled,
+    Interruption,
+    Waits,
+    answer_result,
+    run_turn,
+)
 from assistant.agent.memory_text import Standing, standing
 from assistant.agent.prompt import (
     BOOTSTRAP,

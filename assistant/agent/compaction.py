@@ -7,7 +7,7 @@ compaction entry is written last. If a step fails, the owner is told and a plain
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
-from assistant.agent.capture.reading import Captured, Reading, ask, capture
+from assistant.agent.capture.reading import Reading, ask, capture
 from assistant.agent.context_budget import rendered
 from assistant.agent.excerpts import batches, call_line, quote
 from assistant.display import shortened
@@ -47,13 +47,12 @@ def compact(job: Reading, keep: float, *, captures: bool = True) -> Generator[Ev
     older, recent = split(past.turns, keep, measured)
     if not older:
         return False
-    captured = Captured()
     if captures:  # includes the turns that an earlier compaction failed to read
         all_turns = group(job.transcript.entries)
-        captured = yield from capture(job, all_turns[: len(all_turns) - len(recent)])
+        yield from capture(job, all_turns[: len(all_turns) - len(recent)])
     entry = yield from _summarise(job, past, older)
     after = measured(rendered(History(past.first, entry, recent)))
-    job.transcript.append(replace(entry, tokens_after=after, captures=captured.entries))
+    job.transcript.append(replace(entry, tokens_after=after))
     yield Compacted(len(older), entry.tokens_before, after)
     return True
 
@@ -61,7 +60,7 @@ def compact(job: Reading, keep: float, *, captures: bool = True) -> Generator[Ev
 def _summarise(
     job: Reading, past: History, older: tuple[Turn, ...]
 ) -> Generator[Event, None, CompactionEntry]:
-    """Build the compaction entry, still without the tokens after it and the captures."""
+    """Build the compaction entry, still without the tokens after it."""
     earlier = past.compaction.summary if past.compaction else ""
     limit = job.budget.window // SUMMARY_SHARE
     entry = CompactionEntry(

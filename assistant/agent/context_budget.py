@@ -70,8 +70,7 @@ class ContextBudget:
 
     def specs(self, tools: Sequence[ToolSpec]) -> int:
         """Tokens of tool descriptions."""
-        texts = (json.dumps([tool.name, tool.description, dict(tool.parameters)]) for tool in tools)
-        return math.ceil(sum(map(estimate_tokens, texts)) * self._ratio)
+        return math.ceil(sum(tool.tokens for tool in tools) * self._ratio)
 
     def room(self, system: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """Tokens that remain for the history; negative if the prompt alone is too long."""

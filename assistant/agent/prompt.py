@@ -15,17 +15,15 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from assistant.agent.memory_text import Standing, clean, memory_text, whole_procedures
+from assistant.disk.programs import shell
 from assistant.errors import ConfigError, StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
-from assistant.model.provider.request import wire_tool
-from assistant.model.select import in_prompt
 from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history import shown_attachment
 from assistant.settings.sections import ContextSettings, SectionSettings
-from assistant.tools.shell.command import interpreter
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 GUARDRAILS = (
@@ -231,7 +229,7 @@ class Prompt:
         transcript = "\n\n".join(f"{message.role}: {message.content}" for message in history)
         tools = tools_section(model, specs)
         past = Section("History", transcript, source="the session")
-        first, before = ([tools], [past]) if in_prompt(model) else ([], [tools, past])
+        first, before = ([tools], [past]) if model.tools_in_prompt else ([], [tools, past])
         stable = [section for section in self.sections if section.stable]
         turn = [section for section in self.sections if not section.stable]
         return [section for section in (*first, *stable, *before, *turn) if section.text]
@@ -244,9 +242,9 @@ def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple
 
 def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
     """The tools as this model gets them: as JSON beside the prompt, or described within it."""
-    if in_prompt(model) and specs:
+    if model.tools_in_prompt and specs:
         return Section(TOOLS, describe(specs).removeprefix(f"# {TOOLS}\n\n"))
-    lines = (json.dumps(wire_tool(spec), ensure_ascii=False) for spec in specs)
+    lines = (json.dumps(spec.wire, ensure_ascii=False) for spec in specs)
     return Section(TOOLS, "\n".join(lines))
 
 
@@ -284,7 +282,7 @@ def turn_sections(
     environment = (
         f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
         f"The workspace is {one_line(str(workspace.root))}; the system is {platform.system()}, "
-        f"the `shell` tool runs {interpreter()}."
+        f"the `shell` tool runs {shell()}."
     )
     if model:
         environment += f" You are the language model {one_line(model)}."

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from assistant import config
-from assistant.agent.answer import Interruption
 from assistant.agent.capture import ended
 from assistant.agent.capture.extraction import origin_in_turn
+from assistant.agent.loop import Interruption
 from assistant.agent.prompt import (
     UNATTENDED_TASK,
     Part,

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from assistant import events
-from assistant.agent.answer import Interruption
+from assistant.agent.loop import Interruption
 from assistant.agent.prompt import without_owner
 from assistant.conversation import Conversation
 from assistant.display import counted, shortened

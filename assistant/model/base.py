@@ -1,11 +1,12 @@
 """The `ChatModel` protocol: a language model that streams an answer."""
 
+import json
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from assistant.errors import UsageError
-from assistant.messages import Given, Message, Picture, Reply
+from assistant.messages import Given, Message, Picture, Reply, estimate_tokens
 
 UNKNOWN_WINDOW = 32_000
 """Tokens assumed for the window where neither settings nor provider give it."""
@@ -20,6 +21,21 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, Any]
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """The tool in OpenAI's form."""
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    @property
+    def tokens(self) -> int:
+        """What its description costs in a request, estimated."""
+        return estimate_tokens(json.dumps(self.wire))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,8 @@ class ChatModel(Protocol):
 
     `context_window` is in tokens, None where the provider reports none. `extracts` is False for a
     model that cannot summarise or extract facts (the offline responder). `sees` says whether
-    pictures may be sent to it; it may still refuse them.
+    pictures may be sent to it; it may still refuse them. `tools_in_prompt`: tools are described to
+    it in its prompt, not beside it.
     """
 
     @property
@@ -69,6 +86,9 @@ class ChatModel(Protocol):
 
     @property
     def sees(self) -> bool: ...
+
+    @property
+    def tools_in_prompt(self) -> bool: ...
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

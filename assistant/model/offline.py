@@ -77,6 +77,7 @@ class OfflineModel:
     context_window: int | None = None
     extracts = False
     sees = False
+    tools_in_prompt = False
 
     def __init__(self, find_offers: Callable[[], list[Offer]] = offers) -> None:
         self._find_offers = find_offers

@@ -103,11 +103,6 @@ class ProfiledModel:
         self._sleep = sleep or self._now.wait
 
     @property
-    def current(self) -> ChatModel:
-        """The model tried last."""
-        return self._current
-
-    @property
     def name(self) -> str:
         """The name of the model tried last."""
         return self._current.name
@@ -126,6 +121,11 @@ class ProfiledModel:
     def sees(self) -> bool:
         """Whether any of the models may be sent pictures; to the others they are only named."""
         return any(profile.model.sees for profile in self._profiles)
+
+    @property
+    def tools_in_prompt(self) -> bool:
+        """Whether the model tried last has its tools in the prompt."""
+        return self._current.tools_in_prompt
 
     def try_now(self) -> None:
         """End the wait before the next try. Thread-safe."""

@@ -31,6 +31,8 @@ class ScriptedModel:
     script is exhausted.
     """
 
+    tools_in_prompt = False
+
     def __init__(
         self,
         *steps: Answer | Responder,

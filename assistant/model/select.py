@@ -33,13 +33,6 @@ def try_model(name: str) -> str:
     return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)).strip()
 
 
-def in_prompt(model: ChatModel) -> bool:
-    """Return whether this model's tools are described in its prompt."""
-    if isinstance(model, ProfiledModel):
-        model = model.current
-    return isinstance(model, TextTools) and model.in_prompt
-
-
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
     """Return the model of a profile; what the profile leaves out comes from [model]."""
     own = profile.model_dump(include={"name", "api_base", "context_window"})

@@ -288,7 +288,7 @@ class TextTools:
 
     def __init__(self, model: ChatModel, *, native: bool = False) -> None:
         self._model = model
-        self.in_prompt = not native
+        self.tools_in_prompt = not native
         """Whether tools are described in the prompt."""
 
     @property
@@ -315,14 +315,14 @@ class TextTools:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
         """Stream the prose of the answer; its calls are in the reply."""
-        if not self.in_prompt:
+        if not self.tools_in_prompt:
             try:
                 yield from self._model.stream(messages, tools)
                 return
             except ModelError as error:
                 if not (tools and NO_TOOLS.search(error.message)):
                     raise
-                self.in_prompt = True
+                self.tools_in_prompt = True
         calls = CallFilter(tools)
         texts: list[str] = []
         with closing(self._model.stream(as_text(messages, tools))) as pieces:

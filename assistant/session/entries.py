@@ -246,8 +246,7 @@ class CapturedEntry(_Entry):
 class CompactionEntry(_Entry):
     """From here on, `summary` replaces the entries up to and including `through`.
 
-    `method` says who wrote it: the model, or the program with one line per turn. `captures` are
-    the capture entries whose facts memory has acknowledged.
+    `method` says who wrote it: the model, or the program with one line per turn.
     """
 
     type: ClassVar[str] = "compaction"
@@ -257,7 +256,6 @@ class CompactionEntry(_Entry):
     tokens_before: int
     tokens_after: int
     method: Literal["model", "lines"] = "model"
-    captures: tuple[str, ...] = ()
     usage: Usage = NO_USAGE
 
 

@@ -14,7 +14,6 @@ from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
     AttachmentEntry,
-    CaptureEntry,
     CompactionEntry,
     Entry,
     InterruptedEntry,
@@ -140,13 +139,6 @@ def history(entries: Sequence[Entry]) -> History:
             if end is not None:
                 return History(first, entry, group(entries[end + 1 :]))
     return History(first, None, group(entries))
-
-
-def endless(entries: Sequence[Entry]) -> int:
-    """The number of compactions and captures whose `through` entry is missing."""
-    ids = {entry.id for entry in entries}
-    kinds = (CompactionEntry, CaptureEntry)
-    return sum(isinstance(entry, kinds) and entry.through not in ids for entry in entries)
 
 
 def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Message]:

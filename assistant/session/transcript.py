@@ -267,11 +267,6 @@ def reopen(directory: Path, name: str) -> Transcript:
                 f"The last line of session {session} was cut short by a crash and is lost"
             )
         entries = _parse(path, whole)
-        if lost := turns.endless(entries):
-            notices.append(
-                f"{lost} of the compactions and captures in session {session} name an entry that "
-                "is gone; they are ignored"
-            )
         transcript = Transcript(session, path, entries, notices, lock, data=whole)
         if not turns.resumable(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):

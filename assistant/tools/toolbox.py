@@ -16,7 +16,7 @@ from pydantic import Field
 
 from assistant.errors import AssistantError, ToolError
 from assistant.events import Event
-from assistant.messages import ToolCall, estimate_tokens
+from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
@@ -259,7 +259,7 @@ class Toolbox:
         fitting: set[str] = set()
         remaining = self.most_tokens
         for candidate in sorted(loaded, key=lambda tool: ranks.get(tool.name, len(priority))):
-            remaining -= _tokens(candidate.spec)
+            remaining -= candidate.spec.tokens
             if remaining < 0 and fitting:
                 break
             fitting.add(candidate.name)
@@ -324,9 +324,3 @@ def _unknown_tool(name: str, names: list[str]) -> str:
 
 def _failed(text: str) -> ToolResult:
     return ToolResult(text, error=True, compact=text.partition("\n")[0][:160])
-
-
-def _tokens(spec: ToolSpec) -> int:
-    """Estimate the tokens that a tool's description costs in a request."""
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return estimate_tokens(json.dumps({"type": "function", "function": function}))

@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answer import CUT_SHORT, Agent, Cancelled, Interruption
-from assistant.agent.loop import LAST_ROUND, LOOPED, REMINDERS, STOPPED, run_turn
+from assistant.agent.loop import (
+    CUT_SHORT,
+    LAST_ROUND,
+    LOOPED,
+    REMINDERS,
+    STOPPED,
+    Agent,
+    Cancelled,
+    Interruption,
+    run_turn,
+)
 from assistant.errors import ModelError, ModelFailure, ToolError, TurnError
 from assistant.events import (
     ApprovalDecided,

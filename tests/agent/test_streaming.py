@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from assistant.agent.answer import Interruption, listen
+from assistant.agent.loop import Interruption, listen
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Reply
 from assistant.model.base import Piece, TextPiece

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answer import Agent
-from assistant.agent.loop import run_turn
+from assistant.agent.loop import Agent, run_turn
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel

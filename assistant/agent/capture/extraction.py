@@ -55,8 +55,6 @@ ECHO = 2 / 3
 """A text that shares this part of its words with a recalled passage is an echo of it."""
 ANSWER_LIMIT = 60_000
 """Characters of an answer."""
-DEEPEST = 16
-"""The deepest nesting of brackets in an answer."""
 FEWEST_FACTS, WORDS_A_FACT, MOST_FACTS = 10, 3, 200
 """An answer may hold ten facts, or one for every three words of the turns, but at most 200: a turn
 of twelve words does not state a thousand facts."""
@@ -419,11 +417,11 @@ def _operations(answer: str) -> list[dict[str, Any]]:
     text = answer[start.start() :]
     if len(text) > ANSWER_LIMIT:
         raise ValueError(f"the answer is longer than {ANSWER_LIMIT:,} characters")
-    if _depth(text) > DEEPEST:
-        raise ValueError("the answer holds too many brackets inside one another")
     is_cut_off = not re.search(r"[\]}][^\w\"]*$", text) and not re.search(r"[\]}]\s*(```|\n)", text)
     try:
         decoded = json.loads(text)
+    except RecursionError:
+        raise ValueError("the answer holds too many brackets inside one another") from None
     except ValueError:
         from json_repair import repair_json  # only where an answer needs it
 
@@ -445,15 +443,6 @@ def _operations(answer: str) -> list[dict[str, Any]]:
         raise ValueError("the answer holds no list of operations")
     operations = [operation if _is_operation(operation) else {} for operation in items]
     return [*operations[:-1], {}] if is_cut_off and operations else operations
-
-
-def _depth(text: str) -> int:
-    """The deepest nesting of brackets."""
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _is_operation(value: object) -> bool:

@@ -32,7 +32,6 @@ from assistant.session.entries import (
     CapturedEntry,
     CapturedFact,
     CaptureEntry,
-    CompactionEntry,
     Entry,
     RetryEntry,
 )
@@ -75,19 +74,17 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """The result of a reading: the capture entries that memory has acknowledged, and their facts.
+    """The result of a reading: the facts stored, and how many wait for review.
 
     `failed` says why the remaining turns are unread; empty if all were read.
     """
 
-    entries: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()
     waiting: int = 0
     failed: str = ""
 
     def __add__(self, other: "Captured") -> "Captured":
         return Captured(
-            self.entries + other.entries,
             self.stored + other.stored,
             self.waiting + other.waiting,
             other.failed or self.failed,
@@ -158,7 +155,7 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
     written = {
         capture
         for entry in entries
-        if isinstance(entry, CompactionEntry | CapturedEntry)
+        if isinstance(entry, CapturedEntry)
         for capture in entry.captures
     }
     return [
@@ -258,7 +255,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         )
     if stored or waiting:
         yield FactsCaptured(stored, len(waiting))
-    return Captured(acknowledged, stored, len(waiting))
+    return Captured(stored, len(waiting))
 
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:

@@ -31,7 +31,6 @@ from assistant.model.provider.request import (
     lacks_signed,
     thinking_parameters,
     wire_messages,
-    wire_tool,
 )
 from assistant.model.provider.stream import Assembly, close, delta_of, tapped
 from assistant.settings.sections import ModelSettings
@@ -130,6 +129,7 @@ class LitellmModel:
     """
 
     extracts = True
+    tools_in_prompt = False
 
     def __init__(self, settings: ModelSettings, *, api_key_env: str | None = None) -> None:
         name = settings.name or ""
@@ -358,7 +358,7 @@ class LitellmModel:
                 raise ModelError(
                     f"{self.name} does not support tools", kind=ModelFailure.BAD_REQUEST
                 )
-            request["tools"] = [wire_tool(spec) for spec in tools]
+            request["tools"] = [spec.wire for spec in tools]
             request["_skip_mcp_handler"] = True  # else it imports mcp to check for them: 0.6 s
         if settings.api_base:
             request["api_base"] = settings.api_base

@@ -1,4 +1,4 @@
-"""Encode messages, tools and effort for a request, in OpenAI's form, which litellm takes. Pure."""
+"""Encode messages and effort for a request, in OpenAI's form, which litellm takes. Pure."""
 
 import base64
 import hashlib
@@ -10,7 +10,6 @@ from itertools import takewhile
 from typing import Any
 
 from assistant.messages import Message, ToolCall
-from assistant.model.base import ToolSpec
 from assistant.settings.sections import ModelSettings
 
 Json = dict[str, Any]
@@ -89,12 +88,6 @@ def one_system_message(messages: Sequence[Message]) -> list[Message]:
         return list(messages)
     merged = Message("system", "\n\n".join(message.content for message in head))
     return [merged, *messages[len(head) :]]
-
-
-def wire_tool(spec: ToolSpec) -> Json:
-    """Encode a tool."""
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return {"type": "function", "function": function}
 
 
 def _says_nothing(message: Message) -> bool:

@@ -230,11 +230,6 @@ def job_tools(jobs: Jobs, interrupt: threading.Event) -> list[Tool]:
     return [tool(function, available=jobs.any) for function in (list_jobs, read_job, stop_job)]
 
 
-def interpreter(roots: tuple[Path, ...] = ()) -> str:
-    """Return the shell that runs commands."""
-    return programs.find("bash", roots) or "/bin/sh"
-
-
 def environment(
     variables: Mapping[str, str], redactor: Redactor, roots: tuple[Path, ...] = ()
 ) -> dict[str, str]:
@@ -321,7 +316,7 @@ class Shell:
         The workspace can be written, but for the files that steer or remember, git's own (commit
         outside) and those that editors and shells run. There is no network.
         """
-        argv = [interpreter(self.roots.directories), "-c", command]
+        argv = [programs.shell(self.roots.directories), "-c", command]
         return self._plan(
             argv,
             command,
@@ -349,7 +344,7 @@ class Shell:
             if (python := programs.find("python3", roots)) is None:
                 raise ToolError("there is no python3 outside the workspace")
             return self._plan([python, "-I", "-u", "-c", code], code, timeout, unsafe)
-        argv = [interpreter(roots), "-c", RUN_PYTHON, "execute_code", code]
+        argv = [programs.shell(roots), "-c", RUN_PYTHON, "execute_code", code]
         return self._plan(argv, code, timeout)
 
     def _plan(

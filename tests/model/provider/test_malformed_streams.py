@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answer import Agent
-from assistant.agent.loop import run_turn
+from assistant.agent.loop import Agent, run_turn
 from assistant.errors import ModelError
 from assistant.messages import Message, ToolCall
 from assistant.model.base import ToolSpec
