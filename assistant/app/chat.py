@@ -12,7 +12,6 @@ from assistant.agent.capture import ended
 from assistant.agent.capture.extraction import origin_in_turn
 from assistant.agent.loop import Interruption
 from assistant.agent.prompt import (
-    UNATTENDED_TASK,
     Part,
     Section,
     recipe_of,
@@ -210,7 +209,7 @@ class Chat:
     def _recipe(self) -> Sequence[Part]:
         """The parts of the prompt."""
         if self._is_heartbeat:
-            return unattended_recipe(UNATTENDED_TASK)
+            return unattended_recipe()
         recipe = recipe_of(self.settings.context)
         return without_owner(recipe) if self.options.purpose else recipe
 

@@ -16,7 +16,7 @@ from assistant.errors import SessionError
 from assistant.messages import Message, Picture
 from assistant.session.entries import AttachmentEntry, TitleEntry
 from assistant.session.transcript import SUFFIX, Transcript, borrow, find, locked, subtask_ids
-from assistant.workspace.stores import PICTURES, PROMPTS
+from assistant.workspace.folder import PICTURES, PROMPTS
 
 
 def rename(directory: Path, name: str, title: str) -> str:

@@ -20,6 +20,10 @@ PROCEDURES_FILE = "AGENTS.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
 APPENDING = ".append"
 """The lock in the folder of sessions under which anything is added to one."""
+PROMPTS = ".prompts"
+"""The suffix of the files, beside transcripts, with the prompts that were sent."""
+PICTURES = ".pictures"
+"""The suffix of the folders, beside transcripts, with their pictures."""
 INDEXED_FILES = (MEMORY_FILE, PROCEDURES_FILE, HEARTBEAT_FILE)
 """Files that are chunked and recalled, along with `memory/**/*.md`."""
 PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)

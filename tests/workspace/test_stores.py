@@ -57,7 +57,7 @@ def test_every_file_of_a_life_is_in_a_listed_store(tmp_path: Path) -> None:
         if arguments[0] == "remember":
             line = said.partition("MEMORY.md:")[2].split()[0]
     unlisted = [path.name for path in stores.unlisted(place)]
-    assert unlisted == [], "list it in assistant/workspace/stores.py, and have a purge reach it"
+    assert unlisted == [], "list it in assistant/workspace/stores.toml, and have a purge reach it"
     there = {store.name for store in STORES if any(store.files(place))}
     assert there >= {
         "findings", "hooks",

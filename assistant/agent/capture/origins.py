@@ -8,11 +8,13 @@ the owner's own words state all of it.
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from pathlib import Path
 
 from assistant.memory.text.identity import fold
 from assistant.memory.text.language import CAPITALISES_NOUNS, is_function_word, language_of, stem
@@ -120,21 +122,17 @@ def kind_of(
 
 # What the owner has pasted
 
-_HEADERS = (
-    "from|to|cc|subject|date|sent|von|an|betreff|datum|gesendet|de|para|asunto|fecha|à|objet|envoyé"
-)
-_HEADER = re.compile(rf"(?:{_HEADERS}) ?: ?\S.*", re.IGNORECASE)
-_FORWARDED = re.compile(
-    r"\s*(?:-{2,}.*(?:forwarded|original|weitergeleitete|ursprüngliche|reenviado|transféré).*-{2,}"
-    r"|begin forwarded message:?|on .{6,80} wrote:|am .{6,80} schrieb .{1,80}:)\s*",
-    re.IGNORECASE,
-)
-_INTRODUCED = re.compile(
-    r"\b(?:e-?mails?|mail|message|letter|document|article|page|text|transcript|minutes|wrote|writes"
-    r"|brief|nachricht|dokument|artikel|schrieb|schreibt|correo|mensaje|carta|documento|escribió"
-    r"|courriel|lettre|article|écrit|письмо|сообщение|邮件|信|メール|手紙)\b[^.!?\n]*[:：]\s*$",
-    re.IGNORECASE,
-)
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
+
+def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
+    words = _DATA[name].replace("\n", "")
+    return re.compile(pattern.format(words), re.IGNORECASE)
+
+
+_HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
+_FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
+_INTRODUCED = _compiled("introduced", r"\b(?:{})\b[^.!?\n]*[:：]\s*$")
 
 
 def pasted(text: str) -> str:
@@ -170,15 +168,9 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 # Whether the owner's words state a fact
 
-_OWNER = """owner owners user users s lives named called besitzer besitzers nutzer nutzers dueño
-usuario propietario propriétaire utilisateur proprietario utente usuário dono eigenaar gebruiker
-владелец пользователь المستخدم المالك"""
-RESTATING = frozenset(fold(_OWNER).split())
+RESTATING = frozenset(fold(_DATA["owner"]).split())
 """Words by which a fact refers to the owner."""
-_NEGATIONS = """no not nor never none without nicht kein keine keinen nie niemals ohne ni nunca
-jamás sin ne n pas jamais sans non mai senza não sem niet geen nooit zonder не нет ни никогда без
-لا لم لن ليس"""
-TELLING = frozenset(fold(_NEGATIONS).split()) | {"assistant", "you"}
+TELLING = frozenset(fold(_DATA["negations"]).split()) | {"assistant", "you"}
 """Words that negate a fact, or turn it into an order to the assistant."""
 QUOTED_SHARE = 1 / 4
 """The least share of a fact's words that must be the owner's, or its quote is only a pretence."""
@@ -189,10 +181,7 @@ _UNSPACED = re.compile(
     "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 """Scripts that do not separate words, or attach particles to them."""
-_PARTICLE = re.compile(
-    "用户|用戶|主人|所有者|业主|使用者|ユーザー?|オーナー|持ち主|เจ้าของ|ผู้ใช้|사용자|주인|的|是|了|"
-    "です|ます|でした|は|が|を|に|の|と|も|で|คือ|เป็น|ที่|ของ|(?:에서|에게|은|는|이|가|을|를|에|의|로|요)$"
-)
+_PARTICLE = _compiled("particles", "{}")
 """Particles, and words for the owner, in those scripts."""
 
 

@@ -17,8 +17,7 @@ from typing import Any
 from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
 from assistant.memory.writing.words import GONE, Words
-from assistant.workspace.folder import APPENDING, Workspace
-from assistant.workspace.stores import PICTURES, PROMPTS
+from assistant.workspace.folder import APPENDING, PICTURES, PROMPTS, Workspace
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is searched."""
