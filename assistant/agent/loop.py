@@ -15,9 +15,11 @@ when the request times out.
 import contextlib
 import json
 import threading
+import tomllib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Literal
 
@@ -71,23 +73,9 @@ LOOPED = (
     f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
     "what you have."
 )
-LAST_ROUND = "This turn is ending: answer now with what you have, without calling tools"
-REMINDERS: dict[Reminder, str] = {
-    "empty": "Your answer was empty. Answer now, in words, or make the call you meant to make",
-    "malformed": "Your call could not be parsed and was not made; repeat it, complete and valid",
-    "loop": "You keep repeating the same call. Try another way",
-    "circles": LAST_ROUND,
-    "rounds": LAST_ROUND,
-}
-"""What the model is told, by the reason. After either of the last two its next answer is final."""
-
-CUT_SHORT = {
-    "length": "The answer was cut off at the model's output limit; ask it to continue",
-    "content_filter": "The provider's content filter withheld the rest of the answer",
-    "incomplete": "The answer ended unexpectedly; it may be incomplete",
-    "too_long": "The answer did not end and was cut off; what arrived is kept",
-}
-"""The notices to the owner, by the reason why the answer is incomplete."""
+_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+REMINDERS: Mapping[Reminder, str] = _data["reminders"]
+CUT_SHORT: Mapping[str, str] = _data["cut_short"]
 
 CHECK_SECONDS = 0.05
 """Seconds between checks for an interruption while the model is silent."""
@@ -575,26 +563,8 @@ def defect(answer: AssistantEntry, finish: str) -> Reminder | None:
     return None if answer.text.strip() else "empty"
 
 
-CHOOSE = "Rephrase it, or choose another model with `assistant config set model.name …`"
-WITHOUT_ANSWER = {
-    "content_filter": ("the content filter of {model}'s provider withheld the answer", CHOOSE),
-    "length": (
-        "{model} reached its limit before it began to answer",
-        "Raise `model.max_output_tokens`, or lower `model.effort`",
-    ),
-    "empty": ("{model} gave an empty answer, twice{word}", CHOOSE),
-    "malformed": ("{model} made a call that could not be parsed, twice", CHOOSE),
-    "rounds": (
-        "{model} gave no answer within the requests allowed for one turn",
-        "Say “go on”, or raise it: `assistant config set model.max_rounds …`",
-    ),
-    "circles": ("{model} kept repeating the same call", CHOOSE),
-}
-"""The error message and its cure, by the reason why there is no answer."""
-
-
 def without_answer(reason: Reminder, model: str, finish: str = "") -> TurnError:
     """The error of a turn that ends without an answer: the reason, and what the owner can do."""
-    text, cure = WITHOUT_ANSWER[finish if finish in ("content_filter", "length") else reason]
+    error = _data["without_answer"][finish if finish in ("content_filter", "length") else reason]
     word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
-    return TurnError(text.format(model=model, word=word), cure)
+    return TurnError(error["text"].format(model=model, word=word), error["cure"])

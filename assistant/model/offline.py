@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, TextPiece, ToolSpec
 from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
-from assistant.model.smalltalk import Kind, small_talk
+from assistant.model.smalltalk import ANSWERS, small_talk
 
 MOST_QUOTED = 5
 """The most passages that a reply quotes."""
@@ -33,18 +33,6 @@ ENTRY = re.compile(
     r"^- \((?P<place>[^\n]*?:\d+)(?:, (?P<date>[\d-]+))?\) (?P<text>.*(?:\n  \| .*)*)", re.MULTILINE
 )
 PLACE = re.compile(r"\S+:\d+")
-ANSWERS: dict[Kind, str] = {
-    "greeting": "Hello.",
-    "thanks": "You are welcome.",
-    "farewell": "Goodbye. What I was told stays in memory.",
-    "abilities": (
-        "Ask, and I quote what memory holds, with file and line. Say “remember that …”, and I keep "
-        "it. In the chat, `/recall`, `/forget` and `/context` show more, and `/help` lists all; "
-        "in the shell, `assistant --help` does. With a language model I also answer in words of my "
-        "own, work with files, and run commands."
-    ),
-    "chat": "I am here.",
-}
 BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
 """The program's briefing at the start of the latest message."""
 NOT_ASKED = "Memory could not be searched"

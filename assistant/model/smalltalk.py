@@ -8,6 +8,7 @@ recognises most of it by its vectors in any language that it reads.
 import re
 import tomllib
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -32,6 +33,8 @@ def _pattern(listed: str) -> "re.Pattern[str]":
 
 _phrases = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _KINDS: tuple[Kind, ...] = get_args(Kind)
+ANSWERS: Mapping[Kind, str] = _phrases["answers"]
+"""What the offline responder answers to each kind."""
 _PATTERNS = {kind: _pattern(_phrases[kind]) for kind in _KINDS}
 LONGEST = 60
 """The most characters of a message that may be small talk."""

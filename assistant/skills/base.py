@@ -15,21 +15,7 @@ SECONDS = 0.05
 """Timeout for matching a pattern against a message."""
 LONGEST_MESSAGE = 20_000
 """The most characters of a message that triggers are matched against."""
-SAMPLES = (
-    "Hello, how are you today?",
-    "What is on my list for Friday?",
-    "Remember that the spare key is with Ada, next door.",
-    "Can you read the file and tell me what changed in it?",
-    "Write a short letter to my landlord about the heating.",
-    "I have a question for you: is it a good idea to go there with my son?",
-    "How do I get to a bank, and when is it open for us?",
-    "It is not what I want; can you do that again for me and be brief?",
-    "Wie war das Wetter am Wochenende in Hamburg?",
-    "Je voudrais réserver une table pour deux personnes.",
-    "¿Cuándo sale el próximo tren?",
-    "昨日の会議の議事録をまとめてください。",
-    "12 * 7",
-)
+SAMPLES = Path(__file__).with_name("samples.txt").read_text("utf-8").splitlines()
 """Messages with little in common: a trigger that matches three of them matches nearly anything."""
 MANY = 3
 

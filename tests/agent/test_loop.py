@@ -9,7 +9,6 @@ import pytest
 
 from assistant.agent.loop import (
     CUT_SHORT,
-    LAST_ROUND,
     LOOPED,
     REMINDERS,
     STOPPED,
@@ -258,7 +257,7 @@ def test_who_loops_on_is_told_to_answer_and_may() -> None:
     bench = Workbench(ScriptedModel(*same, "I stop."))
     bench.run()
     assert bench.ran == ["same"] * 4
-    assert LAST_ROUND in bench.model.requests[-1].messages[-1].content
+    assert REMINDERS["rounds"] in bench.model.requests[-1].messages[-1].content
     assert reminders(bench) == ["loop", "circles"]
 
 
@@ -316,7 +315,7 @@ def test_at_the_limit_of_rounds_the_model_is_told_to_answer(limit: int | None, r
     assert len(bench.model.requests) == rounds
     assert len(bench.ran) == rounds - 1
     assert reminders(bench) == ["rounds"]
-    assert LAST_ROUND in bench.model.requests[-1].messages[-1].content
+    assert REMINDERS["rounds"] in bench.model.requests[-1].messages[-1].content
 
 
 def test_an_answer_at_the_limit_is_one() -> None:
