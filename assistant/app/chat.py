@@ -45,9 +45,9 @@ from assistant.tools.files.mentions import Mentions
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
 from assistant.tools.owner import agenda_tool, asking_tool, reminding_tool, skill_tools
-from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, Policy
+from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, Policy, unknown_tools
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.toolbox import LOADER, Toolbox
+from assistant.tools.toolbox import Toolbox
 from assistant.upkeep import agenda, outbox
 from assistant.upkeep.reminders import remind
 from assistant.workspace import trust
@@ -195,7 +195,7 @@ class Chat:
             checkpoints=checkpoints,
         )
         conversation.toolbox.add(delegating_tool(conversation))
-        faults = [*_unused_rules(roots, tools), *skills.notices]
+        faults = [*unknown_tools(chosen.policy.model_dump()), *skills.notices]
         conversation.daily = partial(self._daily_notices, faults, is_attended)
         reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
         if is_attended and reads:
@@ -325,13 +325,3 @@ def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) 
     if session_id:
         return transcript.reopen(workspace.sessions, session_id)
     return transcript.create(workspace.sessions, options.purpose)
-
-
-def _unused_rules(roots: Roots, tools: Sequence[Tool]) -> list[str]:
-    """Notices about rules that name no existing tool, and so have no effect."""
-    later = ("recall", "search_sessions", "remember", "delegate", LOADER)
-    names = [*(tool.name for tool in tools), *later]
-    return [
-        f"The rule {rule!r} in [policy] names no existing tool, so it has no effect"
-        for rule in roots.rules.idle(names)
-    ]

@@ -1,7 +1,7 @@
 """Changes the configuration file in place, keeping its comments."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -14,17 +14,10 @@ from assistant.cli.help import did_you_mean
 from assistant.errors import ConfigError, UsageError
 from assistant.model import catalogue
 from assistant.settings import tree as settings
-from assistant.tools.policy import MAGIC
+from assistant.tools.policy import unknown_tools
 
 Path = tuple[str | int, ...]
 """The keys of a setting; indices of lists start at 0."""
-_TOOLS = """
-agenda apply_patch ask browse delegate edit_file execute_code fetch_url find_files grep list_files
-list_jobs load_skills load_tools note plan read_file read_job read_on recall remember remind
-search_sessions shell stop_job web_search write_file
-"""
-TOOLS = tuple(_TOOLS.split())
-"""The tools that rules of the policy may name, besides patterns and those of MCP servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +97,7 @@ def changed(key: str, values: Sequence[str]) -> Changed:
 def _doubts(values: Any, path: Path) -> list[str]:
     """Warnings of a rule for a tool that does not exist, or of an unlikely model."""
     if path[0] == "policy":
-        return unknown_tools({path[1]: value_at(values, path)})
+        return unknown_tools({str(path[1]): value_at(values, path)})
     if path == ("profiles",):
         tables = value_at(values, path)
     else:
@@ -115,19 +108,6 @@ def _doubts(values: Any, path: Path) -> list[str]:
         for table in tables
         for doubt in catalogue.doubts(table["name"], table.get("api_base"))
     ]
-
-
-def unknown_tools(policy: Mapping[Any, Sequence[str]]) -> list[str]:
-    """A warning of each rule that names no existing tool."""
-    lines = []
-    for key, rules in policy.items():
-        for rule in rules:
-            tool = rule.partition(":")[0].strip()
-            if tool not in TOOLS and not tool.startswith("mcp_") and not MAGIC.intersection(tool):
-                near = get_close_matches(tool, TOOLS, n=1)
-                question = f"; did you mean {near[0]}?" if near else ""
-                lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{question}")
-    return lines
 
 
 def _put(document: Any, path: Path, value: Any) -> None:

@@ -16,7 +16,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from assistant import config
-from assistant.cli.config_file import unknown_tools
 from assistant.cli.options import Globals, own_command
 from assistant.disk import storage
 from assistant.display import counted
@@ -40,6 +39,7 @@ from assistant.skills import loading as skills
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
 from assistant.tools.mcp_client.tools import checked
+from assistant.tools.policy import unknown_tools
 from assistant.tools.sandbox import process
 from assistant.tools.web import browser, search
 from assistant.upkeep import reminders

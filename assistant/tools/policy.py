@@ -12,8 +12,9 @@ ignored. `allow` matches narrowly: a path below the workspace, exactly.
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import takewhile
@@ -51,6 +52,19 @@ class Glob:
             return any(pattern.fullmatch(path, timeout=SECONDS) for pattern in self.patterns)
         except TimeoutError as error:
             raise ToolError(f"{self.text} takes too long to match", "Use fewer stars") from error
+
+
+def unknown_tools(policy: Mapping[str, Sequence[str]]) -> list[str]:
+    """A warning of each rule that names no existing tool, and so has no effect."""
+    lines = []
+    for key, rules in policy.items():
+        for rule in rules:
+            tool = rule.partition(":")[0].strip()
+            if not tool.startswith("mcp") and not any(map(across(tool).matches, TOOLS)):
+                near = get_close_matches(tool, TOOLS, n=1)
+                question = f"; did you mean {near[0]}?" if near else ""
+                lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{question}")
+    return lines
 
 
 @lru_cache(maxsize=256)
@@ -102,6 +116,36 @@ too."""
 WRITING = ("write_file", "edit_file", "apply_patch")
 MAGIC = frozenset("*?[]{}\\")
 """Characters that make a part of a path a pattern."""
+TOOLS = [
+    "agenda",
+    "apply_patch",
+    "ask",
+    "browse",
+    "delegate",
+    "edit_file",
+    "execute_code",
+    "fetch_url",
+    "find_files",
+    "grep",
+    "list_files",
+    "list_jobs",
+    "load_skills",
+    "load_tools",
+    "note",
+    "plan",
+    "read_file",
+    "read_job",
+    "read_on",
+    "recall",
+    "remember",
+    "remind",
+    "search_sessions",
+    "shell",
+    "stop_job",
+    "web_search",
+    "write_file",
+]
+"""The tools that rules may name, besides those of MCP servers."""
 EVERYTHING = ("", "*", "**")
 """Patterns that match whatever the call touches."""
 
@@ -234,15 +278,6 @@ class Rules:
     def kept_from_commands(self) -> Named:
         """Return the paths that commands may see but not change."""
         return self._named(rule for rule in self._in_commands() if not rule.about(READING))
-
-    def idle(self, tools: Iterable[str]) -> list[str]:
-        """Return the rules that match none of these tools, as the owner wrote them."""
-        names = list(tools)
-        return [
-            f"{rule.tool}:{rule.pattern}" if rule.pattern else rule.tool
-            for rule in (*self._deny, *self._ask, *self._allow)
-            if not any(rule.names(tool) for tool in names)
-        ]
 
     def _check(self, rule: Rule) -> None:
         try:

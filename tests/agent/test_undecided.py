@@ -84,7 +84,10 @@ def test_rules_and_skills_without_effect_are_named_once_a_day(workspace: Workspa
             return "\n".join(e.text for e in chat.send("hello") if isinstance(e, Notice))
 
     first = notices()
-    assert "'shel:git *' in [policy] names no existing tool" in first and "tea" in first
+    assert (
+        "'shel:git *', but no tool is called 'shel'; did you mean shell?" in first
+        and "tea" in first
+    )
     assert notices() == ""
     storage.replace(workspace.day, b"2020-01-01")
-    assert "names no existing tool" in notices()
+    assert "no tool is called" in notices()

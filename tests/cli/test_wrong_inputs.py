@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assistant.cli import root
-from assistant.cli.config_file import TOOLS
 from assistant.cli.main import cli
+from assistant.tools.policy import TOOLS
 from assistant.workspace import template, trust
 from tests.cli.conftest import ASSISTANT
 

@@ -5,7 +5,7 @@ import pytest
 from assistant.errors import ConfigError
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Danger, Plan, ToolResult
-from assistant.tools.policy import Policy, Rules
+from assistant.tools.policy import Policy, Rules, unknown_tools
 
 ROOT = Path("/somewhere/workspace")
 
@@ -215,8 +215,10 @@ def test_the_more_specific_of_ask_and_allow_decides() -> None:
 
 
 def test_a_rule_about_no_tool_is_named() -> None:
-    rules = Rules(PolicySettings(deny=("secret/*", "read_file:x", "{read_file,x}"), allow=("red",)))
-    assert rules.idle(["read_file"]) == ["secret/*", "red"]
+    rules = {"deny": ("secret/*", "read_file:x", "{read_file,x}", "mcp_mail_*"), "allow": ("red",)}
+    denied, allowed = unknown_tools(rules)
+    assert denied == "policy.deny has 'secret/*', but no tool is called 'secret/*'"
+    assert "'red'" in allowed
 
 
 def test_a_rule_that_means_too_much_is_a_fault_of_the_configuration() -> None:
