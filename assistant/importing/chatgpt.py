@@ -12,13 +12,14 @@ from assistant.importing.items import (
     ExportedFact,
     Item,
     Malformed,
-    Message,
     Skipped,
     branch,
     day,
     iso_time,
     item_id,
+    message,
 )
+from assistant.session.adopting import Message
 
 NAME = "ChatGPT"
 _MARK = re.compile("\ue200[^\ue201]*\ue201|[\ue000-\uf8ff]")
@@ -46,7 +47,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     for node in mapping.values():
         yield from _saved(node.get("message") or {})
     nodes = branch(mapping, item.get("current_node"), "parent", _time)
-    messages = tuple(filter(None, map(_message, nodes)))
+    messages: tuple[Message, ...] = tuple(filter(None, map(_message, nodes)))
     if messages:
         title = item.get("title")
         yield ExportedConversation(
@@ -66,14 +67,14 @@ def _time(node: Mapping[str, Any]) -> float:
 
 def _message(node: Mapping[str, Any]) -> Message | None:
     """The visible text of a message; None if there is none."""
-    message = node.get("message") or {}
-    role = (message.get("author") or {}).get("role")
-    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
-    if hidden or role not in ("user", "assistant") or message.get("recipient") not in (None, "all"):
+    item = node.get("message") or {}
+    hidden = (item.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    content = _content(item)
+    shown = content.get("content_type", "text") in _SHOWN
+    if hidden or not shown or item.get("recipient") not in (None, "all"):
         return None
-    content = _content(message)
-    text = _text(content) if content.get("content_type", "text") in _SHOWN else ""
-    return Message(role, text, iso_time(message.get("create_time"))) if text else None
+    role = (item.get("author") or {}).get("role")
+    return message(role, _text(content), item.get("create_time"))
 
 
 def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:

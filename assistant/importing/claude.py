@@ -10,20 +10,19 @@ from assistant.importing.items import (
     ExportedFact,
     Item,
     Malformed,
-    Message,
     Problem,
     Skipped,
-    Speaker,
     branch,
     day,
     facts_in,
     iso_time,
     item_id,
+    message,
     text_of,
 )
+from assistant.session.adopting import Message
 
 NAME = "Claude"
-_SPEAKERS: dict[str, Speaker] = {"human": "user", "user": "user", "assistant": "assistant"}
 PERSONAL = re.compile(
     r"(?:^|/)(?:users|login_history|light_metadata[^/]*)\.json$|(?:^|/)light_meta"
 )
@@ -49,7 +48,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     """A conversation: the branch that leads to its latest message. Raises Malformed."""
     if not isinstance(item["chat_messages"], list):
         raise Malformed("its messages are not a list")
-    messages = tuple(filter(None, map(_message, _shown(item))))
+    messages: tuple[Message, ...] = tuple(filter(None, map(_message, _shown(item))))
     if not messages:
         yield Skipped("nothing said")
         return
@@ -107,14 +106,11 @@ def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return branch(by_id, at, "parent_message_uuid", lambda message: str(message.get("created_at")))
 
 
-def _message(message: Mapping[str, Any]) -> Message | None:
-    speaker = _SPEAKERS.get(str(message.get("sender")))
-    text = text_of(message.get("content")) or str(message.get("text") or "").strip()
-    files = [*(message.get("attachments") or ()), *(message.get("files") or ())]
+def _message(item: Mapping[str, Any]) -> Message | None:
+    text = text_of(item.get("content")) or str(item.get("text") or "").strip()
+    files = [*(item.get("attachments") or ()), *(item.get("files") or ())]
     text = "\n".join(filter(None, [text, *(_attached(file) for file in files)]))
-    if not text or speaker is None:
-        return None
-    return Message(speaker, text, iso_time(message.get("created_at")))
+    return message(item.get("sender"), text, item.get("created_at"))
 
 
 def _attached(file: object) -> str:

@@ -15,16 +15,17 @@ from assistant.importing.items import (
     Item,
     Items,
     Malformed,
-    Message,
     Problem,
     Skipped,
     described,
     facts_in,
     iso_time,
     item_id,
+    message,
     text_of,
 )
 from assistant.importing.package import Package, loads
+from assistant.session.adopting import Message
 from assistant.workspace.folder import original_of
 
 PERSONA = frozenset(
@@ -131,8 +132,8 @@ def _session(package: Package, name: str) -> Iterator[Item]:
             entry: Any = loads(line)
             if entry.get("type") == "session":
                 started, id_ = iso_time(entry.get("timestamp")), item_id(entry.get("id"), id_)
-            elif message := _message(entry):
-                messages.append(message)
+            elif said := _message(entry):
+                messages.append(said)
         except (ValueError, AttributeError, TypeError, KeyError):
             bad_lines += 1
     if bad_lines:
@@ -142,8 +143,7 @@ def _session(package: Package, name: str) -> Iterator[Item]:
 
 
 def _message(entry: Any) -> Message | None:
-    message = entry.get("message") if entry.get("type") == "message" else None
-    if not message or message.get("role") not in ("user", "assistant"):
+    inner = entry.get("message") if entry.get("type") == "message" else None
+    if not inner:
         return None
-    text = text_of(message.get("content"))
-    return Message(message["role"], text, iso_time(entry.get("timestamp"))) if text else None
+    return message(inner.get("role"), text_of(inner.get("content")), entry.get("timestamp"))

@@ -8,7 +8,7 @@ refused or deleted since stay away.
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Literal
@@ -30,7 +30,6 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
 from assistant.quoting import one_line
 from assistant.session import adopting
-from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.workspace.folder import Workspace
 
 BATCH = 200
@@ -186,13 +185,12 @@ class Importer:
             new = adopted.new if adopted else 0
         return "new" if session is None else "grown" if new else "known"
 
-    def _entries(self, conversation: ExportedConversation) -> Iterator[adopting.Said]:
-        """The messages as entries; one without a time gets that of its predecessor."""
+    def _entries(self, conversation: ExportedConversation) -> Iterator[adopting.Message]:
+        """The messages without secrets; one without a time gets that of its predecessor."""
         time = conversation.time or _NEVER
         for message in conversation.messages:
             time = message.time or time
-            kind = UserEntry if message.by == "user" else AssistantEntry
-            yield kind(self._redact(message.text), time=time)
+            yield replace(message, text=self._redact(message.text), time=time)
 
     def _fact(self, fact: ExportedFact) -> None:
         key = fact_key(one_line(fact.text))

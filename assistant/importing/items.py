@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import digest
+from assistant.session.adopting import Message
+from assistant.session.entries import AssistantEntry, UserEntry
 
 LONGEST = 2000
 """Maximum characters of a fact; longer texts are skipped."""
@@ -17,16 +19,8 @@ _LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
 TEXTS = ("text", "Text", "input_text", "output_text")
 """The types of message parts that are text."""
 Node = Mapping[str, Any]
-Speaker = Literal["user", "assistant"]
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A message; `time` is ISO 8601, UTC, and empty if unknown."""
-
-    by: Speaker
-    text: str
-    time: str = ""
+ROLES = {"user": UserEntry, "human": UserEntry, "assistant": AssistantEntry}
+"""The kinds of messages, by what programs call their speakers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +86,12 @@ def iso_time(value: object) -> str:
         return time.astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def message(role: object, text: str, time: object) -> Message | None:
+    """A message of the user or the model; None for others, and without a text."""
+    kind = ROLES.get(str(role))
+    return kind(text, time=iso_time(time)) if kind and text else None
 
 
 def text_of(content: object) -> str:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from assistant.agent.capture import ended
-from assistant.importing.items import iso_time, text_of
+from assistant.importing.items import message, text_of
 from assistant.integrations.visible import label
 from assistant.secrets.current import redactor
-from assistant.session.adopting import Adopted, Said, adopt
-from assistant.session.entries import AssistantEntry, UserEntry
+from assistant.session.adopting import Adopted, Message, adopt
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
@@ -40,9 +39,9 @@ MOST_BYTES = 200 << 20
 """Maximum size of a transcript."""
 
 
-def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Said]:
+def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Message]:
     """The messages of a conversation, in order."""
-    return [message for message in map(_message, lines) if message is not None]
+    return [found for found in map(_message, lines) if found is not None]
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -56,36 +55,30 @@ def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
             yield value
 
 
-def _message(line: Mapping[str, Any]) -> Said | None:
+def _message(line: Mapping[str, Any]) -> Message | None:
     """The message in a line, which is one by the line's own type or role.
 
     A message further in may be what a request to the model repeated or inserted.
     """
     if any(line.get(mark) for mark in INSERTED):
         return None
-    message: Any = line
+    item: Any = line
     if line.get("type") == "event_msg":
-        message = line.get("payload")
-        if isinstance(message, dict) and message.get("type") == "item_completed":
-            message = message.get("item")
-        if not isinstance(message, dict):
+        item = line.get("payload")
+        if isinstance(item, dict) and item.get("type") == "item_completed":
+            item = item.get("item")
+        if not isinstance(item, dict):
             return None
-    role = ROLES.get(str(message.get("role") or message.get("type")))
-    inner = message.get("message", message)
+    role = ROLES.get(str(item.get("role") or item.get("type")))
+    inner = item.get("message", item)
     if isinstance(inner, dict) and inner.get("model") == SYNTHETIC:
         return None
-    content = inner.get("content", inner.get("text")) if isinstance(inner, dict) else inner
-    return _entry(role, content, line.get("timestamp") or line.get("time"))
-
-
-def _entry(role: Any, content: Any, time: Any) -> Said | None:
-    text = text_of(content)
+    text = text_of(inner.get("content", inner.get("text")) if isinstance(inner, dict) else inner)
     if role == "user":
         text = _WRAPPED.sub("", _REMINDER.sub("", text)).strip()
-        return None if not text or _NOT_SAID.match(text) else UserEntry(text, time=iso_time(time))
-    if role == "assistant" and text:
-        return AssistantEntry(text, time=iso_time(time))
-    return None
+        if _NOT_SAID.match(text):
+            return None
+    return message(role, text, line.get("timestamp") or line.get("time"))
 
 
 def import_conversation(
@@ -105,11 +98,11 @@ def import_conversation(
     """
     if not trust.is_trusted(workspace):
         return None
-    entries = messages_in(message for message in messages if isinstance(message, dict))
+    entries = messages_in(item for item in messages if isinstance(item, dict))
     if not entries and record and record.is_file() and record.stat().st_size <= MOST_BYTES:
         entries = messages_in(json_objects(record.read_bytes()))
     redact = redactor().redact
-    clean: list[Said] = [replace(message, text=redact(message.text)) for message in entries]
+    clean: list[Message] = [replace(entry, text=redact(entry.text)) for entry in entries]
     adopted = adopt(workspace.sessions, label(program), conversation or str(record or ""), clean)
     if adopted and adopted.new and is_over and _is_read(raw):
         ended.begin(workspace)

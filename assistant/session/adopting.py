@@ -16,7 +16,7 @@ from assistant.errors import SessionError
 from assistant.session.entries import AssistantEntry, CaptureEntry, TitleEntry, UserEntry
 from assistant.session.transcript import ALPHABET, SUFFIX, Transcript, borrow, is_open, session_ids
 
-Said = UserEntry | AssistantEntry
+Message = UserEntry | AssistantEntry
 """The entries that are adopted, each with its own time (ISO 8601) if known."""
 MARK = 8
 """Characters that distinguish a conversation from others of the same second."""
@@ -39,7 +39,7 @@ def find(directory: Path, program: str, name: str) -> str | None:
     )
 
 
-def unknown(directory: Path, session: str, messages: Sequence[Said]) -> list[Said]:
+def unknown(directory: Path, session: str, messages: Sequence[Message]) -> list[Message]:
     """The messages that a session does not have yet. Raises SessionError, StorageError."""
     return _unknown(borrow(directory, session), messages)
 
@@ -48,7 +48,7 @@ def adopt(
     directory: Path,
     program: str,
     name: str,
-    messages: Sequence[Said],
+    messages: Sequence[Message],
     *,
     title: str = "",
     read: bool = True,
@@ -82,8 +82,8 @@ def adopt(
     return Adopted(session, len(new))
 
 
-def _unknown(record: Transcript, messages: Sequence[Said]) -> list[Said]:
-    existing = Counter(_key(entry) for entry in record.entries if isinstance(entry, Said))
+def _unknown(record: Transcript, messages: Sequence[Message]) -> list[Message]:
+    existing = Counter(_key(entry) for entry in record.entries if isinstance(entry, Message))
     new = []
     for message in messages:
         if existing[_key(message)]:
@@ -93,11 +93,11 @@ def _unknown(record: Transcript, messages: Sequence[Said]) -> list[Said]:
     return new
 
 
-def _key(entry: Said) -> tuple[str, str]:
+def _key(entry: Message) -> tuple[str, str]:
     return entry.type, entry.text
 
 
-def _start_time(messages: Sequence[Said]) -> datetime:
+def _start_time(messages: Sequence[Message]) -> datetime:
     try:
         return datetime.fromisoformat(messages[0].time).astimezone(UTC)
     except ValueError:

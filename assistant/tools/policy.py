@@ -116,35 +116,12 @@ too."""
 WRITING = ("write_file", "edit_file", "apply_patch")
 MAGIC = frozenset("*?[]{}\\")
 """Characters that make a part of a path a pattern."""
-TOOLS = [
-    "agenda",
-    "apply_patch",
-    "ask",
-    "browse",
-    "delegate",
-    "edit_file",
-    "execute_code",
-    "fetch_url",
-    "find_files",
-    "grep",
-    "list_files",
-    "list_jobs",
-    "load_skills",
-    "load_tools",
-    "note",
-    "plan",
-    "read_file",
-    "read_job",
-    "read_on",
-    "recall",
-    "remember",
-    "remind",
-    "search_sessions",
-    "shell",
-    "stop_job",
-    "web_search",
-    "write_file",
-]
+_TOOLS = """
+agenda apply_patch ask browse delegate edit_file execute_code fetch_url find_files grep list_files
+list_jobs load_skills load_tools note plan read_file read_job read_on recall remember remind
+search_sessions shell stop_job web_search write_file
+"""
+TOOLS = tuple(_TOOLS.split())
 """The tools that rules may name, besides those of MCP servers."""
 EVERYTHING = ("", "*", "**")
 """Patterns that match whatever the call touches."""
