@@ -11,7 +11,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import Any
 
 import assistant
 from assistant import config
-from assistant.disk import locking
+from assistant.disk import locking, programs
 from assistant.errors import AssistantError
 from assistant.memory.daemon import sockets
 
@@ -94,15 +93,7 @@ def _start(raw: Mapping[str, Any]) -> socket.socket | None:
     reading, writing = os.pipe()
     seconds = str(raw.get("daemon", {}).get("idle_seconds", ""))
     with os.fdopen(reading, "rb") as ready:
-        subprocess.Popen(
-            [sys.executable, "-m", "assistant.cli.worker", str(writing), seconds],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=Path(assistant.__file__).parent.parent,
-            pass_fds=(writing,),
-            start_new_session=True,
-        )
+        programs.start_own(["-m", "assistant.cli.worker", str(writing), seconds], fds=(writing,))
         os.close(writing)
         return sockets.connect(socket_name()) if ready.read(1) else None
 

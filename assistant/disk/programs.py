@@ -7,8 +7,13 @@ that plants a `git` there must not get it run outside of the sandbox.
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
+
+import assistant
 
 HARMLESS = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|TZ|LANG|LANGUAGE|LC_\w+|PWD|EDITOR|PAGER"
@@ -48,6 +53,21 @@ def environment(
         if HARMLESS.fullmatch(name) and not OF_TOOLCHAINS.fullmatch(name)
     }
     return harmless | {"PATH": os.pathsep.join(_folders(roots))}
+
+
+def start_own(
+    arguments: Sequence[str], stdin: int | IO[bytes] = subprocess.DEVNULL, fds: Sequence[int] = ()
+) -> None:
+    """Start this program's Python, without a terminal, in a process that outlives this one."""
+    subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=Path(assistant.__file__).parent.parent,
+        pass_fds=fds,
+        start_new_session=True,
+    )
 
 
 def _folders(roots: Iterable[Path]) -> list[str]:

@@ -16,7 +16,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
-import assistant
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import UsageError
@@ -221,21 +220,15 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
 
 def _import_in_background(workspace: Workspace, hook: HookEvent, data: bytes) -> None:
     """Import a long conversation in another process, which outlives this one."""
-    import subprocess  # not needed at a prompt
-    import tempfile
+    import tempfile  # not needed at a prompt
+
+    from assistant.disk import programs
 
     command = ["-m", "assistant.cli.main", "-w", str(workspace.root), "hook", hook.event, PATIENT]
     with tempfile.TemporaryFile() as stdin:
         stdin.write(data)
         stdin.seek(0)
-        subprocess.Popen(
-            [sys.executable, *command, "--for", hook.program],
-            stdin=stdin,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd=Path(assistant.__file__).parent.parent,
-        )
+        programs.start_own([*command, "--for", hook.program], stdin)
 
 
 class ConversationState:

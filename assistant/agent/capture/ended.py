@@ -9,8 +9,6 @@ the ids of sessions, never their text, so that a purge need not touch it. If it 
 count of the month's tokens is: captured facts are noted in the transcripts.
 """
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, suppress
@@ -19,9 +17,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import assistant
 from assistant import config
-from assistant.disk import locking, storage
+from assistant.disk import locking, programs, storage
 from assistant.disk.locking import Lock
 from assistant.display import counted
 from assistant.errors import AssistantError, SessionError
@@ -59,15 +56,7 @@ def begin(workspace: Workspace) -> None:
     if lock is None:
         return
     lock.release()
-    home = Path(assistant.__file__).parent.parent
-    subprocess.Popen(
-        [sys.executable, *COMMAND, "-w", str(workspace.root)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=home,
-    )
+    programs.start_own([*COMMAND, "-w", str(workspace.root)])
 
 
 @dataclass(frozen=True, slots=True)
