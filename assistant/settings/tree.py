@@ -148,7 +148,12 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
         value = error["input"]
         fault = f"cannot be {value!r}{source}: it should be {WANTED.get(kind, reason)}"
     variable = re.search(r"\((ASSISTANT_\w+)\)", source)
-    cure = f"Correct or unset {variable[1]}" if variable else config.EDIT
+    if variable:
+        cure = f"Correct or unset {variable[1]}"
+    elif error["type"] == "model_type" or path[0] == SERVERS:
+        cure = config.EDIT
+    else:
+        cure = f"Correct it with `assistant config set {key} VALUE`"
     return ConfigError(f"the setting {key!r} {fault}", cure)
 
 
