@@ -1,6 +1,7 @@
 """The sections of the settings, and their types."""
 
 import json
+import re
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -29,6 +30,17 @@ def as_list(value: Any) -> Any:
         return json.loads(value)
     except ValueError as error:
         raise ValueError("a list as JSON") from error
+
+
+def as_tables(value: Any) -> Any:
+    """Parse a list of tables, in which a text stands for a table with only a name; also from an
+    environment variable: JSON, or names with commas or line ends between them."""
+    if isinstance(value, str) and not value.lstrip().startswith("["):
+        value = re.split(r"[,\n]", value)
+    listed = as_list(value)
+    if not isinstance(listed, list | tuple):
+        return listed
+    return [{"name": item.strip()} if isinstance(item, str) else item for item in listed]
 
 
 RESERVED = frozenset({"memory", "sessions"})
@@ -179,14 +191,6 @@ class SourceSettings(Table):
         return path
 
 
-def _sections(value: Any) -> Any:
-    """Normalise sections: a list of tables, of names, or the environment's text."""
-    listed = as_list(value)
-    if not isinstance(listed, list | tuple):
-        return listed
-    return [{"name": section} if isinstance(section, str) else section for section in listed]
-
-
 def _inside(files: tuple[str, ...]) -> tuple[str, ...]:
     for file in files:
         path = PurePosixPath(file)
@@ -211,7 +215,7 @@ class SectionSettings(Table):
 class ContextSettings(Table):
     """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
 
-    sections: Annotated[tuple[SectionSettings, ...], BeforeValidator(_sections)] = ()
+    sections: Annotated[tuple[SectionSettings, ...], BeforeValidator(as_tables)] = ()
     """The sections of the prompt, in order: names, or tables with `name`, `title`, `files` and
     `budget`. Unset: `identity`, `guardrails`, `profile`, `rules`, `procedures`, `sensitive`,
     `tools`, `memory`, `skills`, `bootstrap`."""

@@ -17,53 +17,34 @@ from pydantic import (
 
 from assistant import config
 from assistant.errors import ConfigError
+from assistant.settings import sections
 from assistant.settings.sections import (
     SERVERS,
-    ChatSettings,
-    ContextSettings,
-    DaemonSettings,
-    EmbeddingSettings,
-    HeartbeatSettings,
-    IndexSettings,
-    MemorySettings,
-    ModelSettings,
-    PolicySettings,
     ProfileSettings,
-    ServerSettings,
-    ShellSettings,
-    SkillsSettings,
     SourceSettings,
     Table,
-    WebSettings,
     as_list,
+    as_tables,
 )
-
-
-def _profiles(value: Any) -> Any:
-    """Normalise profiles: a list of tables, of names, or the environment's text."""
-    if isinstance(value, str):
-        value = as_list(value) if value.lstrip().startswith("[") else value.split(",")
-    is_list = isinstance(value, list | tuple)
-    return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if is_list else value
 
 
 class Settings(Table):
     """Every setting, by section."""
 
-    model: ModelSettings = ModelSettings()
-    profiles: Annotated[tuple[ProfileSettings, ...], BeforeValidator(_profiles)] = ()
-    memory: MemorySettings = MemorySettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    index: IndexSettings = IndexSettings()
-    daemon: DaemonSettings = DaemonSettings()
-    policy: PolicySettings = PolicySettings()
-    shell: ShellSettings = ShellSettings()
-    web: WebSettings = WebSettings()
-    mcpServers: dict[str, ServerSettings] = Field(default_factory=dict)
-    context: ContextSettings = ContextSettings()
-    skills: SkillsSettings = SkillsSettings()
-    chat: ChatSettings = ChatSettings()
-    heartbeat: HeartbeatSettings = HeartbeatSettings()
+    model: sections.ModelSettings = sections.ModelSettings()
+    profiles: Annotated[tuple[ProfileSettings, ...], BeforeValidator(as_tables)] = ()
+    memory: sections.MemorySettings = sections.MemorySettings()
+    embedding: sections.EmbeddingSettings = sections.EmbeddingSettings()
+    index: sections.IndexSettings = sections.IndexSettings()
+    daemon: sections.DaemonSettings = sections.DaemonSettings()
+    policy: sections.PolicySettings = sections.PolicySettings()
+    shell: sections.ShellSettings = sections.ShellSettings()
+    web: sections.WebSettings = sections.WebSettings()
+    mcpServers: dict[str, sections.ServerSettings] = Field(default_factory=dict)
+    context: sections.ContextSettings = sections.ContextSettings()
+    skills: sections.SkillsSettings = sections.SkillsSettings()
+    chat: sections.ChatSettings = sections.ChatSettings()
+    heartbeat: sections.HeartbeatSettings = sections.HeartbeatSettings()
     sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(as_list)] = ()
 
     @property
@@ -98,7 +79,10 @@ GONE = {
     "sources.budget": "the notes of a source get 250 tokens of a recall",
 }
 """Removed settings, and what to do instead; without the parts that owners name."""
-LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": SourceSettings}
+LISTED: dict[str, type[BaseModel]] = {
+    "profiles": ProfileSettings,
+    "sources": SourceSettings,
+}
 """The sections that are lists of tables."""
 
 

@@ -50,7 +50,7 @@ def test_settings_are_set_read_and_unset_and_comments_stay(file: Path, run: Run)
     assert run("config", "show", "profiles.2.context_window").stdout == "8000\n"
     assert run("config", "unset", "profiles.1").returncode == 0
     assert run("config", "set", "memory.k", "").returncode == 0
-    assert run("config", "show", "memory.k").stdout == f"{settings.MemorySettings().k}\n"
+    assert run("config", "show", "memory.k").stdout == f"{settings.Settings().memory.k}\n"
     assert run("config", "show", "profiles.2.name").stdout == "ollama_chat/qwen3\n"
     unset = run("config", "show", "index.url")
     assert (unset.returncode, unset.stdout) == (1, "")
