@@ -23,72 +23,51 @@ from assistant.cli.commands import (
 )
 from assistant.cli.help import group
 
-_memory = group(
-    "memory",
-    "Inspect and maintain memory: its state, history, reviews and index.",
-    [
-        memory.status,
-        memory.log,
-        memory.undo,
-        memory.check,
-        memory.capture,
-        memory.merge,
-        memory.map_,
-        review.review,
-        review.restore,
-        review.tidy,
-        core.core,
-    ],
-)
-_sessions = group(
-    "sessions",
-    "Inspect past conversations.",
-    [sessions.list_, sessions.show, sessions.rename, sessions.delete],
-)
-_skills = group(
-    "skills", "Inspect the assistant's skills, or write one.", [skills.list_, skills.new]
-)
-_heartbeat = group(
-    "heartbeat",
-    "Run the tasks of HEARTBEAT.md, now or by a timer.",
-    [heartbeat.run, heartbeat.explain, heartbeat.install],
-)
-_servers = group(
-    "mcp-servers",
-    "Inspect and approve the MCP servers whose tools the assistant uses.",
-    [mcp_servers.list_, mcp_servers.approve],
-)
-_secrets = group(
-    "secrets",
-    "Register values that must never be sent or stored.",
-    [setup.add, setup.show, setup.remove],
-)
-_daemon = group("daemon", "Control the process that holds the index in memory.", [setup.stop])
-_config = group(
-    "config", "Show and change settings.", [config.show, config.set_, config.unset, config.edit]
-)
 cli = root.tree(
     {
         help.DAILY: [talk.chat, talk.ask, *facts.COMMANDS, agenda.agenda, agenda.remind],
         help.MEMORY: [
             context.context,
-            _memory,
+            group(
+                "memory",
+                "Inspect and maintain memory: its state, history, reviews and index.",
+                [*memory.COMMANDS, *review.COMMANDS, core.core],
+            ),
             evaluation.eval_,
-            _sessions,
+            group("sessions", "Inspect past conversations.", sessions.COMMANDS),
             sessions.undo,
             moving.import_,
             moving.export,
         ],
-        help.TOOLS: [_skills, _heartbeat, event.event, event.listen],
-        help.PROGRAMS: [connect.connect, connect.mcp, _servers],
+        help.TOOLS: [
+            group(
+                "skills",
+                "Inspect the assistant's skills, or write one.",
+                [skills.list_, skills.new],
+            ),
+            group(
+                "heartbeat", "Run the tasks of HEARTBEAT.md, now or by a timer.", heartbeat.COMMANDS
+            ),
+            event.event,
+            event.listen,
+        ],
+        help.PROGRAMS: [
+            connect.connect,
+            connect.mcp,
+            group(
+                "mcp-servers",
+                "Inspect and approve the MCP servers whose tools the assistant uses.",
+                [mcp_servers.list_, mcp_servers.approve],
+            ),
+        ],
         help.SETUP: [
             setup.init,
             setup.doctor,
             setup.trust_,
-            _secrets,
-            _daemon,
+            group("secrets", "Register values that must never be sent or stored.", setup.SECRETS),
+            group("daemon", "Control the process that holds the index in memory.", [setup.stop]),
             setup.completion,
-            _config,
+            group("config", "Show and change settings.", config.COMMANDS),
         ],
     }
 )

@@ -198,3 +198,6 @@ def install(
     typer.echo(f"It runs every {counted(minutes, 'minute')}.")
     file = timers.environment_file()
     note(f"the timer does not see API keys set in this shell: put them into {file}, as NAME=VALUE")
+
+
+COMMANDS = (run, explain, install)

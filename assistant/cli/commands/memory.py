@@ -349,6 +349,9 @@ def map_(
         raise UsageError("no browser could be opened", f"Open {target} in one")
 
 
+COMMANDS = (status, log, undo, check, capture, merge, map_)
+
+
 # Where facts come from
 
 SHOWN = 200

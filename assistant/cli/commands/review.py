@@ -127,6 +127,9 @@ def tidy(
             _offer(memory, proposals)
 
 
+COMMANDS = (review, restore, tidy)
+
+
 # Review
 
 

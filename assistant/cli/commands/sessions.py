@@ -86,6 +86,9 @@ def delete(
     typer.echo(f"Deleted {session_id}.")
 
 
+COMMANDS = (list_, show, rename, delete)
+
+
 def undo(
     context: typer.Context,
     yes: Yes = False,

@@ -168,6 +168,9 @@ def remove(name: Name) -> None:
     typer.echo(f"{name} is no longer registered")
 
 
+SECRETS = (add, show, remove)
+
+
 def stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts it again."""
     from assistant.cli import resident
