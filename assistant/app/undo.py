@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import Held, JournalEntry, Origin
 from assistant.memory.protocol import Keeper
 from assistant.session.entries import Entry
@@ -59,6 +59,19 @@ def changed_by(
         waiting = tuple(h for h in pending if _is_of_turn(h.fact.origin, h.time, turn, session))
         if facts or waiting or checkpoint.changed():
             yield Changed(turn, checkpoint, facts, waiting)
+
+
+def last_change(
+    workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
+) -> Changed:
+    """The newest turn of a session that can be undone. Raises UsageError if there is none."""
+    last = next(changed_by(workspace, memory, session, entries), None)
+    if last is None:
+        raise UsageError(
+            "this chat has changed nothing that can be undone",
+            "`assistant memory undo` undoes the latest write to memory, whoever made it",
+        )
+    return last
 
 
 def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBack:

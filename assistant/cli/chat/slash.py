@@ -10,7 +10,7 @@ import typer
 
 from assistant.agent.capture.origins import is_tainted
 from assistant.app.chat import Chat
-from assistant.app.undo import Changed, changed_by, take_back
+from assistant.app.undo import Changed, changed_by, last_change, take_back
 from assistant.cli.chat import clipboard
 from assistant.cli.chat.palette import faint
 from assistant.cli.chat.screen import Choice, Screen
@@ -192,12 +192,7 @@ def undo(host: Host, _: str) -> None:
         entry = chat.memory.undo()
         show_undone(entry)
         return
-    last = next(changed_by(chat.workspace, chat.memory, record.session, record.entries), None)
-    if last is None:
-        raise UsageError(
-            "this chat has changed nothing that can be undone",
-            "`assistant memory undo` undoes the latest write to memory, whoever made it",
-        )
+    last = last_change(chat.workspace, chat.memory, record.session, record.entries)
     _take_back(host, [last])
 
 

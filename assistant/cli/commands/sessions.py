@@ -7,7 +7,6 @@ import typer
 from assistant.cli.options import AsJson, Yes, print_json
 from assistant.cli.questions import confirmed
 from assistant.display import spelled
-from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Query
 
 Session = Annotated[str, typer.Argument(metavar="ID", help="Its ID, or the start or end of it.")]
@@ -94,7 +93,7 @@ def undo(
     yes: Yes = False,
 ) -> None:
     """Undo what the last turn of the latest chat changed: files and facts."""
-    from assistant.app.undo import changed_by, take_back  # slow to import
+    from assistant.app.undo import last_change, take_back  # slow to import
     from assistant.cli.session_text import undo_lines
     from assistant.session import listing, transcript
 
@@ -102,12 +101,7 @@ def undo(
     session = listing.latest(workspace.sessions)
     with context.obj.memory() as memory:
         entries = transcript.read(workspace.sessions, session) if session else ()
-        last = next(changed_by(workspace, memory, session or "", entries), None)
-        if last is None:
-            raise UsageError(
-                "the latest chat has changed nothing that can be undone",
-                "`assistant memory undo` undoes the latest write to memory, whoever made it",
-            )
+        last = last_change(workspace, memory, session or "", entries)
         typer.echo(spelled(f"“{last.turn.request}” changed"), err=True)
         for changed in (*last.files, *(fact.text for fact in last.facts)):
             typer.echo(spelled(f"  {changed}"), err=True)
