@@ -22,7 +22,7 @@ from assistant.workspace.folder import APPENDING, PICTURES, PROMPTS, Workspace
 LARGEST = 16 << 20
 """Bytes of the largest file that is searched."""
 MOST_OF_GIT = 64 << 20
-"""Bytes of git's objects that are searched."""
+"""Bytes of git's log that are searched."""
 GIT_SECONDS = 20
 TEXTS = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of a transcript's entry that hold text."""
@@ -58,11 +58,10 @@ def remains(
     transcripts = () if sessions else workspace.sessions.glob("*.jsonl")
     if any(words.lines_in(_text(path)) for path in transcripts):
         lines.append("past conversations: assistant forget --purge --sessions WORDS")
-    if count := _count_in_git(workspace.root, words):
+    if _is_in_git(workspace.root, words):
         root = shlex.quote(str(workspace.root))
         lines.append(
-            f"{count} texts in git's history: git -C {root} filter-repo --replace-text FILE, which"
-            " names the words"
+            f"git's history: git -C {root} filter-repo --replace-text FILE, which names the words"
         )
     return lines
 
@@ -89,31 +88,16 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _count_in_git(root: Path, words: Words) -> int:
-    """How many texts in git's history of this folder contain the words."""
-    listing = _git(root, b"", "rev-list", "--all", "--objects", "--", ".").decode(
-        "utf-8", "replace"
-    )
-    objects = [line.partition(" ") for line in listing.splitlines()]
-    names = [name for name, _, path in objects if path.lower().endswith(".md")]
-    sizes = _git(root, "\n".join(names).encode(), "cat-file", "--batch-check=%(objectsize)")
-    remaining, wanted = MOST_OF_GIT, []
-    for name, size in zip(names, sizes.split(), strict=False):
-        remaining -= int(size) if size.isdigit() else 0
-        if remaining >= 0:
-            wanted.append(name)
-    texts = _git(root, "\n".join(wanted).encode(), "cat-file", "--batch") if wanted else b""
-    count = 0
-    while texts:
-        head, _, texts = texts.partition(b"\n")
-        fields = head.split()[-1:]
-        end = int(fields[0]) if fields and fields[0].isdigit() else 0
-        count += bool(words.lines_in(texts[:end].decode("utf-8", "replace")))
-        texts = texts[end + 1 :]
-    return count
+def _is_in_git(root: Path, words: Words) -> bool:
+    """Whether git's history of this folder's markdown contains the words."""
+    log = _git(
+        root, "log", "--all", "--full-history", "--format=", "--patch", "--cc", "--text",
+        "--no-renames", "--no-ext-diff", "--no-textconv", "--", ":(icase)*.md",
+    )  # fmt: skip
+    return bool(words.lines_in(log[:MOST_OF_GIT].decode("utf-8", "replace")))
 
 
-def _git(root: Path, data: bytes, *arguments: str) -> bytes:
+def _git(root: Path, *arguments: str) -> bytes:
     """Git's output; empty if there is no git, or it takes too long. No word of the fact is in its
     arguments, which other programs see."""
     program = programs.find("git", [root])
@@ -122,7 +106,7 @@ def _git(root: Path, data: bytes, *arguments: str) -> bytes:
     try:
         result = subprocess.run(
             [program, "-C", str(root), *arguments],
-            input=data, capture_output=True, timeout=GIT_SECONDS, check=False,
+            capture_output=True, timeout=GIT_SECONDS, check=False,
             env=programs.environment([root]),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):

@@ -5,15 +5,16 @@ owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten 
 damaged line is skipped, and stays until it is `set_aside`.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from assistant.disk import locking, storage
 from assistant.errors import AssistantError, LedgerError
-from assistant.memory.base import Fact, Held, Origin, Passage, Remembered
+from assistant.memory.base import Fact, Held, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
@@ -61,7 +62,7 @@ class Review:
                 raise LedgerError("there is nothing to hold for review", "Give the fact in words")
             held = next((held for held in waiting if _is_same(held.fact, fact)), None)
             if held is None:
-                held = Held(_id(fact), now(), fact)
+                held = Held(digest(repr(fact))[:12], now(), fact)
                 waiting.append(held)
             added.append(held)
         self._save(waiting)
@@ -163,24 +164,15 @@ class Review:
                 yield number, _decoded(line) or line
 
 
-def _id(fact: Fact) -> str:
-    return digest(json.dumps(asdict(fact), sort_keys=True))[:12]
-
-
 def _decoded(line: bytes) -> Held | None:
     try:
-        raw = json.loads(line)
-        fact = raw["fact"]
-        origin = fact.pop("origin")
-        origin = Origin(origin["kind"], origin["session"], tuple(origin["entries"]))
-        fact["matters_for"] = tuple(fact.get("matters_for", ()))
-        return Held(raw["id"], raw["time"], Fact(**fact, origin=origin))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return msgspec.json.decode(line, type=Held)
+    except (ValueError, RecursionError):
         return None
 
 
 def _encoded(waiting: Sequence[Held]) -> bytes:
-    return "".join(json.dumps(asdict(held), ensure_ascii=False) + "\n" for held in waiting).encode()
+    return b"".join(msgspec.json.encode(held) + b"\n" for held in waiting)
 
 
 def _is_same(one: Fact, other: Fact) -> bool:

@@ -44,7 +44,7 @@ def test_backups_notes_and_commits_are_named_with_what_removes_them(
     named = [line.split(": ")[0] for line in left]
     assert named == [
         str(root / ".MEMORY.md.swp"), str(root / "MEMORY.md~"), f"{root / 'USER.md'}:2",
-        f"{notes / 'house.md'}:3", "2 texts in git's history",
+        f"{notes / 'house.md'}:3", "git's history",
     ]  # fmt: skip
     assert "filter-repo" in left[-1]
     for line in left[:-1]:
