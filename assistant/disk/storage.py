@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 from assistant.disk.exchange import swap
 from assistant.errors import StorageError
@@ -86,6 +86,8 @@ def _cure(error: OSError) -> str:
             return "Move away what is there instead"
         case errno.ENOENT:
             return "Check that the folder is still there"
+        case errno.EFBIG:
+            return "Split it"
         case _:
             return "Nothing was changed; try again"
 
@@ -111,6 +113,34 @@ def open_file(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a file")
     return os.fdopen(descriptor, "rb")
+
+
+class Stat(NamedTuple):
+    """The status that shows, without reading a file, whether it has changed."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+def stat_of(path: str | Path) -> Stat:
+    """A file's stat. Raises OSError."""
+    return _stat(os.stat(path))  # noqa: PTH116
+
+
+def read_with_stat(path: Path) -> tuple[bytes, Stat]:
+    """The bytes of a memory file, and its stat from before they were read. Raises OSError."""
+    with open_file(path) as file:
+        status = os.fstat(file.fileno())
+        if status.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB")
+        data = file.read() if status.st_size else b""  # what /proc shows has no size, nor an end
+        return data, _stat(status)
+
+
+def _stat(status: os.stat_result) -> Stat:
+    return Stat(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def private_directory(path: Path) -> Path:

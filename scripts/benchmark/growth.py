@@ -13,7 +13,7 @@ from unittest import mock
 from assistant.app.chat import open_chat
 from assistant.app.options import ChatOptions
 from assistant.memory.base import Query
-from assistant.memory.daemon import client
+from assistant.memory.daemon import sockets
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.protocol import Keeper
@@ -79,20 +79,25 @@ def stage(directory: Path, embedder: FactEmbedder, vectors: Path, size: int) -> 
     )  # fmt: skip
 
 
+def process(place: Workspace) -> int:
+    """The process of a workspace's daemon, which must run."""
+    connection = sockets.connect(place.root)
+    assert connection is not None
+    with connection:
+        return sockets.peer(connection).process
+
+
 def settle(place: Workspace, memory: Keeper) -> None:
     """Ask once, and return when the daemon has opened Chroma behind that answer."""
     memory.recall(Query("ready"))
-    status = client.daemon_status(place)
-    assert status is not None
-    measure.await_rest(status.pid)
+    measure.await_rest(process(place))
 
 
 def about(place: Workspace) -> int:
     """The bytes that a workspace's daemon holds; it must have loaded no torch."""
-    status = client.daemon_status(place)
-    assert status is not None
-    assert not measure.loads(status.pid, "torch"), "the daemon has loaded torch"
-    return resident(status.pid)
+    daemon = process(place)
+    assert not measure.loads(daemon, "torch"), "the daemon has loaded torch"
+    return resident(daemon)
 
 
 @dataclass(frozen=True, slots=True)

@@ -438,7 +438,7 @@ class MemoryContract:
         os.mkfifo(path)
         assert memory.recall(Query("anything")).passages == ()
         assert any("MEMORY.md is not a file" in notice for notice in memory.status().notices)
-        with pytest.raises(StorageError, match=r"MEMORY\.md is not a regular file"):
+        with pytest.raises(StorageError, match=r"MEMORY\.md cannot be read: it is not a file"):
             remember(memory, FACTS[0])
 
     def test_a_batch_is_written_whole_and_in_order(

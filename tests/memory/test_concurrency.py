@@ -17,6 +17,7 @@ from assistant.errors import AssistantError
 from assistant.memory.base import Fact, Query
 from assistant.memory.daemon import client
 from assistant.workspace.folder import Workspace
+from tests.memory.daemon.daemons import running
 
 NAMES = (
     "Ana", "Ben", "Cleo", "Dov", "Eva", "Finn", "Gil", "Hana", "Ivo", "Jun", "Kim", "Lea", "Max",
@@ -58,9 +59,9 @@ def daemon(workspace: Workspace) -> Iterator[None]:
 
 
 def kill_daemon(workspace: Workspace) -> None:
-    status = client.daemon_status(workspace)
-    if status is not None:
-        os.kill(status.pid, signal.SIGKILL)
+    process = running(workspace)
+    if process is not None:
+        os.kill(process, signal.SIGKILL)
 
 
 def work(workspace: Workspace, worker: int, operations: int) -> set[str]:

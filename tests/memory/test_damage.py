@@ -23,6 +23,7 @@ from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
+from tests.memory.daemon.daemons import pid, running
 
 FACTS = [f"Guest {n} of the inn left parcel {n * 7919 % 10007}" for n in range(1100)]
 """More than Chroma keeps in its log before it writes its graph to files."""
@@ -45,11 +46,10 @@ class Inn:
         memory.rebuild()  # returns when Chroma holds everything
         path.write_text(f"{text}- {FACTS[-1]}\n", encoding="utf-8")
         self.ids = ids(memory)
-        daemon = client.daemon_status(self.workspace)
-        assert daemon is not None
-        os.kill(daemon.pid, signal.SIGSTOP)  # its files as a kill at this moment would leave them
+        daemon = pid(self.workspace)
+        os.kill(daemon, signal.SIGSTOP)  # its files as a kill at this moment would leave them
         shutil.copytree(self.workspace.index, self.images["killed"])
-        os.kill(daemon.pid, signal.SIGCONT)
+        os.kill(daemon, signal.SIGCONT)
         memory.close()
         lifecycle.ask_to_yield(self.workspace)
         shutil.copytree(self.workspace.index, self.images["closed"])
@@ -79,9 +79,9 @@ def inn(built: Inn) -> Iterator[Inn]:
 
 def end_daemon(workspace: Workspace) -> None:
     """Kill it, and return once it is gone."""
-    status = client.daemon_status(workspace)
-    if status is not None:
-        os.kill(status.pid, signal.SIGKILL)
+    process = running(workspace)
+    if process is not None:
+        os.kill(process, signal.SIGKILL)
         lifecycle.claim(workspace).release()
 
 

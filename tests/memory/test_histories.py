@@ -37,6 +37,7 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.text.markdown import plain
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
+from tests.memory.daemon.daemons import pid
 from tests.memory.memory_contract import save_by_rename
 from tests.support.chunking import chunk
 
@@ -492,9 +493,7 @@ class DaemonHistories(Histories):
         return client.connect(self.workspace, {})
 
     def killed(self) -> None:
-        status = client.daemon_status(self.workspace)
-        assert status is not None
-        os.kill(status.pid, signal.SIGKILL)
+        os.kill(pid(self.workspace), signal.SIGKILL)
         self.memory.close()
 
     def teardown(self) -> None:

@@ -11,6 +11,7 @@ from assistant.memory.open import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
+from tests.memory.daemon.daemons import running
 from tests.memory.memory_contract import FACTS, found, remember
 
 
@@ -28,7 +29,7 @@ def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
 ) -> None:
     remember(memory, FACTS[0])
     local = open_in_process(workspace, Settings())
-    assert client.daemon_status(workspace) is None
+    assert running(workspace) is None
     assert found(local, FACTS[0]) == [FACTS[0]]
     with pytest.raises(DaemonError, match=f"process {os.getpid()} works on") as caught:
         lifecycle.claim(workspace, 0.1)

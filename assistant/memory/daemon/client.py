@@ -16,7 +16,7 @@ import assistant
 from assistant import config
 from assistant.disk import locking
 from assistant.errors import ConfigError, DaemonError
-from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
+from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Anchor, Workspace
@@ -39,21 +39,6 @@ def connect(
     memory = DaemonMemory(workspace, raw, progress, notify)
     memory.open()
     return cast(Keeper, memory)
-
-
-def daemon_status(workspace: Workspace) -> DaemonStatus | None:
-    """The daemon of a workspace, or None if none runs; starts none."""
-    connection = sockets.connect(workspace.root)
-    if connection is None:
-        return None
-    channel = _Channel(connection, no_progress)
-    try:
-        answer = channel.ask("about", wire.request("about", wire.ABOUT, {}))
-    except ConnectionError:
-        return None
-    finally:
-        channel.close()
-    return wire.parse(answer.value, DaemonStatus)
 
 
 class DaemonMemory:

@@ -39,10 +39,8 @@ from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
 CHECK_SECONDS = 2.0
-"""How often the server checks that its workspace and its socket still exist, and tells waiting
-clients that it is at work."""
-COMPARE_SECONDS = 10.0
-"""How often files are compared without an event: a network's disk reports no changes."""
+"""How often the server checks that its workspace and its socket still exist, compares the files
+with the index, and tells waiting clients that it is at work."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
@@ -96,27 +94,20 @@ class Server:
         listener.socket.listen(1024)
         ready()
         self.work.freshen()
-        reported = compared = time.monotonic()
+        checked = time.monotonic()
         while not self._leaving.is_set():
             pause = min(CHECK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
             if listener.socket in readable:
                 self._accept(listener.socket)
             self._check(listener)
-            now = time.monotonic()
-            if now - reported >= CHECK_SECONDS:
-                reported = now
+            if time.monotonic() - checked >= CHECK_SECONDS:
+                checked = time.monotonic()
                 self._tell_all(None)
-            if now - compared >= COMPARE_SECONDS:
-                compared = now
-                self.touch()
+                if self.work.is_open and not self.is_leaving():
+                    self.work.freshen()
         listener.close()
         self._finish()
-
-    def touch(self) -> None:
-        """Have the index refreshed: a memory file may have changed. From any thread."""
-        if self.work.is_open and not self.is_leaving():
-            self.work.freshen()
 
     # Life
 
@@ -345,8 +336,6 @@ class Connection:
                 self._send(wire.result(request.id, self._settings is not None))
                 if self._settings is None:
                     self._wait_until_gone()
-            case wire.ABOUT:
-                self._send(wire.result(request.id, self._server.about()))
             case wire.YIELD:
                 self._server.leave("asked to yield")
                 self._wait_until_gone()
@@ -401,7 +390,6 @@ class Work:
         self._log = log
         self._opening = threading.Lock()
         self._memory: Served | None = None
-        self._changing = threading.Lock()
         self._refreshing = ThreadPoolExecutor(1, "refreshing")
         self._is_refresh_due = threading.Event()
         self._last_error = ""
@@ -409,15 +397,12 @@ class Work:
     def do(
         self, operation: wire.Operation, arguments: dict[str, Any], is_wanted: Callable[[], bool]
     ) -> Any:
-        """Carry out an operation, changes one at a time; every error becomes an AssistantError.
+        """Carry out an operation; every error becomes an AssistantError.
 
         Raises Abandoned, with nothing done, if it is no longer wanted when its turn has come.
         """
         try:
-            with (
-                self._changing if operation.changes else contextlib.nullcontext(),
-                wanted_by(is_wanted),
-            ):
+            with wanted_by(is_wanted):
                 return getattr(self._opened(), operation.name)(**arguments)
         except (AssistantError, Abandoned):
             raise

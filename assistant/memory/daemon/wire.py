@@ -5,7 +5,7 @@ one of `{"id", "result"}` or `{"id", "error"}`. Progress is `[message, done, tot
 that the daemon is alive and at work; a result may have `notices`, lines for the owner.
 
 The methods of `Memory` and `Keeper` are the operations, and their annotations are the schema.
-Three more concern the daemon itself, and never change: `hello`, `about` and `yield`.
+Two more concern the daemon itself, and never change: `hello` and `yield`.
 
 msgspec encodes our dataclasses and validates what it decodes, in C: its import costs a client about
 6 ms, of which the first request gains back half.
@@ -30,10 +30,7 @@ MAX_REQUEST = 1 << 20
 """The longest request in bytes. A longer one is refused without being read whole."""
 
 HELLO = "hello"
-ABOUT = "about"
 YIELD = "yield"
-CHANGES = frozenset({"check", "upkeep", "rebuild", "unowned"})
-"""The operations that change memory, besides those with a `request`."""
 _REQUEST = "request"
 """The parameter that names a write, so that it happens once however often it is sent."""
 _Message = TypeVar("_Message")
@@ -184,11 +181,6 @@ class Operation:
     def writes(self) -> bool:
         """Whether it takes the name of a `request`, so that it happens once."""
         return _REQUEST in self._method.__annotations__
-
-    @property
-    def changes(self) -> bool:
-        """Whether it changes memory."""
-        return self.writes or self.name in CHANGES
 
     def request(self, ident: str, /, *args: Any, **kwargs: Any) -> bytes:
         """The line that requests it; a write without a name is named `ident`."""

@@ -16,13 +16,14 @@ from hashlib import blake2b
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.disk.storage import Stat
 from assistant.memory.annotations import searched
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.database import CatalogDamaged, Database
@@ -54,15 +55,6 @@ _DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
 _ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status,
     c.until
     FROM chunks c JOIN sections h ON h.id = c.section"""
-
-
-class Stat(NamedTuple):
-    """The status that shows, without reading a file, whether it has changed."""
-
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
 
 
 @dataclass(frozen=True, slots=True)

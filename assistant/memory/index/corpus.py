@@ -1,9 +1,7 @@
 """The files of an index: the memory files of a workspace or other texts, how they are read, and
 their faults."""
 
-import errno
 import itertools
-import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -11,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from assistant.disk import storage
-from assistant.memory.index.catalog import Source, Stat
+from assistant.disk.storage import Stat, stat_of
+from assistant.memory.index.catalog import Source
 from assistant.memory.text.conflict_marks import conflict_in, without_marks
 from assistant.workspace.folder import Survey
 
@@ -63,21 +62,11 @@ def is_unchanged(path: str, known: Source) -> bool:
         return False
 
 
-def stat_of(path: str) -> Stat:
-    """A file's stat. Raises OSError."""
-    return _stat(os.stat(path))  # noqa: PTH116
-
-
 def read_file(path: str) -> tuple[Stat, bytes]:
     """The bytes of a file, and its stat from before they were read, with the inode `UNPROVEN` if it
     was changed so recently that a change during the reading or afterwards may not show."""
     now = file_clock_ns()
-    with storage.open_file(Path(path)) as file:
-        result = os.fstat(file.fileno())
-        if result.st_size > storage.LARGEST:
-            raise OSError(errno.EFBIG, f"it is larger than {storage.LARGEST >> 20} MB")
-        data = file.read() if result.st_size else b""  # what /proc shows has no size, nor an end
-    stat = _stat(result)
+    data, stat = storage.read_with_stat(Path(path))
     tick = TICK_NS if stat.ctime_ns % 1_000_000_000 else COARSE_NS
     if now - max(stat.mtime_ns, stat.ctime_ns) <= tick:
         stat = stat._replace(inode=UNPROVEN)
@@ -89,10 +78,6 @@ def file_clock_ns() -> int:
     if sys.platform == "linux":
         return time.clock_gettime_ns(CLOCK_REALTIME_COARSE)
     return time.time_ns()
-
-
-def _stat(result: os.stat_result) -> Stat:
-    return Stat(result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns)
 
 
 def decoded(name: str, data: bytes) -> str:

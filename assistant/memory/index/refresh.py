@@ -1,8 +1,8 @@
 """Bring the index up to date with the files: stat → digest → parse → embed what is new → write.
 
-File events are only hints. Before each recall, `refresh` compares every source's stat with the
-indexed one, and reads a file again that changed within 2 s of its last reading, because its stat
-may not show it. An edit costs what it changed, because a chunk's id does not depend on its
+Before each recall, and in the daemon every two seconds, `refresh` compares every source's stat with
+the indexed one, and reads a file again that changed within 2 s of its last reading, because its
+stat may not show it. An edit costs what it changed, because a chunk's id does not depend on its
 position."""
 
 import contextlib
@@ -18,10 +18,11 @@ from itertools import accumulate, groupby, takewhile
 
 import numpy as np
 
+from assistant.disk.storage import Stat, stat_of
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
+from assistant.memory.index.catalog import Catalog, SourceUpdate
 from assistant.memory.index.corpus import (
     UNPROVEN,
     Corpus,
@@ -29,7 +30,6 @@ from assistant.memory.index.corpus import (
     decoded,
     is_unchanged,
     read_file,
-    stat_of,
     text_warning,
 )
 from assistant.memory.index.database import CatalogDamaged

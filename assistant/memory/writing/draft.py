@@ -6,7 +6,6 @@ is waited for, then refused. A file that was saved since it was read is left alo
 """
 
 import os
-import stat
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from assistant.disk import storage
 from assistant.disk.exchange import Guard, writers
+from assistant.disk.storage import Stat, stat_of
 from assistant.errors import StorageError
 from assistant.memory.base import Notify, no_notices
 from assistant.memory.text.conflict_marks import conflict_in
@@ -30,20 +30,18 @@ NOTICE_SECONDS = 0.5
 """Seconds before the owner is told about the wait; most saves take less."""
 PAUSE = 0.01
 
-Stamp = tuple[int, int, int, int]
-"""Inode, size and times: a file with another stamp has changed, one with the same has hardly."""
-FileState = tuple[str, Stamp | None]
-"""The digest of a file, and the stamp that proves it, if one does."""
+FileState = tuple[str, Stat | None]
+"""The digest of a file, and the stat that proves it, if one does."""
 _BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file as it was read; `stamp` is None if it did not exist."""
+    """A file as it was read; `stat` is None if it did not exist."""
 
     path: Path
     data: bytes
-    stamp: Stamp | None
+    stat: Stat | None
 
 
 @dataclass(slots=True)
@@ -102,12 +100,12 @@ class Draft:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
         return self._file(source).digest()
 
-    def is_unread(self, source: str, stamp: Stamp | None) -> bool:
-        """Whether a file was not read yet and still has this stamp, so that it need not be read."""
-        if stamp is None or source in self._files:
+    def is_unread(self, source: str, stat: Stat | None) -> bool:
+        """Whether a file was not read yet and still has this stat, so that it need not be read."""
+        if stat is None or source in self._files:
             return False
         try:
-            return stamp_of(f"{self._workspace.root}/{source}") == stamp
+            return stat_of(f"{self._workspace.root}/{source}") == stat
         except OSError:
             return False
 
@@ -193,18 +191,9 @@ def read_file(path: Path) -> Snapshot:
     """Read a file, if there is one. Raises StorageError."""
     with storage.reported("read", path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            return Snapshot(path, *storage.read_with_stat(path))
         except FileNotFoundError:
             return Snapshot(path, b"", None)
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise StorageError(
-                    f"{path} is not a regular file", "Replace it with a regular file"
-                )
-            if status.st_size > storage.LARGEST:
-                raise StorageError(f"{path} is larger than {storage.LARGEST >> 20} MB", "Split it")
-            return Snapshot(path, file.read(), _stamp(status))
 
 
 def replace_files(
@@ -244,7 +233,7 @@ class _Replacement:
     def prepare(self, notify: Notify, patience: float) -> None:
         """Write the new bytes beside the file, and lock writers out of it."""
         self._temporary, alike = storage.beside(self._target, self._data)
-        if self.snapshot.stamp is not None:
+        if self.snapshot.stat is not None:
             self._guard = _guarded(self._target, notify, patience)
             self._in_place = not alike or self._target.stat().st_nlink > 1
 
@@ -253,7 +242,7 @@ class _Replacement:
         assert self._temporary is not None
         if self._guard is None:
             is_done = self._create(self._temporary)
-        elif stamp_of(self._target) != self.snapshot.stamp:
+        elif self._has_changed():
             return False
         elif self._in_place:
             is_done = self._overwrite(self._guard)
@@ -261,6 +250,12 @@ class _Replacement:
             is_done = self._swap(self._temporary, self._guard)
         storage.sync_directory(self._target.parent)
         return is_done
+
+    def _has_changed(self) -> bool:
+        try:
+            return stat_of(self._target) != self.snapshot.stat
+        except FileNotFoundError:
+            return True
 
     def close(self) -> None:
         """Let writers in again and remove the temporary file."""
@@ -333,15 +328,3 @@ def _guarded(target: Path, notify: Notify, patience: float) -> Guard:
 
 def _programs(target: Path) -> str:
     return " and ".join(writers(target)) or "another program"
-
-
-def stamp_of(path: str | Path) -> Stamp | None:
-    """The stamp of a file; None if it does not exist. Raises OSError."""
-    try:
-        return _stamp(os.stat(path))  # noqa: PTH116
-    except FileNotFoundError:
-        return None
-
-
-def _stamp(status: os.stat_result) -> Stamp:
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -3,15 +3,24 @@
 import socket
 from typing import IO
 
-from assistant.memory.daemon import client, sockets, wire
+from assistant.memory.daemon import sockets, wire
 from assistant.workspace.folder import Workspace
+
+
+def running(workspace: Workspace) -> int | None:
+    """The process of the workspace's daemon; None if none listens."""
+    connection = sockets.connect(workspace.root)
+    if connection is None:
+        return None
+    with connection:
+        return sockets.peer(connection).process
 
 
 def pid(workspace: Workspace) -> int:
     """The process of the workspace's daemon, which must run."""
-    status = client.daemon_status(workspace)
-    assert status is not None
-    return status.pid
+    process = running(workspace)
+    assert process is not None
+    return process
 
 
 def dial(workspace: Workspace) -> socket.socket:

@@ -16,7 +16,7 @@ from assistant.memory.base import Fact, Query
 from assistant.memory.daemon import client
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
-from tests.memory.daemon.daemons import pid
+from tests.memory.daemon.daemons import pid, running
 from tests.memory.memory_contract import FACTS, MemoryContract, found, remember
 
 ROOT = Path(assistant.__file__).parent.parent
@@ -36,7 +36,7 @@ def test_status_tells_of_the_daemon(memory: Keeper, workspace: Workspace) -> Non
 
 
 def test_no_daemon_is_started_to_ask_for_its_status(workspace: Workspace) -> None:
-    assert client.daemon_status(workspace) is None
+    assert running(workspace) is None
     assert not workspace.private.exists()
 
 

@@ -1,7 +1,6 @@
 """The daemon answers its owner, whatever comes over its socket."""
 
 import contextlib
-import json
 import os
 import resource
 import socket
@@ -25,7 +24,7 @@ from assistant.memory.daemon import client, sockets, wire
 from assistant.memory.daemon.server import MOST_CONNECTIONS
 from assistant.memory.daemon.wire import OPERATIONS
 from assistant.workspace.folder import Workspace
-from tests.memory.daemon.daemons import answer, dial, ended
+from tests.memory.daemon.daemons import answer, dial, ended, pid
 from tests.memory.memory_contract import FACTS, found, remember
 
 
@@ -39,12 +38,9 @@ def memory(memory: client.DaemonMemory) -> client.DaemonMemory:
 @pytest.fixture
 def daemon(memory: client.DaemonMemory, workspace: Workspace) -> Iterator[int]:
     """The daemon's process, which must be the same and answer when the test is over."""
-    before = client.daemon_status(workspace)
-    assert before is not None
-    yield before.pid
-    after = client.daemon_status(workspace)
-    assert after is not None
-    assert after.pid == before.pid
+    before = pid(workspace)
+    yield before
+    assert pid(workspace) == before
     assert found(memory, FACTS[0])[0] == FACTS[0]
 
 
@@ -76,7 +72,9 @@ def test_another_user_is_refused(daemon: int, workspace: Workspace) -> None:
         assert told == "b''\n" or "ConnectionResetError" in told or "BrokenPipeError" in told
 
 
-def test_a_gigabyte_without_a_newline_is_refused_unread(daemon: int, workspace: Workspace) -> None:
+def test_a_gigabyte_without_a_newline_is_refused_unread(
+    daemon: int, memory: client.DaemonMemory, workspace: Workspace
+) -> None:
     piece = b"x" * (1 << 20)
     sent = 0
     with dial(workspace) as connection:
@@ -86,9 +84,8 @@ def test_a_gigabyte_without_a_newline_is_refused_unread(daemon: int, workspace: 
         except (BrokenPipeError, ConnectionResetError):
             pass
     assert sent < 16 * len(piece)
-    about = client.daemon_status(workspace)
-    assert about is not None
-    assert about.rss_bytes < 400_000_000
+    about = memory.status().daemon
+    assert about is not None and about.rss_bytes < 400_000_000
 
 
 @pytest.mark.parametrize(
@@ -114,8 +111,8 @@ def test_garbage_gets_an_error_and_the_connection_lives(
         connection.sendall(garbage)
         for _ in range(garbage.count(b"\n")):
             assert wire.raised(answer(lines).error).__class__ is DaemonError
-        connection.sendall(wire.request("a", wire.ABOUT, {}))
-        assert json.loads(answer(lines).value)["pid"] == daemon
+        connection.sendall(wire.request("a", "status", {}))
+        assert "before a hello" in wire.raised(answer(lines).error).message
 
 
 @settings(
@@ -126,7 +123,7 @@ def test_garbage_gets_an_error_and_the_connection_lives(
         st.binary(max_size=50)
         | st.builds(
             lambda op, params: wire.request("1", op, params),
-            st.sampled_from(sorted(OPERATIONS.keys() - {"rebuild"} | {"about", "close"})),
+            st.sampled_from(sorted(OPERATIONS.keys() - {"rebuild"} | {"close"})),
             st.dictionaries(
                 st.sampled_from(["query", "facts", "target", "passages", "limit"]),
                 st.none() | st.integers() | st.text(max_size=3) | st.just({"text": "x", "k": -1}),
@@ -154,7 +151,7 @@ def test_a_client_that_reads_nothing_keeps_nobody_waiting(
     daemon: int, memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
     silent = [dial(workspace) for _ in range(20)]
-    about = wire.request("a", wire.ABOUT, {})
+    about = wire.request("a", "status", {})
     for connection in silent:
         connection.setblocking(False)
         try:
@@ -192,7 +189,7 @@ def test_one_client_too_many_takes_the_place_of_the_one_idle_for_longest(
         assert found(memory, FACTS[1])[0] == FACTS[1]
         assert ended(many[0])
         with many[1].makefile("rb") as lines:
-            many[1].sendall(wire.request("1", wire.ABOUT, {}))
+            many[1].sendall(wire.request("1", "status", {}))
             assert answer(lines).id == "1"
         with contextlib.closing(client.connect(workspace, {})) as fresh:
             assert found(fresh, FACTS[2])[0] == FACTS[2]

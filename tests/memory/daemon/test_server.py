@@ -20,7 +20,7 @@ from assistant.memory.daemon import client, lifecycle, sockets, wire
 from assistant.memory.daemon.lifecycle import CODE_SECONDS
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
-from tests.memory.daemon.daemons import dial, pid
+from tests.memory.daemon.daemons import dial, pid, running
 from tests.memory.memory_contract import FACTS, found, remember
 
 
@@ -31,7 +31,7 @@ def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
     assert first is not None
     with first:
         lifecycle.wait_until_gone(first)
-    assert client.daemon_status(workspace) is None
+    assert running(workspace) is None
     assert found(memory, FACTS[0]) == [FACTS[0]]
     memory.close()
 
@@ -39,14 +39,11 @@ def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
 def test_a_daemon_does_not_end_while_it_is_asked(workspace: Workspace) -> None:
     """Longer than its idle time, by many requests that each come in time."""
     memory = client.connect(workspace, {"daemon": {"idle_seconds": 1.0}})
-    first = client.daemon_status(workspace)
+    first = running(workspace)
     until = time.monotonic() + 2.5
     while time.monotonic() < until:
         memory.recall(Query("anything"))
-    assert client.daemon_status(workspace) and first
-    now = client.daemon_status(workspace)
-    assert now is not None
-    assert now.pid == first.pid
+    assert first and running(workspace) == first
     memory.close()
     lifecycle.ask_to_yield(workspace)
 
@@ -72,13 +69,13 @@ def test_a_deleted_workspace_ends_its_daemon(
     shutil.rmtree(workspace.root)
     with watching:
         lifecycle.wait_until_gone(watching)
-    assert client.daemon_status(workspace) is None
+    assert running(workspace) is None
 
 
 def test_a_workspace_made_again_gets_a_daemon_of_its_own(
     memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
-    before = client.daemon_status(workspace)
+    before = running(workspace)
     shutil.rmtree(workspace.root)
     workspace.root.mkdir()
     (workspace.root / "MEMORY.md").write_text("- Something else\n", encoding="utf-8")
@@ -86,9 +83,8 @@ def test_a_workspace_made_again_gets_a_daemon_of_its_own(
         memory.recall(Query("anything else"))
     with contextlib.closing(client.connect(workspace, {})) as anew:
         assert found(anew, "anything else") == ["Something else"]
-    after = client.daemon_status(workspace)
-    assert before and after
-    assert before.pid != after.pid
+    after = running(workspace)
+    assert before and after and before != after
 
 
 def test_a_daemon_of_another_protocol_is_seen_off(memory: Keeper, workspace: Workspace) -> None:
@@ -101,7 +97,7 @@ def test_a_daemon_of_another_protocol_is_seen_off(memory: Keeper, workspace: Wor
         connection.sendall(wire.request("1", wire.HELLO, wire.Greeting(newer)))
         assert lines.readline() == b'{"id":"1","result":false}\n'
         lifecycle.wait_until_gone(connection)
-    assert client.daemon_status(workspace) is None
+    assert running(workspace) is None
     assert memory.status().daemon is not None
     assert pid(workspace) != first
 
@@ -195,11 +191,11 @@ ASKING = """
 import sys
 from pathlib import Path
 from assistant.memory.base import Query
-from assistant.memory.daemon import client
+from assistant.memory.daemon import client, sockets
 from assistant.workspace.folder import Workspace
 workspace = Workspace(Path(sys.argv[1]))
 client.connect(workspace, {}).recall(Query("anything"))
-print(client.daemon_status(workspace).pid)
+print(sockets.peer(sockets.connect(workspace.root)).process)
 """
 
 

@@ -15,7 +15,7 @@ from assistant.disk import storage
 from assistant.errors import ConfigError
 from assistant.memory.daemon import client, lifecycle, sockets, wire
 from assistant.workspace.folder import Workspace
-from tests.memory.daemon.daemons import pid
+from tests.memory.daemon.daemons import pid, running
 
 
 def test_clients_that_start_at_once_share_one_daemon(workspace: Workspace) -> None:
@@ -37,7 +37,7 @@ def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspa
     with pytest.raises(ConfigError, match=r"daemon\.idle") as caught:
         client.connect(workspace, {"daemon": {"idle": "3"}})
     assert "daemon.idle_seconds" in caught.value.cure
-    assert client.daemon_status(workspace) is None
+    assert running(workspace) is None
 
 
 def test_a_daemon_stays_though_whoever_started_it_has_gone(workspace: Workspace) -> None:
@@ -50,10 +50,10 @@ def test_a_daemon_stays_though_whoever_started_it_has_gone(workspace: Workspace)
     subprocess.run(command, input=line, pass_fds=[writing], start_new_session=True, check=True)
     os.close(writing)
     deadline = time.monotonic() + 60
-    while (status := client.daemon_status(workspace)) is None:
+    while (process := running(workspace)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert _pid_of_started(workspace) == status.pid
+    assert _pid_of_started(workspace) == process
 
 
 def test_nothing_but_unix_sockets_is_used(workspace: Workspace) -> None:

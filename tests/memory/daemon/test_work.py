@@ -1,4 +1,4 @@
-"""Requests on their clients' threads: one change after another, and none that nobody wants."""
+"""Requests on their clients' threads, and none that nobody wants."""
 
 import threading
 import time
@@ -63,19 +63,6 @@ def begin(work: Work, operation: Operation, do: Callable[[], Any], wanted: bool 
 
     threading.Thread(target=ask, daemon=True).start()
     return done
-
-
-def test_changes_are_done_in_order_and_readings_beside_them(work: Work) -> None:
-    order: list[int] = []
-    begun, hold = threading.Event(), threading.Event()
-    first = begin(work, REMEMBER, lambda: (begun.set(), hold.wait(30), order.append(1)))
-    assert begun.wait(30)
-    second = begin(work, REMEMBER, lambda: order.append(2))
-    assert begin(work, RECALL, lambda: "found").result(30) == "found"
-    assert order == [] and not second.done()
-    hold.set()
-    first.result(30), second.result(30)
-    assert order == [1, 2]
 
 
 def test_what_is_no_longer_wanted_is_not_done(work: Work) -> None:

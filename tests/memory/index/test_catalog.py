@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from assistant.disk.storage import Stat
 from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
+from assistant.memory.index.catalog import Catalog, SourceUpdate
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.index.words import Term

@@ -1,6 +1,6 @@
 """What is wrong with files, told until it is right again."""
 
-from assistant.memory.index.catalog import Stat
+from assistant.disk.storage import Stat
 from assistant.memory.index.corpus import KEPT, Faults, text_warning
 from assistant.workspace.folder import Survey
 

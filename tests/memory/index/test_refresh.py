@@ -19,12 +19,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistant.disk.storage import stat_of
 from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index import refresh
 from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.corpus import TICK_NS, UNPROVEN, file_clock_ns, read_file, stat_of
+from assistant.memory.index.corpus import TICK_NS, UNPROVEN, file_clock_ns, read_file
 from assistant.memory.index.layout import Rows
 from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer
 from assistant.memory.index.store import SPARE_VECTORS

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
+from assistant.disk.storage import Stat
+from assistant.memory.index.catalog import Catalog, SourceUpdate
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.search.overview import near_pairs
 from tests.support.chunking import chunk

@@ -4,10 +4,11 @@ from datetime import date
 
 import pytest
 
+from assistant.disk.storage import stat_of
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of, passage
-from assistant.memory.writing.draft import Draft, FileState, stamp_of
+from assistant.memory.writing.draft import Draft, FileState
 from assistant.memory.writing.edits import difference, find_fact, removals, strike
 from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import Workspace
@@ -77,12 +78,12 @@ def test_a_file_is_searched_unless_it_is_as_it_was_known(workspace: Workspace) -
     name = "memory/people.md"
     path = workspace.root / name
     path.write_text("- Dora paints\n")
-    known: dict[str, FileState] = {name: (Draft(workspace).digest(name), stamp_of(path))}
+    known: dict[str, FileState] = {name: (Draft(workspace).digest(name), stat_of(path))}
     assert find_fact(Draft(workspace), [name], "Dora paints", known) is None
     path.write_text("- Ed sings\n- Dora paints\n")
     assert find_fact(Draft(workspace), [name], "Dora paints", known) == (name, 2)
     edited = Draft(workspace)
-    known = {name: (edited.digest(name), stamp_of(path))}
+    known = {name: (edited.digest(name), stat_of(path))}
     edited.edit(name, Splice(0, "", "- Flo runs\n"))
     assert find_fact(edited, [name], "Flo runs", known) == (name, 1)
     assert find_fact(edited, [name], "Dora paints", known) is None  # of a batch each fact once

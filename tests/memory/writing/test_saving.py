@@ -36,7 +36,7 @@ def alone(path: Path) -> bool:
 def save(path: Path, data: bytes = b"ours", *, seen: bytes = b"old") -> bool:
     """Replace a file that was seen with these bytes, if it still has them."""
     there = read_file(path)
-    return replace_files([(Snapshot(path, seen, there.stamp), data)], patience=BRIEFLY)
+    return replace_files([(Snapshot(path, seen, there.stat), data)], patience=BRIEFLY)
 
 
 class PlainDisk(storage.Disk):
