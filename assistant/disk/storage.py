@@ -129,6 +129,20 @@ def stat_of(path: str | Path) -> Stat:
     return _stat(os.stat(path))  # noqa: PTH116
 
 
+def stat_or_none(path: str | Path) -> Stat | None:
+    """A file's stat; None if there is none."""
+    try:
+        return stat_of(path)
+    except OSError:
+        return None
+
+
+def inode(path: Path) -> int | None:
+    """A file's inode; None if there is none."""
+    stat = stat_or_none(path)
+    return stat and stat.inode
+
+
 def read_with_stat(path: Path) -> tuple[bytes, Stat]:
     """The bytes of a memory file, and its stat from before they were read. Raises OSError."""
     with open_file(path) as file:

@@ -395,7 +395,6 @@ class DaemonStatus:
     pid: int
     version: str
     rss_bytes: int
-    uptime_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Server:
         self._clients: set[Connection] = set()
         self._changed = threading.Condition()
         """Guards `_clients` and the request of each."""
-        self._started = self._used = time.monotonic()
+        self._used = time.monotonic()
         self._last_match = time.time()
         self._trim = lifecycle.MemoryTrim()
         self._reported = 0.0
@@ -238,8 +238,7 @@ class Server:
 
     def about(self) -> DaemonStatus:
         """The daemon's own state."""
-        uptime = time.monotonic() - self._started
-        return DaemonStatus(os.getpid(), assistant.__version__, lifecycle.resident_bytes(), uptime)
+        return DaemonStatus(os.getpid(), assistant.__version__, lifecycle.resident_bytes())
 
     def take_notices(self) -> tuple[str, ...]:
         """The notices for the owner, which go with the next answer to any client."""

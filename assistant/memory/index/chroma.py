@@ -162,11 +162,11 @@ class EmbeddedStore(VectorStore):
     def __init__(self, directory: Path, owner: Owner) -> None:
         super().__init__(owner)
         self._directory = directory
-        self._parent_inode = _inode(directory.parent)
+        self._parent_inode = storage.inode(directory.parent)
         self._inode: int | None = None
 
     def lost(self) -> bool:
-        return self.ready and _inode(self._directory / "chroma.sqlite3") != self._inode
+        return self.ready and storage.inode(self._directory / "chroma.sqlite3") != self._inode
 
     def reset(self) -> None:
         with self._lock:
@@ -194,8 +194,8 @@ class EmbeddedStore(VectorStore):
         with self._translated():
             if self._parent_inode is None:  # nobody has made it yet
                 storage.private_directory(self._directory)
-                self._parent_inode = _inode(self._directory.parent)
-            if _inode(self._directory.parent) != self._parent_inode:
+                self._parent_inode = storage.inode(self._directory.parent)
+            if storage.inode(self._directory.parent) != self._parent_inode:
                 raise MemoryFailure("the workspace is gone")
             if self._marker.exists() or self._directory.is_file():
                 self._discard()
@@ -205,7 +205,7 @@ class EmbeddedStore(VectorStore):
             collection = self._client.get_or_create_collection(
                 self._name, embedding_function=None, configuration=SPACE
             )
-            self._inode = _inode(self._directory / "chroma.sqlite3")
+            self._inode = storage.inode(self._directory / "chroma.sqlite3")
             self._collection = collection
 
     def _discard(self) -> None:
@@ -392,10 +392,3 @@ def _quiet() -> Any:
     from chromadb.config import Settings
 
     return Settings(_env_file=None, anonymized_telemetry=False)  # type: ignore[call-arg]
-
-
-def _inode(path: Path) -> int | None:
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assistant.disk import storage
-from assistant.disk.storage import Stat, stat_of
+from assistant.disk.storage import Stat, stat_or_none
 from assistant.memory.index.catalog import Source
 from assistant.memory.text.conflict_marks import conflict_in, without_marks
 from assistant.workspace.folder import Survey
@@ -56,10 +56,7 @@ class Corpus(Protocol):
 
 def is_unchanged(path: str, known: Source) -> bool:
     """Whether its stat proves that a file is unchanged since it was read."""
-    try:
-        return stat_of(path) == known.stat
-    except OSError:
-        return False
+    return stat_or_none(path) == known.stat
 
 
 def read_file(path: str) -> tuple[Stat, bytes]:

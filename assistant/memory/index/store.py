@@ -99,7 +99,7 @@ class IndexStore:
     @property
     def deleted(self) -> bool:
         """Whether someone deleted the catalog while it was open."""
-        return _inode(self._catalog_path) != self._inode
+        return storage.inode(self._catalog_path) != self._inode
 
     def reopen(self, notice: str, *, discard: bool = False) -> None:
         """Close the index and open it again; with `discard`, throw it away in between."""
@@ -164,7 +164,7 @@ class IndexStore:
                 raise
             self.catalog = Catalog(self._catalog_path, cache, readonly=True)
             self.readonly, self._checked_at = True, time.monotonic()
-        self._inode = _inode(self._catalog_path)
+        self._inode = storage.inode(self._catalog_path)
         self.dense = DenseIndex(
             self.catalog,
             self._folder / "chroma",
@@ -288,11 +288,3 @@ def _machine() -> str:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:
         return platform.node()
-
-
-def _inode(path: Path) -> int:
-    """-1 if there is no such file."""
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return -1

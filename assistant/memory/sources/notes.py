@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import regex
 from wcmatch import glob
 
 from assistant import documents
@@ -80,7 +79,7 @@ class Notes:
             if identity in visited and identity != NOWHERE:
                 continue
             visited.add(identity)
-            if folder and (folder.casefold() in templates or self._is_excluded(f"{folder}/")):
+            if folder and (folder.casefold() in templates or self._excluded.match(f"{folder}/")):
                 continue
             for name, entry in _entries(self.root, folder, found):
                 kind = _kind(entry)
@@ -96,21 +95,16 @@ class Notes:
     def _is_note(self, name: str) -> bool:
         if not name.casefold().endswith(ENDINGS) or original_of(name):
             return False
-        return self._is_included(name) and not self._is_excluded(name)
-
-    def _is_included(self, name: str) -> bool:
-        return not self.source.include or any(pattern.fullmatch(name) for pattern in self._included)
-
-    def _is_excluded(self, name: str) -> bool:
-        return any(pattern.fullmatch(name) for pattern in self._excluded)
+        is_included = not self.source.include or self._included.match(name)
+        return is_included and not self._excluded.match(name)
 
     @cached_property
-    def _included(self) -> "list[regex.Pattern[str]]":
-        return _compiled(self.source.include)
+    def _included(self) -> "glob.WcMatcher[str]":
+        return _matcher(self.source.include)
 
     @cached_property
-    def _excluded(self) -> "list[regex.Pattern[str]]":
-        return _compiled(self.source.exclude)
+    def _excluded(self) -> "glob.WcMatcher[str]":
+        return _matcher(self.source.exclude)
 
     def _templates(self) -> frozenset[str]:
         """The folders of templates, folded, relative to the root."""
@@ -159,14 +153,14 @@ def _kind(entry: "os.DirEntry[str]") -> Literal["folder", "file", ""]:
         return ""
 
 
-def _compiled(patterns: tuple[str, ...]) -> "list[regex.Pattern[str]]":
-    """Globs as regular expressions; the glob of a folder matches all that is in it."""
-    globs = []
+def _matcher(patterns: tuple[str, ...]) -> "glob.WcMatcher[str]":
+    """Matches these globs; that of a folder matches all that is in it."""
+    globs: list[str] = []
     for pattern in patterns:
         bare = pattern.removeprefix("./").strip("/")
         anywhere = bare if "/" in bare else f"**/{bare}"
         globs += [anywhere, f"{anywhere}/", f"{anywhere}/**"]
-    return [regex.compile(expression) for expression in glob.translate(globs, flags=_FLAGS)[0]]
+    return glob.compile(globs, flags=_FLAGS)
 
 
 def _identity(path: Path) -> tuple[int, int]:

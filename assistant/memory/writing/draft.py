@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assistant.disk import storage
 from assistant.disk.exchange import Guard, writers
-from assistant.disk.storage import Stat, stat_of
+from assistant.disk.storage import Stat, stat_or_none
 from assistant.errors import StorageError
 from assistant.memory.base import Notify, no_notices
 from assistant.memory.text.conflict_marks import conflict_in
@@ -49,17 +49,11 @@ class _File:
     """A file as it was read, its text as edited so far, and what the edits inserted."""
 
     snapshot: Snapshot
-    before: str
+    original: tuple[str, str]
+    """The text as it was read, and its digest."""
     text: str
+    digest: str
     inserted: list[str] = field(default_factory=list)
-    digests: list[str] = field(default_factory=list)
-    """The digests of the text as it was read and after each edit, computed on demand."""
-
-    def digest(self) -> str:
-        """The digest of the text as edited so far."""
-        if len(self.digests) <= len(self.inserted):
-            self.digests.append(digest(self.text))
-        return self.digests[-1]
 
 
 class Draft:
@@ -75,7 +69,8 @@ class Draft:
         if source not in self._files:
             snapshot = read_file(self._workspace.root / source)
             text = _decoded(source, snapshot.data).removeprefix(_BOM)
-            self._files[source] = _File(snapshot, text, text)
+            state = digest(text)
+            self._files[source] = _File(snapshot, (text, state), text, state)
         return self._files[source]
 
     def text(self, source: str) -> str:
@@ -98,16 +93,13 @@ class Draft:
 
     def digest(self, source: str) -> str:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
-        return self._file(source).digest()
+        return self._file(source).digest
 
     def is_unread(self, source: str, stat: Stat | None) -> bool:
         """Whether a file was not read yet and still has this stat, so that it need not be read."""
         if stat is None or source in self._files:
             return False
-        try:
-            return stat_of(f"{self._workspace.root}/{source}") == stat
-        except OSError:
-            return False
+        return stat_or_none(f"{self._workspace.root}/{source}") == stat
 
     def is_text(self, source: str) -> bool:
         """Whether a file can be read, and is UTF-8."""
@@ -127,15 +119,14 @@ class Draft:
 
     def original(self, source: str) -> tuple[str, str]:
         """The text of a file as it was read, and its digest."""
-        file = self._file(source)
-        file.digest()
-        return file.before, file.digests[0]
+        return self._file(source).original
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change; return its journal entry. Raises StorageError if a merge conflicts."""
         before, file = self.editable(source), self._file(source)
-        state = file.digest()
+        state = file.digest
         file.text = splice.apply(before)
+        file.digest = digest(file.text)
         file.inserted.append(splice.inserted)
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
@@ -146,7 +137,7 @@ class Draft:
             removed=removed,
             inserted=splice.inserted,
             before=state,
-            after=file.digest(),
+            after=file.digest,
             above=tuple(map(line_digest, lines_above(before, splice.at))),
             below=tuple(map(line_digest, lines_below(before, splice.at + len(splice.removed)))),
         )
@@ -242,7 +233,7 @@ class _Replacement:
         assert self._temporary is not None
         if self._guard is None:
             is_done = self._create(self._temporary)
-        elif self._has_changed():
+        elif stat_or_none(self._target) != self.snapshot.stat:
             return False
         elif self._in_place:
             is_done = self._overwrite(self._guard)
@@ -250,12 +241,6 @@ class _Replacement:
             is_done = self._swap(self._temporary, self._guard)
         storage.sync_directory(self._target.parent)
         return is_done
-
-    def _has_changed(self) -> bool:
-        try:
-            return stat_of(self._target) != self.snapshot.stat
-        except FileNotFoundError:
-            return True
 
     def close(self) -> None:
         """Let writers in again and remove the temporary file."""

@@ -14,7 +14,6 @@ once, then only what was appended to it.
 """
 
 import contextlib
-import os
 import secrets
 import threading
 from collections import defaultdict
@@ -227,7 +226,7 @@ class Journal:
         self.name = path.name
         self._path = path
         self._lock = threading.RLock()
-        self._stamp: tuple[int, int, int] | None = None
+        self._stat: storage.Stat | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -250,19 +249,19 @@ class Journal:
         Raises StorageError.
         """
         with self._lock:
-            stamp = self._stat()
-            if stamp is None:
+            stat = storage.stat_or_none(self._path)
+            if stat is None:
                 self._clear()
-                self._stamp = None
+                self._stat = None
                 return
-            if stamp != self._stamp:
+            if stat != self._stat:
                 with storage.reported("read", self._path):
                     data = storage.read(self._path)
                 if crc32(data[: self._size]) != self._checksum:
                     self._clear()
                 self._read(data[self._size :])
-                self._stamp = stamp
-            if mend and self._size < stamp[1]:
+                self._stat = stat
+            if mend and self._size < stat.size:
                 storage.truncate(self._path, self._size)
                 self.refresh()
 
@@ -319,11 +318,11 @@ class Journal:
             with self._lock:
                 self.refresh()
                 storage.append(self._path, data)
-                stamp = self._stat()
-                if stamp is None or stamp[1] != self._size + len(data):
+                stat = storage.stat_or_none(self._path)
+                if stat is None or stat.size != self._size + len(data):
                     return self.refresh()  # another process has appended, too
                 self._read(data)
-                self._stamp = stamp
+                self._stat = stat
 
     def _read(self, data: bytes) -> None:
         """Take in the lines that follow; an unfinished last one is left for later."""
@@ -380,14 +379,6 @@ class Journal:
                 for line in lines
                 if line.startswith(_HEADING)
             }
-
-    def _stat(self) -> tuple[int, int, int] | None:
-        with storage.reported("read", self._path):
-            try:
-                status = os.stat(self._path)  # noqa: PTH116
-            except FileNotFoundError:
-                return None
-        return status.st_ino, status.st_size, status.st_mtime_ns
 
     # What it says
 

@@ -55,7 +55,7 @@ STATUS = st.builds(
     MemoryStatus,
     sources=st.tuples(st.builds(SourceStatus, source=TEXT)),
     notices=st.tuples(TEXT),
-    daemon=st.none() | st.builds(DaemonStatus, version=TEXT, uptime_s=NUMBER),
+    daemon=st.none() | st.builds(DaemonStatus, version=TEXT),
 )
 FACT = st.builds(Fact, text=TEXT, replaces=st.none() | TEXT, origin=ORIGIN)
 FINDING = st.builds(
