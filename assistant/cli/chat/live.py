@@ -227,6 +227,7 @@ class LiveScreen:
         def ask() -> None:
             self._pending, self._options = answer, options
             self._region.question, self._region.choices = question, choices
+            self._region.pointer = 0
             self._region.hint = CHOOSING if options else ""
             if self._app.layout.is_searching:
                 stop_search()

@@ -285,3 +285,24 @@ def test_a_question_at_the_first_chat_is_a_message_and_no_name(home: Path, tmp_p
         tty.wait(lambda tty: "offline" in tty.text and WORKING not in tty.text)
         assert leaves(tty) == 0
     assert "key" not in (root / "USER.md").read_text()
+
+
+def test_every_list_opens_at_its_first_entry(
+    place: Path,
+    provider: Provider,  # noqa: F811
+) -> None:
+    provider.enqueue(*("Yes." for _ in range(5)))
+    with chat(place, provider) as tty:
+        tty.wait("›")
+        for number in range(5):
+            pressed(tty, f"message {number}\r", "Yes.")
+            tty.wait("›", gone=WORKING)
+        pressed(tty, "/rewind\r", "Go back to before which message?")
+        tty.send("\x1b[B" * 4)
+        tty.wait("› message 0")
+        pressed(tty, ENTER, "What should be undone?")
+        tty.wait("› files, facts and conversation")
+        tty.send(ESCAPE)
+        tty.wait("›", gone="What should be undone?")
+        pressed(tty, "/rewind\r", "Go back to before which message?")
+        tty.wait("› message 4")
