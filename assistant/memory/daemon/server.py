@@ -39,8 +39,10 @@ from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
 CHECK_SECONDS = 2.0
-"""How often the server checks that its workspace and its socket still exist, compares the files
-with the index, and tells waiting clients that it is at work."""
+"""How often the server checks that its workspace and its socket still exist, and tells waiting
+clients that it is at work."""
+COMPARE_SECONDS = 10.0
+"""How often files are compared without an event: a network's disk reports no changes."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
@@ -94,20 +96,27 @@ class Server:
         listener.socket.listen(1024)
         ready()
         self.work.freshen()
-        checked = time.monotonic()
+        reported = compared = time.monotonic()
         while not self._leaving.is_set():
             pause = min(CHECK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
             if listener.socket in readable:
                 self._accept(listener.socket)
             self._check(listener)
-            if time.monotonic() - checked >= CHECK_SECONDS:
-                checked = time.monotonic()
+            now = time.monotonic()
+            if now - reported >= CHECK_SECONDS:
+                reported = now
                 self._tell_all(None)
-                if self.work.is_open and not self.is_leaving():
-                    self.work.freshen()
+            if now - compared >= COMPARE_SECONDS:
+                compared = now
+                self.touch()
         listener.close()
         self._finish()
+
+    def touch(self) -> None:
+        """Have the index refreshed: a memory file may have changed. From any thread."""
+        if self.work.is_open and not self.is_leaving():
+            self.work.freshen()
 
     # Life
 
