@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -165,39 +166,13 @@ def _zed(launch: Launch) -> list[File]:
     return [File(_config() / "zed" / "settings.json", [entry])]
 
 
-PROGRAMS = {
-    program.name: program
-    for program in (
-        Program(
-            "claude-code",
-            "Claude Code",
-            _claude_code,
-            "Restart Claude Code; /mcp and /hooks there show the connection.",
-        ),
-        Program(
-            "codex",
-            "Codex",
-            _codex,
-            "Restart Codex and open /hooks there: it runs no hook until you trust it.",
-        ),
-        Program(
-            "cursor",
-            "Cursor",
-            _cursor,
-            "Restart Cursor, and enable the server in its settings, under MCP.",
-        ),
-        Program("opencode", "OpenCode", _opencode, "Restart OpenCode."),
-        Program(
-            "claude-desktop",
-            "Claude Desktop",
-            _claude_desktop,
-            "Restart Claude Desktop. It has no hooks: ask it to recall, or to remember.",
-        ),
-        Program(
-            "zed",
-            "Zed",
-            _zed,
-            "Zed notices it by itself. It has no hooks: ask it to recall, or to remember.",
-        ),
-    )
+_FILES = {
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "cursor": _cursor,
+    "opencode": _opencode,
+    "claude-desktop": _claude_desktop,
+    "zed": _zed,
 }
+_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+PROGRAMS = {name: Program(name, files=_FILES[name], **texts) for name, texts in _data.items()}

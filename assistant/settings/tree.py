@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -61,24 +62,9 @@ class Settings(Table):
         return sources
 
 
-WANTED = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "string": "a text",
-    "model": "a section with settings",
-}
-"""Descriptions of the expected type, by type."""
-GONE = {
-    "model.thinking": "`assistant config set model.effort none` turns thinking off",
-    "model.first_token_seconds": "`model.timeout_seconds` sets this limit too",
-    "model.answer_seconds": "`model.timeout_seconds` sets this limit too",
-    "model.retry_seconds": "a failed request is retried for 120 s",
-    "model.tool_calls": "all tool calls of a reply run",
-    "context.memory_at": "memory stands before the latest message",
-    "sources.budget": "the notes of a source get 250 tokens of a recall",
-}
-"""Removed settings, and what to do instead; without the parts that owners name."""
+_data = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))
+EXPECTED: Mapping[str, str] = _data["expected"]
+REMOVED: Mapping[str, str] = _data["removed"]
 LISTED: dict[str, type[BaseModel]] = {
     "profiles": ProfileSettings,
     "sources": SourceSettings,
@@ -110,7 +96,7 @@ def validate(
 def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     key, path = shown_key(error["loc"]), error["loc"]
     if error["type"] == "extra_forbidden":
-        if instead := GONE.get(f"{path[0]}.{path[-1]}"):
+        if instead := REMOVED.get(f"{path[0]}.{path[-1]}"):
             return ConfigError(
                 f"there is no setting {key!r} any more{source}", f"Remove it: {instead}"
             )
@@ -127,10 +113,10 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     if error["type"] == "missing":
         fault = f"is missing{source}"
     elif path[0] == SERVERS:  # its value may hold a key
-        fault = f"should be {WANTED.get(kind, reason)}{source}"
+        fault = f"should be {EXPECTED.get(kind, reason)}{source}"
     else:
         value = error["input"]
-        fault = f"cannot be {value!r}{source}: it should be {WANTED.get(kind, reason)}"
+        fault = f"cannot be {value!r}{source}: it should be {EXPECTED.get(kind, reason)}"
     variable = re.search(r"\((ASSISTANT_\w+)\)", source)
     if variable:
         cure = f"Correct or unset {variable[1]}"

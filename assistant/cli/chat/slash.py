@@ -1,6 +1,7 @@
 """The slash commands of the chat, and `!` for the shell."""
 
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
@@ -424,27 +425,11 @@ def help_(host: Host, _: str) -> None:
     rows["@FILE"] = "In a message: attach a file, a picture, or the list of a folder."
     for usage, help in rows.items():
         typer.echo(usage.ljust(20) + help)
-    typer.echo(faint(KEYS))
+    typer.echo(faint(_data["keys"]))
 
 
-KEYS = """\
-Enter sends; Alt-Enter begins a new line; Esc stops what runs.
-Ctrl-R searches what you typed before; Ctrl-O shows all that a tool printed.
-Ctrl-X Ctrl-E opens your editor; Ctrl-D leaves.
-A message sent while it works waits for the next pause; Enter again makes one."""
-OTHER_NAMES = {
-    "/clear": "/new",
-    "/reset": "/new",
-    "/memory": "/recall",
-    "/search": "/recall",
-    "/cost": "/usage",
-    "/tokens": "/usage",
-    "/save": "/export",
-    "/config": "/status",
-    "/history": "/sessions",
-    "/exit": "/quit",
-    "/bye": "/quit",
-}
+_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+OTHER_NAMES: Mapping[str, str] = _data["other_names"]
 """Names of commands in other programs."""
 BEGINS = ("/", "!")
 """The first character of a line that is a command and not a message."""

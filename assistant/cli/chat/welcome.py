@@ -6,6 +6,7 @@ The name goes into USER.md, the tone into IDENTITY.md, the model into the settin
 import re
 import shutil
 import textwrap
+import tomllib
 from pathlib import Path
 
 import typer
@@ -16,19 +17,7 @@ from assistant.display import spelled
 from assistant.errors import AssistantError
 from assistant.workspace import folder
 
-OPENING = (
-    "Welcome. {many} questions; Enter skips one. The answers go into USER.md, IDENTITY.md and your "
-    "settings, where you can change them."
-)
-IS_MESSAGE = (
-    "That looks like a message, so I will answer it. Your name goes into USER.md, the tone into "
-    "IDENTITY.md, the model into the settings."
-)
-NO_OFFERS = "No Ollama is running here, and no provider's key is set in this shell."
-WITHOUT_MODEL = "Without a model I only quote memory, and nothing leaves this machine."
-NO_MODEL = (
-    "That is not the name of a model, such as `ollama_chat/qwen3`. Enter continues without one."
-)
+TEXT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
 """The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"
@@ -67,7 +56,7 @@ def greet(options: Globals) -> str:
 
     has_model = bool(model_name())
     typer.echo(err=True)
-    _tell(OPENING.format(many="Two" if has_model else "Three"))
+    _tell(TEXT["opening"].format(many="Two" if has_model else "Three"))
     typer.echo(err=True)
     message = ""
     try:
@@ -81,7 +70,7 @@ def greet(options: Globals) -> str:
         pass  # Ctrl-C and Ctrl-D skip the remaining questions
     except _Message as error:
         message = str(error)
-        _tell(IS_MESSAGE)
+        _tell(TEXT["is_message"])
     typer.echo(err=True)
     return message
 
@@ -119,10 +108,10 @@ def _choose_model(options: Globals) -> None:
 
     models = offers(most=MAX_OFFERS)
     if not models:
-        _tell(NO_OFFERS)
+        _tell(TEXT["no_offers"])
     for number, offer in enumerate(models, start=1):
         typer.echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
-    _tell(WITHOUT_MODEL)
+    _tell(TEXT["without_model"])
     while name := _answer("Which model? (a number, a name, or Enter for none)"):
         if name.isdecimal() and 1 <= int(name) <= len(models):
             name = models[int(name) - 1].model
@@ -136,7 +125,7 @@ def _connects(options: Globals, name: str) -> bool:
     from assistant.model.select import try_model
 
     if " " in name or not name[0].isalnum():
-        _tell(NO_MODEL, "  ")
+        _tell(TEXT["no_model"], "  ")
         return False
     _tell(f"trying {spelled(name)} …", "  ")
     try:

@@ -234,7 +234,7 @@ def test_a_broken_file_is_edited_until_it_is_well(file: Path, tmp_path: Path) ->
     assert file.read_text() == "[memory]\nk = 5\n"
 
 
-@pytest.mark.parametrize("key", settings.GONE)
+@pytest.mark.parametrize("key", settings.REMOVED)
 def test_a_setting_that_was_taken_away_says_what_to_do_instead(key: str) -> None:
     section, _, name = key.partition(".")
     table: dict[str, object] = {name: 1}
@@ -245,4 +245,4 @@ def test_a_setting_that_was_taken_away_says_what_to_do_instead(key: str) -> None
     )
     with pytest.raises(ConfigError, match=f"no setting '{section}.*{name}' any more") as caught:
         settings.validate(raw, sources=())
-    assert caught.value.cure == f"Remove it: {settings.GONE[key]}"
+    assert caught.value.cure == f"Remove it: {settings.REMOVED[key]}"
