@@ -25,14 +25,6 @@ from assistant.workspace.stores import STORES
 MANIFEST = "assistant-export.json"
 VERSION = 1
 CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
-EXPORTED = ("memory", "profile", "journal", "history", "forgotten", "review", "merged", "sessions",
-            "bootstrap", "reading", "imported", "heartbeat")  # fmt: skip
-"""The stores of the program that are exported; others are derived, or specific to a machine.
-
-With the key of forgotten lines in it, an archive is as private as the workspace: who has it can
-test a guess at what was purged. Without it, a restored workspace would not know that a line was
-forgotten that an old copy brings back.
-"""
 BLOCK = 1 << 20
 """Bytes copied at a time."""
 
@@ -99,7 +91,7 @@ def restore(archive: Path, root: Path) -> list[str]:
 
 def _files(workspace: Workspace) -> Iterator[Path]:
     for store in STORES:
-        if store.name in EXPORTED:
+        if store.exported:
             yield from store.files(workspace)
     yield from (path for path in _others(workspace) if not path.is_symlink() and path.is_file())
 

@@ -6,9 +6,11 @@ or in the heading or line above it. Ticked and struck-out items are done.
 
 import hashlib
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Literal
 
 from assistant.memory.text.times.schedule import Schedule
@@ -28,25 +30,10 @@ GRACE = timedelta(minutes=15)
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
-_LATE = re.compile(
-    r"[,;]?\s*\(?\s*(?:(?P<skip>skip(?:ped)?|drop(?:ped)?)|(?:(?:do it )?(?:once|anyway)))"
-    r"\s+(?:(?:it\s+)?(?:if|when)\s+(?:it\s+is\s+)?"
-    r"(?:more\s+than\s+(?P<n>\d{1,4})\s+(?P<unit>minute|hour|day)s?\s+)?(?:late|missed))\s*\)?",
-    re.IGNORECASE,
-)
-_LATE_IN_GERMAN = re.compile(
-    r"[,;]?\s*\(?\s*(?:(?P<skip>überspringen|auslassen)|(?:einmal\s+)?nachholen),?\s+(?:wenn|falls)"
-    r"\s+(?:es\s+)?(?:mehr\s+als\s+(?P<n>\d{1,4})\s+(?P<unit>minute|stunde|tag)e?n?\s+)?"
-    r"(?:zu\s+)?(?:spät|verspätet|verpasst)(?:\s+ist)?\s*\)?",
-    re.IGNORECASE,
-)
-_REMINDS = re.compile(
-    r"(?:remind(?:er)?(?:\s+me)?|erinnere?\s+mich|erinnerung)"
-    r"(?:\s+(?:to|of|about|that|an|daran))?\b\s*[:,]?\s*(?=\S)",
-    re.IGNORECASE,
-)
-"""How the text of a reminder begins."""
-_UNITS = {"minute": 1, "hour": 60, "stunde": 60, "day": 24 * 60, "tag": 24 * 60}
+_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_LATE = [re.compile(pattern, re.IGNORECASE) for pattern in _data["late"]]
+_REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
+_UNITS: Mapping[str, int] = _data["units"]
 UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
     "“each Friday:”"
@@ -162,7 +149,7 @@ def _is_done(item: "re.Match[str]") -> bool:
 def _task(entry: _Entry, inherited: Schedule | None) -> Task | str:
     """The task of an entry, or what would make it one."""
     text = entry.text
-    late = _LATE.search(text) or _LATE_IN_GERMAN.search(text)
+    late = next(filter(None, (pattern.search(text) for pattern in _LATE)), None)
     words = _REMINDS.search(text)
     if late and words and words.end() <= late.start() and late[0].lstrip()[0] not in ",;(":
         late = None  # part of the reminder: "remind me: drop it if it is late"

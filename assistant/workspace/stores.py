@@ -35,6 +35,7 @@ class Store:
     patterns: tuple[str, ...]
     keeps: str
     words: Words
+    exported: bool = False
 
     def files(self, workspace: Workspace) -> Iterator[Path]:
         """Yield the files of the store, for a workspace."""
