@@ -149,7 +149,6 @@ class Chat:
             secrets,
             interruption.event,
             chosen,
-            self.untold.append,
             checkpoints,
             trusted=self.trusted,
         )
@@ -195,7 +194,9 @@ class Chat:
             checkpoints=checkpoints,
         )
         conversation.toolbox.add(delegating_tool(conversation))
-        faults = [*unknown_tools(chosen.policy.model_dump()), *skills.notices]
+        faults = [*others.notices, *unknown_tools(chosen.policy.model_dump()), *skills.notices]
+        if not is_attended:  # only then it is kept what was shown today
+            self.untold += faults
         conversation.daily = partial(self._daily_notices, faults, is_attended)
         reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
         if is_attended and reads:
@@ -263,7 +264,7 @@ class Chat:
         """What happened while the owner was away, and what is due today; each is reported once.
 
         At the first turn of a conversation that `is_new` also what waits for the owner, and the
-        `faults` of rules and skills, each at most once a day.
+        `faults` of tools, rules and skills, each at most once a day.
         """
         lines: list[str] = []
         if self.options.news and self.trusted:

@@ -45,12 +45,11 @@ def outside(
     redactor: Redactor,
     interrupt: threading.Event,
     chosen: Settings,
-    tell: Callable[[str], None],
     checkpoints: Checkpoints,
     *,
     trusted: bool,
 ) -> Outside:
-    """Return the tools that the settings allow; `tell` receives notices for the owner.
+    """Return the tools that the settings allow.
 
     A workspace that is not trusted contributes no MCP servers.
     """
@@ -58,9 +57,8 @@ def outside(
     configured = servers.named_by(
         chosen.mcpServers, roots.workspace.root if trusted else None, roots.directories
     )
-    foreign = Foreign(configured.servers, Pins(), tell, interrupt)
-    for notice in (*web.notices, *configured.notices):
-        tell(notice)
+    notices = [*web.notices, *configured.notices]
+    foreign = Foreign(configured.servers, Pins(), notices.append, interrupt)
     tools = (
         *reading_tools(roots),
         *searching_tools(roots),
@@ -80,7 +78,7 @@ def outside(
     cleanup = ExitStack()
     for close in (web.close, foreign.close, jobs.close):
         cleanup.callback(close)
-    return Outside(tools, cleanup.close)
+    return Outside(tools, cleanup.close, tuple(notices))
 
 
 def web_tools(

@@ -79,15 +79,15 @@ def test_rules_and_skills_without_effect_are_named_once_a_day(workspace: Workspa
     (workspace.skills / "tea").mkdir(parents=True)
     (workspace.skills / "tea" / "SKILL.md").write_text("no front matter\n")
 
-    def notices() -> str:
-        with open_chat(workspace, ChatOptions(), no_daemon=True) as chat:
+    def notices(off_the_record: bool = False) -> str:
+        options = ChatOptions(off_the_record=off_the_record)
+        with open_chat(workspace, options, no_daemon=True) as chat:
             return "\n".join(e.text for e in chat.send("hello") if isinstance(e, Notice))
 
     first = notices()
-    assert (
-        "'shel:git *', but no tool is called 'shel'; did you mean shell?" in first
-        and "tea" in first
-    )
+    assert "'shel:git *', but no tool is called 'shel'; did you mean shell?" in first
+    assert "tea" in first
     assert notices() == ""
+    assert notices(off_the_record=True) == notices(off_the_record=True) == first
     storage.replace(workspace.day, b"2020-01-01")
     assert "no tool is called" in notices()
