@@ -44,20 +44,14 @@ class Event(StrEnum):
     START = "session-start"
 
 
-EVENTS = {
-    "prompt": Event.PROMPT,
-    "userpromptsubmit": Event.PROMPT,
-    "beforesubmitprompt": Event.PROMPT,
-    "chatmessage": Event.PROMPT,
-    "stop": Event.STOP,
-    "sessionidle": Event.STOP,
-    "compact": Event.COMPACT,
-    "precompact": Event.COMPACT,
-    "sessioncompacting": Event.COMPACT,
-    "sessionend": Event.END,
-    "sessionstart": Event.START,
+NAMES = {
+    Event.PROMPT: "prompt userpromptsubmit beforesubmitprompt chatmessage",
+    Event.STOP: "stop sessionidle",
+    Event.COMPACT: "compact precompact sessioncompacting",
+    Event.END: "sessionend",
+    Event.START: "sessionstart",
 }
-"""The programs' names of events, in lower case and without punctuation."""
+"""The programs' names of each event, in lower case and without punctuation."""
 
 
 class Quiet(StrEnum):
@@ -102,7 +96,8 @@ class HookEvent:
 
 def event_named(name: str) -> Event | None:
     """The event of this name, in any program's spelling."""
-    return EVENTS.get("".join(char for char in name.lower() if char.isalnum()))
+    plain = "".join(char for char in name.lower() if char.isalnum())
+    return next((event for event, names in NAMES.items() if plain in names.split()), None)
 
 
 def parsed_event(event: str, data: bytes, program: str = "") -> HookEvent | None:
