@@ -145,24 +145,14 @@ class Chat:
         interruption, scratch = Interruption(), Scratch()
         checkpoints = Checkpoints(None if record.off_the_record else self.workspace.checkpoints)
         others = outside(
-            roots,
-            secrets,
-            interruption.event,
-            chosen,
-            checkpoints,
-            trusted=self.trusted,
+            roots, secrets, interruption.event, chosen, checkpoints, trusted=self.trusted
         )
+        recalling = memory_tools(memory, roots, origin_of=self._origin_in(record))
         tools = [
-            *(
-                memory_tools(memory, roots, origin_of=self._origin_in(record))
-                if self.trusted
-                else ()
-            ),
+            *(recalling if self.trusted else ()),
             *others.tools,
             *scratch_tools(scratch),
-            *([asking_tool()] if not options.purpose else ()),
-            *([self._agenda_tool(roots)] if self.trusted else ()),
-            *([self._reminding_tool(roots, secrets)] if is_attended else ()),
+            *self._owner_tools(roots, secrets, is_attended),
             *skill_tools(skills),
         ]
         conversation = Conversation(
@@ -236,6 +226,15 @@ class Chat:
         if self.options.purpose:
             return lambda _: Origin("tool", record.session)
         return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
+
+    def _owner_tools(self, roots: Roots, redact: Redactor, is_attended: bool) -> Iterator[Tool]:
+        """The tools that involve the owner."""
+        if not self.options.purpose:
+            yield asking_tool()
+        if self.trusted:
+            yield self._agenda_tool(roots)
+        if is_attended:
+            yield self._reminding_tool(roots, redact)
 
     def _agenda_tool(self, roots: Roots) -> Tool:
         """The agenda, from the files that the model may see."""
