@@ -304,8 +304,6 @@ def open_chat(
         chat.conversation = chat.begin(record)
         if approver is not None:
             chat.conversation.approver = ApproveAll(approver) if options.yes else approver
-        if not options.off_the_record and not options.purpose:
-            untold += outbox.take_findings(workspace)
         resources.pop_all()
     return chat
 

@@ -6,7 +6,6 @@ by the next chat or `ask`. It is delivered by the owner's command or a notificat
 
 import os
 import subprocess
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -95,22 +94,6 @@ def take(workspace: Workspace) -> list[str]:
         state.untold = []
     more = len(news) - len(lines)
     return [*lines, *([f"{more} earlier: `assistant sessions list`"] if more else ())]
-
-
-def keep_findings(workspace: Workspace, faults: Sequence[str]) -> None:
-    """Keep the faults that `doctor` found, for the next chat. Raises StorageError."""
-    if faults:
-        storage.private_directory(workspace.private)
-        storage.replace(workspace.findings, "\n".join(faults).encode())
-    else:
-        workspace.findings.unlink(missing_ok=True)
-
-
-def take_findings(workspace: Workspace) -> list[str]:
-    """Take the faults that `doctor` found."""
-    faults = storage.read_or_empty(workspace.findings).decode("utf-8", "replace")
-    workspace.findings.unlink(missing_ok=True)
-    return [f"`assistant doctor` found: {fault}" for fault in faults.splitlines()]
 
 
 def _line(workspace: Workspace, news: News) -> str:

@@ -123,11 +123,6 @@ class Workspace:
         return self.private / "day"
 
     @property
-    def findings(self) -> Path:
-        """Problems found by `doctor`, until the next chat has mentioned them."""
-        return self.private / "findings"
-
-    @property
     def recipe(self) -> Path:
         """The workspace's own prompt settings; optional."""
         return self.root / "assistant.toml"

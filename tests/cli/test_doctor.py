@@ -73,12 +73,6 @@ def test_faults_come_with_their_cures_and_are_mentioned_once(
         (line,) = [line for line in faults if re.match(f"✗ {said}", line)]
         assert ". " in line, line
     assert "did you mean anthropic/claude-sonnet-4-5" in done.stdout
-    for name in ("ASSISTANT_INDEX__URL", "ASSISTANT_PROFILES", "ASSISTANT_MODEL"):
-        monkeypatch.delenv(name)
-    run("daemon", "stop")
-    first, second = (run("ask", "hello").stderr for _ in range(2))
-    assert first.count("`assistant doctor` found: ") == len(faults)
-    assert "`assistant doctor` found" not in second
 
 
 @pytest.mark.slow

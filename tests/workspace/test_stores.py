@@ -49,8 +49,6 @@ def assistant(root: Path, *arguments: str) -> str:
 
 def test_every_file_of_a_life_is_in_a_listed_store(tmp_path: Path) -> None:
     place = Workspace(tmp_path / "workspace")
-    (place.root / "skills" / "broken").mkdir(parents=True)
-    (place.root / "skills" / "broken" / "SKILL.md").touch()  # which `doctor` finds
     line = "1"
     for arguments in LIFE:
         said = assistant(place.root, *(each.replace("LINE", line) for each in arguments))
@@ -60,9 +58,8 @@ def test_every_file_of_a_life_is_in_a_listed_store(tmp_path: Path) -> None:
     assert unlisted == [], "list it in assistant/workspace/stores.toml, and have a purge reach it"
     there = {store.name for store in STORES if any(store.files(place))}
     assert there >= {
-        "findings", "hooks",
-        "memory", "profile", "journal", "history", "index", "vectors", "sessions", "locks", "logs",
-        "trust", "models", "settings",
+        "hooks", "memory", "profile", "journal", "history", "index", "vectors", "sessions", "locks",
+        "logs", "trust", "models", "settings",
     }  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 """`init`, `trust`, `secrets`, `daemon` and `completion`."""
 
-import contextlib
 import os
 import shlex
 import sys
@@ -12,7 +11,6 @@ import typer
 
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
-from assistant.errors import WorkspaceError
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
 
@@ -235,20 +233,14 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
-    from assistant.upkeep import outbox
-
-    options: Globals = context.obj
     findings = []
-    for finding in _findings(options, with_model, remove=remove_unowned, as_json=as_json):
+    for finding in _findings(context.obj, with_model, remove=remove_unowned, as_json=as_json):
         findings.append(finding)
         if not as_json:
             typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
     if as_json:
         print_json(findings)
-    faults = [finding.line for finding in findings if finding.state == "fault"]
-    with contextlib.suppress(WorkspaceError):
-        outbox.keep_findings(options.workspace(), faults)  # the next chat mentions them
-    if faults:
+    if any(finding.state == "fault" for finding in findings):
         raise typer.Exit(1)
 
 
