@@ -72,52 +72,65 @@ def remind(
     the file changes meanwhile.
     """
     when, what = (" ".join(text.split()) for text in (when, what))
-    when = _WHO.sub("", when)
-    words = f"{when}: {what}" if what else when
-    once, rhythm = moment(words, now), instruction(words, now)
-    unparsed = ""
-    if end := once[1] if isinstance(once, tuple) else once.end:
-        rest = words[end:]
-        unparsed = rest.split(":")[0].strip(" ,") if what else begins_with_time(rest)
-    if isinstance(once, tuple) and not unparsed:
-        due, _, is_timed = once
-        day = f"on {due:%Y-%m-%d}"
-        begin, year = f"{day} at {due:%H:%M}", "" if due.year == now.year else f" {due.year}"
-        when_text = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
-    elif isinstance(rhythm, tuple) and not rhythm[0].once:
-        schedule, rest = rhythm
-        begin, when_text = words[: len(words) - len(rest)].rstrip(" :,—–-"), describe(schedule)
-        if isinstance(
-            instruction(begin), Reading
-        ):  # it counts from now, and the file has to say so
-            begin += f" from {schedule.begins}"
-        day, is_timed = begin, schedule.is_timed or schedule.every is not None
-    else:
-        problem = Reading(word=unparsed) if unparsed or isinstance(once, tuple) else once
-        if isinstance(rhythm, Reading) and rhythm.word and not (unparsed or problem.cure):
-            problem = rhythm
-        word = problem.word.rstrip(":")
-        fault = "has passed" if problem.passed else "is not understood as a time"
-        raise UsageError(f"“{word}” {fault}", problem.cure or CURE)
-    text = what or _JOINT.sub("", rest)
+    time = _time_of(_WHO.sub("", when), what, now)
+    text = what or _JOINT.sub("", time.rest)
     text = text.replace("<!--", "<! --").strip()
     if not text:
         raise UsageError("the reminder has no text", "Write it after the time")
-    if not is_timed and (late := time_at_the_end(text)):
+    if not time.is_timed and (late := time_at_the_end(text)):
         raise UsageError(
             f"“{late}” could be the time of the reminder or part of its text",
-            f"Put the time of day first: “{day} {late}: …”",
+            f"Put the time of day first: “{time.day} {late}: …”",
         )
-    task, is_new = _write(workspace, f"{begin} remind me: {text}", now, origin)
+    task, is_new = _write(workspace, f"{time.begin} remind me: {text}", now, origin)
     following = task.schedule.following(now)
     return Reminder(
-        when_text,
+        time.shown,
         task.text,
         task.line,
         f"{following:%Y-%m-%dT%H:%M}" if following else "",
         is_new,
         wakes(workspace, now),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Time:
+    """The time that a reminder begins with: in the words of HEARTBEAT.md and for the owner; `rest`
+    is the text after it, and `is_timed` says whether it names a time of its `day`."""
+
+    begin: str
+    shown: str
+    rest: str
+    day: str
+    is_timed: bool
+
+
+def _time_of(when: str, what: str, now: datetime) -> _Time:
+    """The one time that the words begin with, or else their rhythm. Raises UsageError."""
+    words = f"{when}: {what}" if what else when
+    once, rhythm = moment(words, now), instruction(words, now)
+    rest = unparsed = ""
+    if end := once[1] if isinstance(once, tuple) else once.end:
+        rest = words[end:]
+        unparsed = rest.split(":")[0].strip(" ,") if what else begins_with_time(rest)
+    if isinstance(once, tuple) and not unparsed:
+        due, _, is_timed = once
+        day, year = f"on {due:%Y-%m-%d}", "" if due.year == now.year else f" {due.year}"
+        shown = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
+        return _Time(f"{day} at {due:%H:%M}", shown, rest, day, is_timed)
+    if isinstance(rhythm, tuple) and not rhythm[0].once:
+        schedule, rest = rhythm
+        begin = words[: len(words) - len(rest)].rstrip(" :,—–-")
+        if isinstance(instruction(begin), Reading):
+            begin += f" from {schedule.begins}"  # it counts from now, and the file has to say so
+        is_timed = schedule.is_timed or schedule.every is not None
+        return _Time(begin, describe(schedule), rest, begin, is_timed)
+    problem = Reading(word=unparsed) if unparsed or isinstance(once, tuple) else once
+    if isinstance(rhythm, Reading) and rhythm.word and not (unparsed or problem.cure):
+        problem = rhythm
+    fault = "has passed" if problem.passed else "is not understood as a time"
+    raise UsageError(f"“{problem.word.rstrip(':')}” {fault}", problem.cure or CURE)
 
 
 def wakes(workspace: Workspace, now: datetime) -> bool:
