@@ -16,7 +16,7 @@ from assistant import config
 from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
 from assistant.errors import UsageError, WorkspaceError
-from assistant.memory.base import Progress, no_progress
+from assistant.memory.base import Progress
 from assistant.memory.open import open_memory
 from assistant.memory.protocol import Keeper
 from assistant.workspace import folder
@@ -54,15 +54,13 @@ EDITORS = ("nano", "vim", "vi")
 """Tried in this order if neither VISUAL nor EDITOR is set."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Globals:
     """The global options."""
 
     directory: Path | None = None
     no_daemon: bool = False
     debug: bool = False
-    progress: Progress = no_progress
-    """Shows progress on standard error while memory is open."""
 
     def workspace(self) -> folder.Workspace:
         """The workspace. Raises WorkspaceError if there is none."""
@@ -96,7 +94,6 @@ class Globals:
     def memory(self) -> Iterator[Keeper]:
         """Open the workspace's memory, with progress on standard error."""
         with ProgressLine() as progress:
-            self.progress = progress
             memory = open_memory(
                 self.workspace(),
                 config.load(),

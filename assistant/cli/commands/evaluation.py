@@ -6,6 +6,7 @@ import typer
 
 from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, print_json
+from assistant.cli.progress import ProgressLine
 from assistant.display import counted
 from assistant.errors import UsageError
 from assistant.memory.annotations import without
@@ -34,10 +35,10 @@ def eval_(
     if not questions:
         raise UsageError("there are no facts to ask about", "`assistant remember` writes one")
     outcomes = []
-    with context.obj.memory() as memory:
+    with context.obj.memory() as memory, ProgressLine() as progress:
         for done, question in enumerate(questions, start=1):
             outcomes.append(evaluate.examine(memory.recall, question))
-            context.obj.progress("Asking memory", done, len(questions))
+            progress("Asking memory", done, len(questions))
     missed = [outcome for outcome in outcomes if not outcome.found]
     if as_json:
         print_json(
