@@ -178,27 +178,36 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
         return ""
     if hook is None:
         raise UsageError(f"{call.event!r} with {len(data):,} bytes of input is not a known event")
-    if hook.event is Event.PROMPT:
-        from assistant.integrations.hook_prompt import relevant_passages
+    match hook.event:
+        case Event.PROMPT:
+            return "" if state.is_quiet() else _memory_for(hook, find(), state)
+        case Event.START:
+            from assistant.memory.open import open_memory
 
-        if state.is_quiet():
-            return ""
-        text, passages = relevant_passages(find(), config.load(), hook.prompt, state.lines())
-        state.add(*passages)
-        return answer(hook, text) if text else ""
-    if hook.event is Event.START:
-        from assistant.memory.open import open_memory
+            open_memory(find(), config.load()).close()  # so that the first prompt does not wait
+        case event:
+            if event is Event.COMPACT:
+                state.forget()  # the model loses those passages
+            _import(find(), hook, data, patient=call.patient)
+    return ""
 
-        open_memory(find(), config.load()).close()
-        return ""
-    if hook.event is Event.COMPACT:
-        state.forget()  # the model loses those passages
-    workspace = find()
+
+def _memory_for(hook: HookEvent, workspace: Workspace, state: "ConversationState") -> str:
+    """The answer to a prompt: what bears on it, and is new to the conversation."""
+    from assistant.integrations.hook_prompt import relevant_passages
+
+    text, passages = relevant_passages(workspace, config.load(), hook.prompt, state.lines())
+    state.add(*passages)
+    return answer(hook, text) if text else ""
+
+
+def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool) -> None:
+    """Import the conversation; a long one in the background, unless this process is `patient`."""
     record = Path(hook.transcript).expanduser() if hook.transcript else None
     size = record.stat().st_size if record and record.is_file() else 0
-    if max(size, len(data)) > MOST_AT_ONCE and not call.patient:
+    if max(size, len(data)) > MOST_AT_ONCE and not patient:
         _import_in_background(workspace, hook, data)
-        return ""
+        return
     from assistant.integrations.hook_transcript import import_conversation
 
     import_conversation(
@@ -210,7 +219,6 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
         messages=hook.messages,
         is_over=hook.event is not Event.STOP,
     )
-    return ""
 
 
 def _import_in_background(workspace: Workspace, hook: HookEvent, data: bytes) -> None:
