@@ -34,11 +34,13 @@ IMPOSSIBLE = Period(date.max, date.min)
 """A day that no calendar has: no date, and no part of it is one either."""
 SEASONS = (3, 6, 9, 12)
 """The first month of each, as in the northern half of the world."""
+PARTS = (8, 12, 15, 18, 21)
+"""The hour that stands for each part of the day."""
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _YEARLIKE = re.compile(r"\d{4}")
-_PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNT](?![a-z])| ")
+_PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
 """The places of a form and its spaces; a lookbehind, which has a width, keeps its own."""
 
 Resolve = Callable[[re.Match[str], date], Period | None]
@@ -55,10 +57,12 @@ class Language:
     weekdays: str = ""
     numbers: str = ""
     seasons: str = ""
+    parts: str = ""
     ordinal: str = ""
     units: dict[str, str] = field(default_factory=dict)
     bare: str = ""
     ahead: str = ""
+    part: str = ""
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
     script: str = ""
@@ -81,6 +85,7 @@ class Language:
             "Y": r"(?P<year>\d{4})(?!\d)",
             "W": f"(?P<weekday>{weekdays})",
             "S": f"(?P<season>{_longest_first(self.seasons)})",
+            "H": f"(?P<part>{_longest_first(self.parts)})",
             "U": f"(?P<unit>{units})",
             "N": rf"(?P<n>\d{{1,3}}|{_longest_first(self.numbers)})",
             "T": f"(?:(?P<weekday>{weekdays})|(?P<unit>{units}))",
@@ -130,6 +135,15 @@ def in_a_while(text: str) -> Iterator[tuple[int, str]]:
         if languages()[name].ahead:
             for match in _pattern(name, "ahead").finditer(text):
                 yield _count(languages()[name], match), languages()[name].unit(match["unit"])
+
+
+def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
+    """The parts of the day that a text names: each with its place, and its hour in `PARTS`."""
+    for name, language in languages().items():
+        if language.part:
+            for match in _pattern(name, "part").finditer(text):
+                hour = PARTS[_place(language.parts, match["part"]) - 1]
+                yield match.start(), match.end(), hour
 
 
 def _spoken(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from assistant.memory.text.times import languages
 from assistant.memory.text.times.dates import Mention, ahead, mentioned, spans
 from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
-from assistant.memory.text.times.wording import clock, may_recur, schedule, starts
+from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -44,7 +44,7 @@ _HABIT = re.compile(
 _ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20|21)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])")
 _NUMERIC_MONTH = re.compile(r"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?![\w/-])")
 _CLOCK = re.compile(
-    r"(?<![\d:.,-])(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:h])(?P<minute>[0-5]\d))?(?!\d|:)"
+    r"(?<![\d:.,-])(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d)"
     r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?",
     re.IGNORECASE,
 )
@@ -137,7 +137,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         rest = text[:begin] + text[begin + end :]
         times = [f"{at:%H:%M}" for at in found.times]
         if not found.is_timed:
-            times = ["" if _days(rest, YEARLESS, None) else _time(rest)]
+            times = ["" if _days(rest, YEARLESS, None) else _time(text)]
         return rest, [Occasion(first, first, at, rule, rhythm_text) for at in times]
     return text, []
 
@@ -160,7 +160,7 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
         if time and not named[place]:
             near = [n for n in (place - 1, place + 1) if 0 <= n < len(clauses)]
             for other in [n for n in near if named[n] and not times[n]][:1]:
-                times[other] = time
+                times[other] = _time(" ".join(clauses[min(place, other) : max(place, other) + 1]))
     found: list[tuple[date, date, str]] = []
     told = [""]
     for start, end in reversed(_days(text, anchor, day)):
@@ -227,11 +227,22 @@ def _is_planned(text: str, start: date, anchor: str | None) -> bool:
 
 
 def _time(text: str) -> str:
-    """The first time of day that a clause says, as `18:40`."""
+    """The first time of day that a text says, as `18:40`; "at 8" is 20:00 beside "tonight"."""
     for match in _CLOCK.finditer(text):
-        sure = match["sep"] or match["half"] or match["clock"]
-        if not (sure or text[: match.start()].rstrip().lower().endswith(_BEFORE_HOUR)):
+        sure = (match["sep"] or ".") != "." or match["half"] or match["clock"]
+        if not (sure or f" {text[: match.start()]}".rstrip().lower().endswith(_BEFORE_HOUR)):
             continue
-        if at := clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or ""):
+        at = clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or "")
+        if at and not match["half"] and 1 <= at.hour <= 12:
+            at = in_part(at, _part_beside(text, match))
+            return f"{at:%H:%M}" if at else ""
+        if at:
             return f"{at:%H:%M}"
     return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
+
+
+def _part_beside(text: str, match: re.Match[str]) -> int | None:
+    """The part of the day that is named nearest to a time."""
+    parts = languages.parts_of_the_day(text)
+    near = [(max(start - match.end(), match.start() - end), part) for start, end, part in parts]
+    return min(near)[1] if near else None

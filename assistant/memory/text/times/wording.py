@@ -24,9 +24,9 @@ FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026
 NO_DAY = "The calendar has no such day"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 MORNING, EVENING, NIGHT = 8, 18, 21
-_PM = {15: range(1, 7), 18: range(4, 12), 21: range(6, 12)}
+_PM = {12: range(1, 3), 15: range(1, 9), 18: range(4, 12), 21: range(6, 12)}
 """Hours that are meant twelve later with a part of the day: "every evening at 8"."""
-_WITHIN = {8: {*range(4, 13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 19)}, 18: {*range(16, 24)}}
+_WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {*range(16, 24)}}
 _WITHIN |= {21: {*range(18, 24), *range(6)}}
 _NEAR_THE_HOUR = {
     ("half", "past"): 30,
@@ -156,7 +156,7 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     if not (reader.once or reader.times or reader.parts):
         return Reading(word=reader.first_unknown())
     words, part = text[:end].strip(), next(iter(reader.parts), None)
-    at = _in_part(reader.times[0], part) if reader.times else time(part) if part else NINE
+    at = in_part(reader.times[0], part) if reader.times else time(part) if part else NINE
     if at is None:
         return Reading(word=words, cure="The time is not in that part of it")
     day = reader.once or now.date()
@@ -349,7 +349,7 @@ def clock(hour: int, minute: int, half: str = "") -> time | None:
     return time(hour, minute) if hour < 24 else None
 
 
-def _in_part(at: time, part: int | None) -> time | None:
+def in_part(at: time, part: int | None) -> time | None:
     """A time within a part of the day; None if it is not in it."""
     if not part:
         return at
@@ -694,7 +694,7 @@ class _Reader:
                 self.fault = said[-1].word, "Two parts of the day are named"
             part = named[0]
         for at in times:
-            if (meant := _in_part(at, part)) is None:
+            if (meant := in_part(at, part)) is None:
                 self.fault = f"{at:%H:%M}", "It is not in that part of the day"
             else:
                 self.times.append(meant)

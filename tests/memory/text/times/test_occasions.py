@@ -102,6 +102,41 @@ def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
     assert found == days
 
 
+@pytest.mark.parametrize(
+    ("fact", "time"),
+    [
+        ("Call Olav tonight at 8", "20:00"),
+        ("This evening at 7: dinner at Bo's", "19:00"),
+        ("Concert tonight at 9:30", "21:30"),
+        ("Concert tonight, at 8", "20:00"),
+        ("Party on Friday night at 8", "20:00"),
+        ("Breakfast tomorrow at 8, dinner at 7 in the evening", "08:00"),
+        ("The ferry leaves tomorrow at 3 in the morning", "03:00"),
+        ("Zahnarzt heute Nachmittag um 3.15", "15:15"),
+        ("Tomorrow at 9, about the evening programme", "09:00"),
+        ("Dinner this evening was moved; breakfast tomorrow at 8", "08:00"),
+        ("The train leaves this evening at 18:40", "18:40"),
+        ("Choir every Friday evening with Bo at 8", "20:00"),
+        ("Heute Abend um 8 Konzert", "20:00"),
+        ("Freitagabend um 7 Kino mit Ada", "19:00"),
+        ("Morgen früh um 8 laufen wir", "08:00"),
+        ("Heute Nacht um 2 kommen die Meteore", "02:00"),
+        ("Rendez-vous vendredi soir à 7h30", "19:30"),
+        ("Le dîner est ce soir à 8h", "20:00"),
+        ("El lunes a las 8 de la noche cena con Ana", "20:00"),
+        ("La reunión es esta tarde a las 5", "17:00"),
+        ("Cena il 2026-11-27, 8:30 di sera", "20:30"),
+        ("Jantar 2026-11-27, 8:30 da noite", "20:30"),
+        ("Eten op 2026-11-27, 's avonds 8:30", "20:30"),
+        ("В пятницу в 8 вечера кино", "20:00"),
+        ("明天晚上8:30 吃饭", "20:30"),
+        ("내일 저녁 8:30 식사", "20:30"),
+    ],
+)
+def test_a_time_is_in_the_part_of_the_day_that_is_named_beside_it(fact: str, time: str) -> None:
+    assert [occasion.time for occasion in occasions(fact, TOLD)][:1] == [time]
+
+
 def test_what_comes_round_from_an_unknown_day_is_listed_each_time_and_says_so() -> None:
     for fact, rhythm in (
         ("Choir every other Thursday at 19:30", "every 2 weeks on Thursday"),
