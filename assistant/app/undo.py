@@ -68,7 +68,7 @@ def last_change(
     last = next(changed_by(workspace, memory, session, entries), None)
     if last is None:
         raise UsageError(
-            "this chat has changed nothing that can be undone",
+            "the chat has changed nothing that can be undone",
             "`assistant memory undo` undoes the latest write to memory, whoever made it",
         )
     return last

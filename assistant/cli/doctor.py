@@ -8,7 +8,6 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -38,7 +37,7 @@ from assistant.settings import tree as settings
 from assistant.skills import loading as skills
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
-from assistant.tools.mcp_client.tools import checked
+from assistant.tools.mcp_client.tools import check_all
 from assistant.tools.policy import unknown_tools
 from assistant.tools.sandbox import process
 from assistant.tools.web import browser, search
@@ -341,8 +340,7 @@ def _servers(options: Globals) -> str:
     named = servers.of(options.workspace())
     enabled = [server for server in named.servers if not server.settings.disabled]
     approved = [server for server in enabled if Pins().may_start(server)]
-    with ThreadPoolExecutor(max(len(approved), 1)) as pool:
-        results = list(pool.map(checked, approved))
+    results = check_all(approved)
     if faults := [result.fault for result in results if result.fault]:
         raise ToolError("; ".join(faults), "`assistant mcp-servers list` tries again")
     changed = [f"{result.name} has changed tools" for result in results if result.changed]

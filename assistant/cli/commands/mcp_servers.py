@@ -1,7 +1,6 @@
 """`mcp-servers`: the MCP servers whose tools the assistant uses, and their approval."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,12 +25,11 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Connect to each server, and compare its tools with the approved ones."""
-    from assistant.tools.mcp_client.tools import Checked, checked
+    from assistant.tools.mcp_client.tools import Checked, check_all
 
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
     enabled = [server for server in chosen if not server.settings.disabled]
-    with ThreadPoolExecutor(max(len(enabled), 1)) as pool:
-        results = {result.name: result for result in pool.map(checked, enabled)}
+    results = {result.name: result for result in check_all(enabled)}
     rows = [(server, results.get(server.name, Checked(server.name))) for server in chosen]
     if as_json:
         print_json([{**_origin(server), **asdict(result)} for server, result in rows])

@@ -199,3 +199,9 @@ def checked(server: Server) -> Checked:
     except ToolError as error:
         return Checked(server.name, fault=error.message)
     return Checked(server.name, seconds, list(current), pins.met(server, current).held_back)
+
+
+def check_all(servers: Sequence[Server]) -> list[Checked]:
+    """Check servers at the same time."""
+    with ThreadPoolExecutor(max(len(servers), 1)) as pool:
+        return list(pool.map(checked, servers))
