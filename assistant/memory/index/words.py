@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.characters import mend
 from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
 from assistant.memory.text.language import comparable, language_of, spell_signs, variants
@@ -233,7 +234,7 @@ def searchable(text: str) -> str:
 
 def _stemmed(text: str, language: str) -> str:
     """The words of a text for FTS5, stemmed by its language."""
-    return comparable(spell_signs(text), language)
+    return comparable(spell_signs(mend(text)), language)
 
 
 SHORTEST = 4

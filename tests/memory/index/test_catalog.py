@@ -179,6 +179,14 @@ def test_vectors_come_back_in_the_order_asked(catalog: Catalog) -> None:
     np.testing.assert_allclose(catalog.vectors.read(asked), expected[[2, 0]], atol=1e-3)
 
 
+def test_half_a_character_is_no_word(catalog: Catalog) -> None:
+    """As the shell passes bytes that are not text."""
+    assert [term.text for term in catalog.words.terms("boats \udcff anchor")] == [
+        "boat",
+        "anchor",
+    ]
+
+
 def test_what_points_nowhere_is_damage(catalog: Catalog) -> None:
     put(catalog, facts("tea"))
     with pytest.raises(CatalogDamaged):
