@@ -249,18 +249,19 @@ def _day(language: Language, match: re.Match[str], anchor: date) -> Period | Non
 
 
 def _month(language: Language, match: re.Match[str], anchor: date) -> Period:
-    month, year = _place(language.months, match["month"]), _year(match)
-    if year:
-        return in_month(year, month)
-    found = in_month(anchor.year - (month > anchor.month), month)
-    return Period(found.start, found.end, yearly=True)
+    return _latest(in_month, _place(language.months, match["month"]), _year(match), anchor)
 
 
 def _season(language: Language, match: re.Match[str], anchor: date) -> Period:
-    month, year = SEASONS[_place(language.seasons, match["season"]) - 1], _year(match)
+    month = SEASONS[_place(language.seasons, match["season"]) - 1]
+    return _latest(in_season, month, _year(match), anchor)
+
+
+def _latest(make: Callable[[int, int], Period], month: int, year: int, anchor: date) -> Period:
+    """The period from a month on; without a year the latest by the anchor, and that of any year."""
     if year:
-        return in_season(year, month)
-    found = in_season(anchor.year - (month > anchor.month), month)
+        return make(year, month)
+    found = make(anchor.year - (month > anchor.month), month)
     return Period(found.start, found.end, yearly=True)
 
 

@@ -472,10 +472,13 @@ class _Reader:
         for pattern, production in productions:
             if self.fault[0]:
                 break
-            said = self._ahead(pattern)
-            if said and production(self, said):
+            if not (said := self._ahead(pattern)):
+                continue
+            before = vars(self).copy()
+            if production(self, said):
                 self._at += len(said)
                 return True
+            vars(self).update(before, fault=self.fault)  # what does not fit leaves nothing else
         self._at = begin
         return False
 
@@ -616,11 +619,9 @@ class _Reader:
         if self._has_day:
             return False
         year, self._month, day = found
-        if year and self._unit:
-            return False
         if year:
             self.once = date(*found)
-            return True
+            return not self._unit
         self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
         return self._each("year")
 

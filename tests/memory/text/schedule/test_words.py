@@ -100,9 +100,19 @@ def test_what_says_no_rhythm_is_no_schedule(words: str) -> None:
     assert schedule(words) is None
 
 
-@pytest.mark.parametrize("words", ["every hour", "hourly", "weekly"])
-def test_a_day_behind_a_rhythm_does_not_take_its_place(words: str) -> None:
-    assert schedule(f"{words} 2026-12-03") == schedule(words)
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        ("every hour", "2026-12-03"),
+        ("weekly", "2026-12-03"),
+        ("every week", "on 3 December"),
+        ("every day", "on the 1st of the month"),
+        ("weekly", "on the first Monday of the month"),
+        ("yearly", "on the last Friday of the month"),
+    ],
+)
+def test_what_does_not_go_with_a_rhythm_changes_nothing_of_it(words: str, more: str) -> None:
+    assert schedule(f"{words} {more}") == schedule(words)
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/St_Johns"])
