@@ -22,6 +22,11 @@ WRITTEN = """
 0001-01-01 31/02/2024 31.02.2024 31.2. 0.0. 99.99.9999 2024/13/45 2024-13 ² ½ Ⅷ ٣ ٣٠ १२ ８ 日 3日
 2024年2月31日 0月0日 13月32日 ９月３日 十 UTC Z Europe/Berlin"""
 NUMBERS = [*WRITTEN.split(), "9" * 30, "1" + "0" * 5000]
+RHYTHMS = """
+every each other on at the first second third fifth last of month week year day hour minutes monday
+tuesday friday fridays weekdays weekend working morning evening noon daily weekly monthly hourly
+from to between and except december march 1st 5th 31st 9 17 30 9:30 2026-12-03 in next half quarter
+past jeden montag um uhr abends UTC"""
 BETWEEN = [" ", " ", " ", " ", ", ", "-", " – ", "/", ": ", "; ", ". ", "", "\u00a0"]
 DAYS = ["2026-11-26", "2024-02-29", "0001-01-01", "0001-12-31", "1800-01-01", "2199-12-31",
         "9999-01-01", "9999-12-31"]  # fmt: skip
@@ -75,3 +80,13 @@ def test_a_question_and_a_reminder_of_any_words_are_understood_or_refused(seed: 
             if isinstance(found, tuple):
                 schedule.describe(found[0])
                 found[0].recurrence(), found[0].latest(now), found[0].following(now)
+
+
+def test_what_a_schedule_did_not_take_changes_nothing_of_it() -> None:
+    chance, now, words, found = random.Random(9), NOW[0], RHYTHMS.split(), 0
+    for _ in range(2000):
+        text = " ".join(chance.choice(words) for _ in range(chance.randint(2, 8)))
+        if read := wording.schedule(text, now):
+            found += 1
+            assert wording.schedule(text[: read[1]], now) == read, text
+    assert found > 200
