@@ -220,6 +220,9 @@ class Server:
         ):
             self.leave("a client needs another version")
             return None
+        if greeting.offset != wire.utc_offset():
+            self.leave("a client is in another time zone")
+            return None
         if self._code.changed():
             self.leave("its code has changed on disk")
             return None

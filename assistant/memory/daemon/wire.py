@@ -13,6 +13,7 @@ msgspec encodes our dataclasses and validates what it decodes, in C: its import 
 
 import functools
 import inspect
+import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
@@ -45,16 +46,22 @@ class Hello(Struct, frozen=True):
     workspace: str
 
 
+def utc_offset() -> int:
+    """This process's own, in seconds: what is today, and now, depends on it."""
+    return time.localtime().tm_gmtoff
+
+
 class Greeting(Struct, frozen=True):
     """The parameters of `hello`.
 
     `settings` are the client's; those of the index must be the daemon's. `configured` is when the
-    configuration file was last changed (time.time).
+    configuration file was last changed (time.time). `offset` is the client's, from UTC.
     """
 
     hello: Hello
     settings: dict[str, Any] = {}
     configured: float = 0.0
+    offset: int = msgspec.field(default_factory=utc_offset)
 
 
 class Order(Struct, frozen=True):

@@ -8,6 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -217,3 +219,27 @@ def test_a_daemon_whose_code_was_changed_gives_way(workspace: Workspace, tmp_pat
         file.write("# changed\n")
     time.sleep(CODE_SECONDS)
     assert ask() not in ("", first)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A time zone in which it is not the day that it is in UTC, until the test is over."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "XST-14" if datetime.now(UTC).hour >= 10 else "XST12")
+        yield
+    time.tzset()
+
+
+def test_a_client_in_another_time_zone_gets_its_own_today(
+    memory: Keeper, workspace: Workspace, elsewhere: None
+) -> None:
+    first = pid(workspace)
+    time.tzset()
+    there = client.connect(workspace, {})
+    remember(there, "Swim tomorrow at 6")
+    tomorrow = (date.today() + timedelta(days=1)).isoformat()
+    assert [due.start for due in there.due("2026-01-01", "2199-01-01")] == [tomorrow]
+    second = pid(workspace)
+    client.connect(workspace, {}).close()
+    assert second == pid(workspace) != first
+    there.close()
