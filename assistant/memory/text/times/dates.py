@@ -9,13 +9,14 @@ from functools import partial
 from assistant.errors import UsageError
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.languages import ANY, DATED, FULL, IMPOSSIBLE, Resolve
-from assistant.memory.text.times.period import Period, on_day
+from assistant.memory.text.times.period import Period, months_from, on_day
 
 LONGEST = 366
 """Days that a span of two named days may have."""
 NEAR = 40
 """Characters beside a date in which the other end of its span is looked for."""
 _DATE_FOLLOWS = re.compile(r",? ?(?:the |den |dem |der |el |le )?\0")
+_DATE_NEAR = re.compile(rf"[\w\s,.–-]{{0,{NEAR}}}?\0")
 _HABIT = re.compile(
     r"\b(?:open|opens|opened|closed|hours|works?|working|usually|ge(?:öffnet|schlossen)|offen)\b",
     re.IGNORECASE,
@@ -29,7 +30,7 @@ _FIRST = re.compile(
 )
 """A number before "29 November"."""
 _LAST = re.compile(
-    rf"{_TO}(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d)\b)?(?![\w:%]|[.,]\d)",
+    rf"{_TO}(?:the\s)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d)\b)?(?![\w:%]|[.,]\d)",
     re.IGNORECASE,
 )
 """A number behind "November 27"."""
@@ -143,6 +144,27 @@ def _nearest(found: Period, anchor: date | None) -> Period:
 
 
 # Weekdays that one looks forward to
+
+
+def with_months(text: str, anchor: str) -> str:
+    """The text, in which the days that it names by their number alone have a month and a year."""
+    named = [*languages.monthdays(text)]
+    blanked = without(text, mentioned(text, anchor)) if named else ""
+    for start, end, number in reversed(named):
+        first = date.fromisoformat(anchor)
+        months = (months_from(first, shift).start for shift in range(3))
+        days = (on_day(month.year, month.month, number) for month in months)
+        found = next((period.start for period in days if period and period.start >= first), None)
+        if found and not _DATE_NEAR.match(blanked, end):
+            text = f"{text[:start]}{found:%B} {found.day}, {found.year}{text[end:]}"
+    return text
+
+
+def without(text: str, dates: Sequence[Mention]) -> str:
+    """The text with blanks in the place of these dates."""
+    for mention in dates:
+        text = text[: mention.start] + "\0" * (mention.end - mention.start) + text[mention.end :]
+    return text
 
 
 def ahead(text: str, day: date) -> Iterator[tuple[date, date]]:

@@ -62,6 +62,7 @@ class Language:
     units: dict[str, str] = field(default_factory=dict)
     bare: str = ""
     ahead: str = ""
+    monthday: str = ""
     part: str = ""
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
@@ -129,12 +130,21 @@ def weekdays(text: str) -> list[tuple[int, int, int]]:
     )
 
 
-def in_a_while(text: str) -> Iterator[tuple[int, str]]:
-    """So many units from now: the number and the unit of each that a text names."""
+def monthdays(text: str) -> Iterator[tuple[int, int, int]]:
+    """The days to come of which only the number is said: each with its place."""
+    for name in _spoken(text):
+        if languages()[name].monthday:
+            for match in _pattern(name, "monthday").finditer(text):
+                yield match.start(), match.end(), int(match["day"])
+
+
+def in_a_while(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """So many units from now: the place, the number and the unit of each that a text names."""
     for name in _spoken(text):
         if languages()[name].ahead:
             for match in _pattern(name, "ahead").finditer(text):
-                yield _count(languages()[name], match), languages()[name].unit(match["unit"])
+                unit = languages()[name].unit(match["unit"])
+                yield match.start(), match.end(), _count(languages()[name], match), unit
 
 
 def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
@@ -301,6 +311,9 @@ def _shifted(
     if said.get("season"):
         month = SEASONS[_place(language.seasons, said["season"]) - 1]
         return season_near(month, shift, anchor)
+    if said.get("day"):
+        month_of = months_from(anchor, shift).start
+        return on_day(month_of.year, month_of.month, int(said["day"])) or IMPOSSIBLE
     weekday = _place(language.weekdays, said["weekday"]) - 1 if said.get("weekday") else None
     if unit == "week" and weekday is not None:
         return days_from(anchor, 7 * shift - anchor.weekday() + weekday)

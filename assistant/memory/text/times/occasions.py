@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from assistant.memory.text.times import languages
-from assistant.memory.text.times.dates import Mention, ahead, mentioned, spans
+from assistant.memory.text.times.dates import ahead, mentioned, spans, with_months, without
 from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
 from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
@@ -50,6 +50,8 @@ _CLOCK = re.compile(
 )
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
 """Words that make a time of a number alone."""
+_BESIDE = re.compile(r",?\s(?:(?:on|the|am|el|le)\s)?")
+"""Between "in two weeks" and a weekday of that week."""
 _CLAUSE = re.compile(
     r";|,\s(?!(?:1[89]|2[01])\d\d)|(?:(?<=\d{4})|(?<!\d))\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s"
 )
@@ -103,7 +105,8 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     rest, rounds = _rounds(text)
     dated = languages.says("yearly", text)
     found: list[Occasion] = list(rounds)
-    for start, end, time in _timed(rest, anchor or (YEARLESS if dated else None), day):
+    said = with_months(rest, anchor) if anchor and not dated else rest
+    for start, end, time in _timed(said, anchor or (YEARLESS if dated else None), day):
         if dated and start == end:
             found.append(_yearly(text, start, time))
         elif not _is_past(text, start, end, time, day) or _is_planned(rest, start, anchor):
@@ -180,26 +183,23 @@ def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, d
         months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
         named += [(month.start, month.end) for month in months]
     if day is not None:
-        named += _ahead(_without(text, dates), day)
+        named += _ahead(without(text, dates), day)
     return list(dict.fromkeys(named))
-
-
-def _without(text: str, dates: Sequence[Mention]) -> str:
-    """The text with blanks in the place of these dates."""
-    for mention in dates:
-        text = text[: mention.start] + "\0" * (mention.end - mention.start) + text[mention.end :]
-    return text
 
 
 def _ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     """The days that a text names by how they lie from the day it was written."""
-    yield from ahead(text, day)
-    for count, unit in languages.in_a_while(text):
+    for start, end, count, unit in languages.in_a_while(text):
         try:
             begin = languages.later(day, count, unit)
         except (OverflowError, ValueError):
             continue
+        for first, last, weekday in languages.weekdays(text) if unit == "week" else ():
+            if _BESIDE.fullmatch(text, end, first) or _BESIDE.fullmatch(text, last, start):
+                begin += timedelta(days=weekday - begin.weekday())
+                text = text[:first] + "\0" * (last - first) + text[last:]
         yield begin, begin
+    yield from ahead(text, day)
 
 
 def _is_past(text: str, start: date, end: date, time: str, day: date | None) -> bool:

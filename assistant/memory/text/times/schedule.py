@@ -198,7 +198,7 @@ def describe(schedule: Schedule) -> str:
 
 
 def rhythm(schedule: Schedule) -> str:
-    """A rule's days in words, without the times: "every Friday", "day 1 of every month"."""
+    """A rule's days in words, without the times: "every Friday", "on the 1st of every month"."""
     parts = dict(part.split("=") for part in schedule.rule.split(";"))
     unit, count = _UNITS[parts["FREQ"]], parts.get("INTERVAL")
     every = f"every {count} {unit}s" if count else f"every {unit}"
@@ -216,11 +216,15 @@ def rhythm(schedule: Schedule) -> str:
         day = parts["BYMONTHDAY"].replace("-1", "29")  # of February, and the 28th in other years
         return f"{day} {calendar.month_name[int(parts['BYMONTH'])]} of {every}"
     if "BYMONTHDAY" in parts:
-        last = parts["BYMONTHDAY"] == "-1"
-        days = parts["BYMONTHDAY"].split(",")
-        named = f"day{'s' if len(days) > 1 else ''} {listed(days)}"
-        return f"{'the last day' if last else named} of {every}"
+        days = [_ordinal(int(day)) for day in parts["BYMONTHDAY"].split(",")]
+        return f"{'the last day' if days == ['last'] else f'on the {listed(days)}'} of {every}"
     return every
+
+
+def _ordinal(day: int) -> str:
+    if day < 0:
+        return "last"
+    return f"{day}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(0 if 10 < day < 20 else day % 10, 'th') }"
 
 
 def _interval(schedule: Schedule) -> str:

@@ -26,7 +26,7 @@ ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 MORNING, EVENING, NIGHT = 8, 18, 21
 _PM = {12: range(1, 3), 15: range(1, 9), 18: range(4, 12), 21: range(6, 12)}
 """Hours that are meant twelve later with a part of the day: "every evening at 8"."""
-_WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {*range(16, 24)}}
+_WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
 _WITHIN |= {21: {*range(18, 24), *range(6)}}
 _NEAR_THE_HOUR = {
     ("half", "past"): 30,
@@ -88,13 +88,15 @@ class Token:
     plural: bool = False
 
 
-def schedule(text: str, now: datetime = datetime.min) -> tuple[Schedule, int] | None:
+def schedule(
+    text: str, now: datetime = datetime.min, days: Schedule | None = None
+) -> tuple[Schedule, int] | None:
     """The schedule that a text begins with, and where its words end; None if it begins with none.
 
     A rhythm that no calendar has ("31 February") is none. With `now`, "every other Friday" begins
-    with the next one; without, it is none.
+    with the next one; without, it is none. A time alone is one on the `days` of another schedule.
     """
-    found = _Reader(text, now).schedule()
+    found = _Reader(text, now, days).schedule()
     return (found.schedule, found.end) if found.schedule else None
 
 
@@ -103,8 +105,8 @@ def starts(text: str) -> Iterator[int]:
     words = [*_WORDS.finditer(text)]
     for found, after in zip(words, [*words[1:], None], strict=False):
         kind = _kind(found[0])
-        if kind in ("at", "the"):
-            numbered = after and (after[0][0].isdigit() or _kind(after[0]) == "nth")
+        if kind in ("at", "the", "from"):
+            numbered = after and (after[0][0].isdigit() or _kind(after[0]) in ("nth", "noon"))
             kind = "on" if numbered else ""
         if kind in (*_RECURRING, "on"):
             yield found.start()
@@ -115,14 +117,16 @@ def may_recur(text: str) -> bool:
     return any(_kind(word) in _RECURRING for word in _WORDS.findall(text))
 
 
-def instruction(text: str, now: datetime = datetime.min) -> tuple[Schedule, str] | Reading | None:
+def instruction(
+    text: str, now: datetime = datetime.min, days: Schedule | None = None
+) -> tuple[Schedule, str] | Reading | None:
     """When, and what: the schedule that a text begins with and the rest of it.
 
     All words before a colon belong to the schedule; without one, the rest may not begin as if it
     went on with it. A `Reading` names the word that is not understood; None if the text does not
-    begin with a schedule. With `now`, "every other Friday" begins with the next one.
+    begin with a schedule. `now` and `days` are those of `schedule`.
     """
-    reader = _Reader(text, now)
+    reader = _Reader(text, now, days)
     found = reader.schedule()
     if found.word or not found.end:
         return found if found.word else reader.stuck()
@@ -139,7 +143,9 @@ def instruction(text: str, now: datetime = datetime.min) -> tuple[Schedule, str]
             if before_colon or goes_on:
                 return Reading(end=found.end, word=left[1])
     if found.schedule is None:
-        return Reading(end=found.end, word=text[: found.end].strip(), cure="It says no rhythm")
+        words = text[: found.end].strip()
+        cure = f"It does not say on which days; write “every day {words}:”"
+        return Reading(end=found.end, word=words, cure=cure)
     return (found.schedule, rest[joint.end() :]) if joint else Reading(word=rest.split()[0])
 
 
@@ -160,6 +166,8 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     if at is None:
         return Reading(word=words, cure="The time is not in that part of it")
     day = reader.once or now.date()
+    if at == time.min and (day == now.date() or part in (EVENING, NIGHT)):
+        day += DAY  # the midnight that ends it
     due = datetime.combine(day, at)
     if reader.zone:
         due = due.replace(tzinfo=ZoneInfo(reader.zone)).astimezone().replace(tzinfo=None)
@@ -170,13 +178,14 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
 
 
 def begins_with_time(text: str) -> str:
-    """The first word of a text that goes on as if it said more of a time; empty if none does."""
+    """The first words of a text that goes on as if it said more of a time; empty if it does not."""
     rest = text.lstrip(" ,:")
     word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
     if word.lower() in ("to", "of", "the", "a", "an"):
         return f"{word} {following}" if _ORDINAL.fullmatch(following) else ""
-    known = _Reader(rest).knows(0)
-    return word if known or word.lower() in _connectives() - {"about"} else ""
+    if not (_Reader(rest).knows(0) or word.lower() in _connectives() - {"about"}):
+        return ""
+    return f"{word} {following}" if _kind(word) == "at" or following[:1].isdigit() else word
 
 
 def time_at_the_end(text: str) -> str:
@@ -409,9 +418,12 @@ class _Reader:
     read before.
     """
 
-    def __init__(self, text: str, now: datetime = datetime.min) -> None:
+    def __init__(
+        self, text: str, now: datetime = datetime.min, days: Schedule | None = None
+    ) -> None:
         self._text = text[:LONGEST]
         self._now = now
+        self._on_days = days
         self._tokens = _tokens(self._text)
         self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
         sizes = (len(token.kind) + 1 for token in self._tokens)
@@ -510,16 +522,22 @@ class _Reader:
             every = timedelta(minutes=_MINUTES[self._unit] * self._count)
             days = tuple(CODES.index(code) for code in self._days)
             return Schedule(every=every, start=start, end=end, weekdays=days, times=())
+        dated = bool(self._days or self._monthdays or self._begins or self._unit == "day")
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)
         if not (rule := self._rule(self._count)):
-            return None
+            return self._at_times_of(self._on_days) if self._on_days and timed else None
         if self._count > 1 and not self._begins:
             self.fault = words, FROM_WHEN
-        dated = bool(self._days or self._monthdays or self._unit == "day")
         return Schedule(
             rule, times, begins=self._begins, zone=self.zone, is_timed=timed, is_dated=dated
         )
+
+    def _at_times_of(self, days: Schedule) -> Schedule:
+        """Another schedule at the times that were read, in its part of the day if it names one."""
+        part = days.times[0].hour
+        times = {in_part(at, part) or at for at in self.times}
+        return replace(days, times=tuple(sorted(times)), is_timed=True)
 
     def _first_day(self, times: tuple[time, ...]) -> date | None:
         """The next day of the rule with an interval of one."""
@@ -714,7 +732,7 @@ class _Reader:
         if self.once or self.times:
             return False
         if 0 in said.values("num"):
-            return self._fails(said, "Say “in 20 minutes”")
+            return self._fails(said, "The time must lie in the future")
         amounts, count, adds = list[tuple[float, str]](), 0.0, False
         for token in said:
             match token.kind:
@@ -745,6 +763,14 @@ class _Reader:
             )
         except (OverflowError, ValueError):
             return False
+        return True
+
+    def weekday_of_a_week(self, said: _Words) -> bool:
+        """In two weeks on Monday."""
+        if said.values("unit") not in (["week"], ["fortnight"]) or not self.in_a_while(said):
+            return False
+        if self.once:
+            self.once += (said.values("day")[0] - self.once.weekday()) * DAY
         return True
 
     def near_day(self, said: _Words) -> bool:
@@ -884,6 +910,7 @@ _RHYTHM = _grammar(
 )
 _MOMENT = _grammar(
     {
+        "in AMOUNT (on|the)* day | (on|the)* day in AMOUNT": _Reader.weekday_of_a_week,
         "in AMOUNT (comma* and? num unit)? (and (a|an) half)?": _Reader.in_a_while,
         "AMOUNT from (now|today)": _Reader.in_a_while,
         "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,

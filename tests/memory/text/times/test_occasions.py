@@ -88,6 +88,23 @@ TOLD = "2026-11-17"
         ("On December 5 and 6 people come", ["2026-12-05"]),
         ("The rent is due on 31 November 2026", []),
         ("Version 15.12. is out, and 3-5 are not", []),
+        ("Dinner with Håkon on the 28th at 19:00", ["2026-11-28 19:00"]),
+        ("Rehearsal from the 27th to the 29th", ["2026-11-27/2026-11-29"]),
+        ("Bo comes on the 28th at 8 in the evening and leaves on Monday the 30th at 9",
+         ["2026-11-28 20:00", "2026-11-30 09:00"]),
+        ("Lunch with Bo on the 5th of next month at noon", ["2026-12-05 12:00"]),
+        ("Konzert am 28. um 19 Uhr", ["2026-11-28 19:00"]),
+        ("La cena es el 28 a las 19:00", ["2026-11-28 19:00"]),
+        ("We met on the 3rd", []),
+        ("The office is on the 3rd floor", []),
+        ("Ana's birthday is on the 3rd", []),
+        ("Meeting in two weeks on Monday at 9", ["2026-11-30 09:00"]),
+        ("On Friday in 3 weeks the boiler is swept", ["2026-12-11"]),
+        ("Treffen in zwei Wochen am Montag um 9", ["2026-11-30 09:00"]),
+        ("In two weeks at 9 the boiler", ["2026-12-01 09:00"]),
+        ("every 2 weeks from 2026-11-20: change the filter", ["2026-11-20", "2026-12-04"]),
+        ("From 2026-11-20 every 10 days the filter is changed",
+         ["2026-11-20", "2026-11-30", "2026-12-10"]),
     ],
 )  # fmt: skip
 def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
@@ -141,7 +158,7 @@ def test_what_comes_round_from_an_unknown_day_is_listed_each_time_and_says_so() 
     for fact, rhythm in (
         ("Choir every other Thursday at 19:30", "every 2 weeks on Thursday"),
         ("Take the pill every other day at 8", "every 2 days"),
-        ("The filter is changed every 3 months on the 1st", "day 1 of every 3 months"),
+        ("The filter is changed every 3 months on the 1st", "on the 1st of every 3 months"),
         ("Müll jeden zweiten Freitag um 6 Uhr", "every 2 weeks on Friday"),
     ):
         (found,) = occasions(fact, TOLD)
@@ -186,3 +203,18 @@ def test_what_comes_round_within_a_day_is_no_day(fact: str) -> None:
 def test_without_the_day_of_writing_only_whole_dates_count() -> None:
     assert occasions("Dentist tomorrow", None) == occasions("Lands on Friday", None) == ()
     assert len(occasions("Dentist on 2 December 2026", None)) == 1
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "every 3 months from 2026-12-01: change the filter",
+        "Change the filter every 3 months, from 2026-12-01",
+        "Filter alle 3 Monate ab 2026-12-01 wechseln",
+    ],
+)
+def test_what_comes_round_after_months_is_listed_each_time(fact: str) -> None:
+    (found,) = occasions(fact, TOLD)
+    days = [start.isoformat() for start, _ in found.within(date(2026, 11, 17), date(2027, 7, 1))]
+    assert days == ["2026-12-01", "2027-03-01", "2027-06-01"]
+    assert found.rhythm == "every 3 months"
