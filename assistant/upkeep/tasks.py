@@ -72,6 +72,8 @@ class Unread:
     line: int
     text: str
     cure: str = UNTIMED
+    word: str = ""
+    """What of it is not understood, if not all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +101,13 @@ def tasks(text: str) -> tuple[list[Task], list[Unread]]:
             continue
         if listing and entry.kind == "line":
             inherited, listing = None, 0
-        task = TASKLESS if schedule_alone else _task(entry, inherited)
+        alone = Unread(entry.line, entry.text, TASKLESS)
+        task = alone if schedule_alone else _task(entry, inherited)
         if isinstance(task, Task):
             parsed.append(task)
             unread.pop(listing, None)
         else:
-            unread[entry.line] = Unread(entry.line, entry.text, task)
+            unread[entry.line] = task
     return parsed, list(unread.values())
 
 
@@ -146,8 +149,8 @@ def _is_done(item: "re.Match[str]") -> bool:
     return "x" in (item["box"] or "").lower() or item["text"].strip().startswith("~~")
 
 
-def _task(entry: _Entry, inherited: Schedule | None) -> Task | str:
-    """The task of an entry, or what would make it one."""
+def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
+    """The task of an entry: its own time may be one on the days that it inherits."""
     text = entry.text
     late = next(filter(None, (pattern.search(text) for pattern in _LATE)), None)
     words = _REMINDS.search(text)
@@ -161,27 +164,31 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | str:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
     parsed: tuple[Schedule, str] | Reading | None
     has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
-    if inherited and not has_own_time:
-        own = instruction(text)
-        parsed = own if own and (isinstance(own, tuple) or own.end) else (inherited, text)
-    else:
-        parsed = instruction(text) or _ending(text)
+    days = None if inherited and (inherited.is_timed or inherited.every) else inherited
+    parsed = instruction(text, days=days) or _ending(text, days)
+    is_own = isinstance(parsed, tuple) or has_own_time or (parsed and parsed.end)
+    if inherited and not is_own:
+        parsed = inherited, text
     if parsed is None:
-        return UNTIMED
+        return Unread(entry.line, entry.text)
     if isinstance(parsed, Reading):
-        return f"“{parsed.word}” is not understood. {parsed.cure or UNTIMED}"
+        return Unread(entry.line, entry.text, parsed.cure or UNTIMED, parsed.word)
     when, what = parsed
     reminds = _REMINDS.match(what)
     what = (what[reminds.end() :] if reminds else what).strip()
-    return Task(entry.line, what, when, skips, grace, bool(reminds)) if what else UNTIMED
+    if not what:
+        return Unread(entry.line, entry.text)
+    return Task(entry.line, what, when, skips, grace, bool(reminds))
 
 
-def _ending(text: str) -> tuple[Schedule, str] | Reading | None:
-    """A schedule after the task, in parentheses or not; the task itself may name no time."""
-    for begin in starts(text):
-        match = schedule(text[begin:])
+def _ending(text: str, days: Schedule | None) -> tuple[Schedule, str] | Reading | None:
+    """A schedule after the task, or a time on these days; the task itself may name no time."""
+    words = (word.start() for word in re.finditer(r"\b\w", text))
+    for begin in words if days else starts(text):
+        match = schedule(text[begin:], days=days)
         if match and not text[begin + match[1] :].strip(" .!)"):
             what = text[:begin].rstrip(" (,;:—–-")
             times = [time for word in what.split() if (time := sure_times(word))]
-            return Reading(word=times[0]) if times else (match[0], what)
+            end = len(text) if days else 0
+            return Reading(end=end, word=times[0]) if times else (match[0], what)
     return None

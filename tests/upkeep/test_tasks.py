@@ -36,7 +36,7 @@ def test_tasks_say_when_before_behind_or_above() -> None:
         (4, "every 30 minutes", "look at the mail,\nand at the post", False),
         (6, "Monday to Friday at 09:30", "say good morning", True),
         (9, "every Friday at 09:00", "Water the plants", False),
-        (14, "day 1 of every month at 09:00", "Pay the rent", True),
+        (14, "on the 1st of every month at 09:00", "Pay the rent", True),
         (19, "every Sunday at 09:00", "rest", False),
     ]
     assert found[1].grace == timedelta(hours=2)
@@ -69,3 +69,28 @@ def test_a_new_workspace_has_no_task_and_those_it_offers_are_understood() -> Non
 def test_a_second_paragraph_belongs_to_its_task() -> None:
     (found,), unread = tasks("- every day: look\n\n  and say so\n\nOther text\n")
     assert (found.text, len(unread)) == ("look\n\nand say so", 1)
+
+
+def test_a_time_in_an_item_is_one_on_the_days_of_its_heading() -> None:
+    found, unread = tasks(
+        "## Every weekday:\n- stretch at 10\n- at 15: tea\n- the report, 11:45\n"
+        "- list what I did on Friday\n- prepare for Friday at 10\n"
+        "each Friday:\n- review (um 16 Uhr)\n- call Bo every Monday at 8\n- the plants\n"
+        "# Every evening\n- read at 8\n"
+        "# On 27 November 2026\n- 15:30 cake\n"
+        "# Each Friday at 16\n- list what is due on Monday at 9\n- at 10: tea\n"
+    )
+    assert [(task.line, describe(task.schedule), task.text) for task in found] == [
+        (2, "Monday to Friday at 10:00", "stretch"),
+        (3, "Monday to Friday at 15:00", "tea"),
+        (4, "Monday to Friday at 11:45", "the report"),
+        (5, "Monday to Friday at 09:00", "list what I did on Friday"),
+        (8, "every Friday at 16:00", "review"),
+        (9, "every Monday at 08:00", "call Bo"),
+        (10, "every Friday at 09:00", "the plants"),
+        (12, "every day at 20:00", "read"),
+        (14, "once, on 2026-11-27 at 15:30", "cake"),
+        (16, "every Friday at 16:00", "list what is due on Monday at 9"),
+    ]
+    assert [(line.line, line.word) for line in unread] == [(6, "Friday"), (17, "at 10")]
+    assert unread[1].cure == "It does not say on which days; write “every day at 10:”"

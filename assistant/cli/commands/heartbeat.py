@@ -126,8 +126,10 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
         typer.echo(f"{task.citation}  {facts['when']}, {facts['late']} · {_next(facts)}")
         typer.echo(typer.style(f"    {spelled(' '.join(task.text.split()))}", dim=True))
     for line in unread:
-        text = spelled(" ".join(line.text.split()))
-        typer.echo(f"HEARTBEAT.md:{line.line} is not understood: “{text}”. {line.cure}", err=True)
+        text = f"“{spelled(' '.join(line.text.split()))}”"
+        if not line.text.startswith(line.word):
+            text += f", at “{spelled(line.word)}”"
+        typer.echo(f"HEARTBEAT.md:{line.line} is not understood: {text}. {line.cure}", err=True)
     if not tasks and not unread:
         typer.echo("HEARTBEAT.md has no tasks.", err=True)
     used = f"{spent:,} of {limits.monthly_tokens:,} tokens used this month"
