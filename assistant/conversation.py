@@ -574,15 +574,6 @@ class Conversation:
             self.model.try_now()
 
     @property
-    def waiting(self) -> Sequence[str]:
-        """The queued messages that have not joined the turn yet."""
-        return self.interruption.waiting
-
-    def late(self) -> list[str]:
-        """Take the messages queued too late for the turn, oldest first; each begins one."""
-        return self.interruption.take()
-
-    @property
     def _running(self) -> Sequence[Entry]:
         """The entries of the running turn."""
         turn = last_turn(self.transcript.entries)

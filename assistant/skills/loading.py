@@ -5,7 +5,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -22,21 +24,6 @@ class Malformed(Exception):
         self.line = line
         self.message = message
         self.cure = cure
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field's texts, one for a plain value; its line, and in a list the line of each text."""
-
-    texts: tuple[str, ...]
-    line: int
-    is_list: bool = False
-    lines: tuple[int, ...] = ()
-
-    @property
-    def line_of_text(self) -> str:
-        """A plain value on one line, so that it cannot start another line of the prompt."""
-        return "" if self.is_list else " ".join(" ".join(self.texts).split())
 
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n|)---[ \t]*(?:\n(.*)|)\Z", re.DOTALL)
@@ -61,13 +48,13 @@ _UNQUOTED = re.compile(
 """A plain value with a colon, which YAML takes for another field."""
 
 
-def fields(block: str) -> dict[str, Field]:
-    """Return the fields by name; every value is text, whatever its type in YAML."""
+def fields(block: str) -> dict[str, Any]:
+    """Return the fields by name; every scalar is text, whatever its type in YAML."""
     block = _UNQUOTED.sub(
         lambda match: f"{match[1]}: {json.dumps(match[2], ensure_ascii=False)}", block
     )
     try:
-        node = yaml.compose(block.rstrip(), Loader=yaml.BaseLoader)
+        values = yaml.load(block.rstrip(), Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = str(getattr(error, "problem", "") or "it cannot be read")
@@ -80,22 +67,21 @@ def fields(block: str) -> dict[str, Field]:
         raise Malformed(
             2, "its front matter is not valid YAML (nested too deep)", "Keep it to plain fields"
         ) from error
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(values, dict):
         raise Malformed(2, "its front matter has no fields", "Write `description: …` in it")
-    return {
-        key.value: _field(value, key.start_mark.line + 2)
-        for key, value in node.value
-        if isinstance(key, yaml.ScalarNode)
-    }
+    return values
 
 
-def _field(node: yaml.Node, line: int) -> Field:
-    if isinstance(node, yaml.ScalarNode):
-        return Field((node.value,), line, lines=(line,))
-    items = node.value if isinstance(node, yaml.SequenceNode) else ()
-    texts = [item for item in items if isinstance(item, yaml.ScalarNode)]
-    lines = tuple(text.start_mark.line + 2 for text in texts)
-    return Field(tuple(text.value for text in texts), line, True, lines)
+def _line(block: str, name: str) -> int:
+    """Return the line of a field in its file, 2 for one that is missing."""
+    lines = enumerate(block.split("\n"), start=2)
+    return next((number for number, line in lines if line.startswith(f"{name}:")), 2)
+
+
+def _on_one_line(value: Any) -> str:
+    """Return a text on one line, so that it cannot start another line of the prompt; "" for what
+    is no text."""
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 MAX_DESCRIPTION = 1024
@@ -107,7 +93,6 @@ FIELDS = (
     *("license", "compatibility", "metadata", "allowed-tools", "version", "author"),
 )
 """Fields of front matter: ours, and the others of the Agent Skills format."""
-NOTHING = Field((), 2)
 SPELLINGS = (SKILL_FILE, SKILL_FILE.lower(), SKILL_FILE.title())
 MOST_FILES = 100
 """The most files of a skill that the model is told of."""
@@ -214,54 +199,43 @@ def _read(location: _Location, faults: list[Fault]) -> Skill:
     folder = location.file.parent.name
     if not folder.isprintable():
         raise Malformed(1, "the name of its folder cannot be shown", "Rename the folder")
-    front_matter = fields(parts(read_text(location.file))[0])
-    description_field, name_field = (
-        front_matter.get("description", NOTHING),
-        front_matter.get("name", NOTHING),
-    )
-    text = description_field.line_of_text
+    block = parts(read_text(location.file))[0]
+    values = fields(block)
+    text, line = _on_one_line(values.get("description")), _line(block, "description")
     if not text:
-        raise Malformed(
-            description_field.line,
-            "it has no description",
-            "Write `description: …`: when to use it",
-        )
+        raise Malformed(line, "it has no description", "Write `description: …`: when to use it")
     if len(text) > MAX_DESCRIPTION:
         message = f"its description has {len(text):,} characters; {MAX_DESCRIPTION:,} are shown"
-        faults.append(
-            Fault(location.shown, description_field.line, message, "Shorten it", fatal=False)
-        )
-    faults += _misspelled(location, front_matter)
-    name = name_field.line_of_text or folder
-    triggers = _triggers(
-        location, front_matter.get("triggers", front_matter.get("trigger", NOTHING)), faults
-    )
+        faults.append(Fault(location.shown, line, message, "Shorten it", fatal=False))
+    for name in (name for name in values if name not in FIELDS):
+        if nearest := get_close_matches(name, set(FIELDS) - values.keys(), n=1):
+            message, cure = f"its field {name!r} is unknown", f"Did you mean {nearest[0]}?"
+            faults.append(Fault(location.shown, _line(block, name), message, cure, fatal=False))
+    name = _on_one_line(values.get("name")) or folder
+    triggers = _triggers(location, block, values, faults)
     return Skill(name, text[:MAX_DESCRIPTION], location.shown, location.file, triggers)
 
 
-def _triggers(location: _Location, field: Field, faults: list[Fault]) -> tuple[Trigger, ...]:
+def _triggers(
+    location: _Location, block: str, values: Mapping[str, Any], faults: list[Fault]
+) -> tuple[Trigger, ...]:
     """Return the usable triggers; others are faults, and the skill works without them."""
+    field = "triggers" if "triggers" in values else "trigger"
+    value, line = values.get(field), _line(block, field)
+    items = value if isinstance(value, list) else [value]
+    texts = [text for text in items if isinstance(text, str)]
     usable = []
-    if field is not NOTHING and not field.texts:
+    if field in values and not texts:
         cure = "Write each on a line of its own behind a hyphen"
-        faults.append(
-            Fault(location.shown, field.line, "its triggers are not a list", cure, fatal=False)
-        )
-    for line, text in zip(field.lines, field.texts, strict=True):
+        faults.append(Fault(location.shown, line, "its triggers are not a list", cure, fatal=False))
+    following = enumerate(block.split("\n")[line - 1 :], start=line + 1)
+    lines = [number for number, text in following if text.lstrip().startswith("-")]
+    if not isinstance(value, list):
+        lines = []
+    for text, number in zip(texts, chain(lines, repeat(line)), strict=False):
         try:
             usable.append(trigger(text))
         except ValueError as error:
             cure = "Give it words that only such messages hold"
-            faults.append(Fault(location.shown, line, str(error), cure, fatal=False))
+            faults.append(Fault(location.shown, number, str(error), cure, fatal=False))
     return tuple(usable)
-
-
-def _misspelled(location: _Location, front_matter: Mapping[str, Field]) -> Iterator[Fault]:
-    """Yield a fault for each field whose name resembles a missing one."""
-    for name, field in front_matter.items():
-        if name in FIELDS or not (
-            nearest := get_close_matches(name, set(FIELDS) - front_matter.keys(), n=1)
-        ):
-            continue
-        message = f"its field {name!r} is unknown"
-        yield Fault(location.shown, field.line, message, f"Did you mean {nearest[0]}?", fatal=False)

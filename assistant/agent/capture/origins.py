@@ -46,21 +46,25 @@ class Said:
     text: str
 
 
-def is_tainted(entries: Iterable[Entry]) -> bool:
-    """Whether a conversation has text from outside: a tool's output, an attachment, a paste."""
+def outside_texts(entries: Iterable[Entry]) -> Iterator[str]:
+    """The texts of a conversation from outside: the output of tools, attachments, pastes."""
     questions: set[str] = set()
     for entry in entries:
         match entry:
             case QuestionEntry(call_id=call_id):
                 questions.add(call_id)
-            case AttachmentEntry(inward=False):
-                return True
-            case UserEntry(text=text) if pasted(text):
-                return True
-            case ToolResultEntry(call_id=call_id, tool=tool, synthetic=False):
+            case AttachmentEntry(text=text, inward=False):
+                yield text
+            case UserEntry(text=text) if part := pasted(text):
+                yield part
+            case ToolResultEntry(call_id=call_id, tool=tool, content=text, synthetic=False):
                 if call_id not in questions and tool not in INWARD:
-                    return True
-    return False
+                    yield text
+
+
+def is_tainted(entries: Iterable[Entry]) -> bool:
+    """Whether a conversation has text from outside."""
+    return any(True for _ in outside_texts(entries))
 
 
 def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]:
@@ -197,17 +201,9 @@ def _even(text: str) -> str:
 
 
 def outside_sentences(entries: Iterable[Entry]) -> list[str]:
-    """The sentences of a conversation from tools, attachments and pasted texts."""
-    texts: list[str] = []
-    for entry in entries:
-        match entry:
-            case ToolResultEntry(tool=tool, content=text) if tool not in INWARD:
-                texts.append(text)
-            case AttachmentEntry(text=text, inward=False):
-                texts.append(text)
-            case UserEntry(text=text):
-                texts.append(pasted(text))
-    return [part for text in texts for part in _SENTENCE_END.split(text) if part.strip()]
+    """The sentences of a conversation from outside."""
+    parts = (part for text in outside_texts(entries) for part in _SENTENCE_END.split(text))
+    return [part for part in parts if part.strip()]
 
 
 def is_said(text: str, owners: Iterable[str]) -> bool:

@@ -185,7 +185,7 @@ class LiveScreen:
         finally:
             with self._submitting:
                 self._busy, self._talk = False, None
-                late = talk.late() if talk is not None else []
+                late = talk.interruption.take() if talk is not None else []
                 with self._lines.mutex:
                     self._lines.queue.extendleft(reversed(late))
             self.draw(doing="", growing="", thought="")
@@ -373,7 +373,7 @@ class LiveScreen:
 
     def _queued(self) -> tuple[Sequence[str], bool]:
         """The queued messages, and whether Enter sends them now."""
-        joining = self._talk.waiting if self._talk is not None else ()
+        joining = self._talk.interruption.waiting if self._talk is not None else ()
         with self._lines.mutex:
             later = [line for line in self._lines.queue if isinstance(line, str)]
         return [*joining, *(later if self._busy else ())], bool(joining)
