@@ -8,7 +8,7 @@ import json
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -232,15 +232,10 @@ class Connection:
 
     async def _list(self, client: "Client") -> dict[str, Definition]:
         definitions: dict[str, Definition] = {}
-        cursor: str | None = None
-        for _ in range(PAGES):
-            page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+        async for page in _pages(client.list_tools):
             for tool in page.tools:
                 schema = json.loads(json.dumps(tool.input_schema, default=str))
                 definitions[tool.name] = Definition(tool.name, tool.description or "", schema)
-            cursor = page.next_cursor
-            if cursor is None:
-                break
         can = client.server_capabilities
         if can.resources and (
             await _all(client.list_resources, "resources")
@@ -293,25 +288,30 @@ class Connection:
         return f" ({lines[-TOLD:]})" if lines else ""
 
 
-async def _all(request: Callable[..., Any], name: str) -> list[Any]:
-    """All pages of a list; what there is of it if the server cannot give it, as many declare what
-    they do not have."""
-    from mcp import MCPError
-
-    found: list[Any] = []
+async def _pages(request: Callable[..., Any]) -> AsyncIterator[Any]:
+    """The pages of a list."""
     cursor: str | None = None
     for _ in range(PAGES):
-        try:
-            page = await request(cursor=cursor, cache_mode="bypass")
-        except MCPError as error:
-            if error.code == CLOSED:
-                raise
-            break
-        found += getattr(page, name)
+        page = await request(cursor=cursor, cache_mode="bypass")
+        yield page
         cursor = page.next_cursor
         if cursor is None:
             break
-    return found
+
+
+async def _all(request: Callable[..., Any], name: str) -> list[Any]:
+    """All items of a list; what there is of it if the server cannot give it, as many declare what
+    they do not have."""
+    from mcp import MCPError
+
+    items: list[Any] = []
+    try:
+        async for page in _pages(request):
+            items += getattr(page, name)
+    except MCPError as error:
+        if error.code == CLOSED:
+            raise
+    return items
 
 
 def _http(url: str, headers: Mapping[str, str]) -> Any:

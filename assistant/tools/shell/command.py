@@ -51,34 +51,29 @@ class Output:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._size = 0
+        self._data = bytearray()
+        self._omitted = 0
 
     def add(self, data: bytes) -> None:
-        """Append output."""
+        """Append output; what is neither head nor tail is dropped."""
         with self._lock:
-            self._size += len(data)
-            room = HEAD - len(self._head)
-            self._head += data[:room]
-            if len(data) > room:
-                self._tail = (self._tail + data[room:])[-TAIL:]
+            self._data += data
+            if (excess := len(self._data) - HEAD - TAIL) > 0:
+                del self._data[HEAD : HEAD + excess]
+                self._omitted += excess
 
     def __bool__(self) -> bool:
-        return self._size > 0
+        return bool(self._data)
 
     def take(self) -> str:
         """Return the kept output with a note on what was dropped, and clear it."""
         with self._lock:
-            omitted = self._size - len(self._head) - len(self._tail)
-            middle = (
-                f"\n[… {omitted:,} bytes left out; write it to a file to read them …]\n".encode()
-                if omitted
-                else b""
-            )
-            text = (self._head + middle + self._tail).decode("utf-8", "replace")
-            self._head, self._tail, self._size = bytearray(), bytearray(), 0
-        return text.rstrip("\n")
+            data, omitted = self._data, self._omitted
+            self._data, self._omitted = bytearray(), 0
+        if omitted:
+            note = f"\n[… {omitted:,} bytes left out; write it to a file to read them …]\n"
+            data[HEAD:HEAD] = note.encode()
+        return data.decode("utf-8", "replace").rstrip("\n")
 
 
 MOST = 8
@@ -265,6 +260,13 @@ RUN_PYTHON = 'exec python3 -u -c "$1"'
 """Runs the Python that a command in the sandbox would find, a project's own included."""
 TIMEOUT = 120
 MAX_TIMEOUT = 900
+Timeout = Annotated[
+    int | None,
+    Field(ge=1, le=MAX_TIMEOUT, description=f"Seconds until it is stopped; {TIMEOUT}."),
+]
+Outside = Annotated[
+    bool, Field(description="Outside the sandbox, with network; the owner is asked.")
+]
 MEGABYTE = 1_000_000
 ELSEWHERE = ", or run it in the background"
 """What else helps a command that takes too long in the foreground."""
@@ -300,16 +302,11 @@ class Shell:
     def shell(
         self,
         command: Annotated[str, Field(min_length=1, description="For bash, in the workspace.")],
-        timeout: Annotated[
-            int | None,
-            Field(ge=1, le=MAX_TIMEOUT, description=f"Seconds until it is stopped; {TIMEOUT}."),
-        ] = None,
+        timeout: Timeout = None,
         background: Annotated[
             bool, Field(description="Return at once; it runs until it ends or the chat does.")
         ] = False,
-        outside: Annotated[
-            bool, Field(description="Outside the sandbox, with network; the owner is asked.")
-        ] = False,
+        outside: Outside = False,
     ) -> Plan:
         """Run a shell command in a sandbox: it reads the workspace and the system, no other files.
 
@@ -330,13 +327,8 @@ class Shell:
     def execute_code(
         self,
         code: Annotated[str, Field(min_length=1, description="A Python program; print results.")],
-        timeout: Annotated[
-            int | None,
-            Field(ge=1, le=MAX_TIMEOUT, description=f"Seconds until it is stopped; {TIMEOUT}."),
-        ] = None,
-        outside: Annotated[
-            bool, Field(description="Outside the sandbox, with network; the owner is asked.")
-        ] = False,
+        timeout: Timeout = None,
+        outside: Outside = False,
     ) -> Plan:
         """Run a Python program, as `shell` runs a command: to compute, or to work through files."""
         unsafe, roots = self._unsafe_reason(outside), self.roots.directories
