@@ -2,12 +2,10 @@
 the model that summarises it or extracts facts from it. Pure.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from assistant.display import shortened
 from assistant.messages import ToolCall, estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import (
@@ -19,6 +17,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
+from assistant.tools.base import compact_call
 
 SPOKEN_LIMIT = 6_000
 """Characters of a message that are quoted."""
@@ -73,11 +72,7 @@ def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
 
 def call_line(call: ToolCall) -> str:
     """A call with its arguments, on one line."""
-    arguments = ", ".join(
-        f"{one_line(name)}={shortened(one_line(_plain(value)[:160]), 40)}"
-        for name, value in call.arguments.items()
-    )
-    return f"{one_line(call.name)}({arguments})"
+    return one_line(compact_call(call.name, call.arguments))
 
 
 def _reading(turn: Turn, part_number: int) -> Turn | None:
@@ -104,10 +99,6 @@ def _parts(text: str) -> list[str]:
         parts.append(text[:end])
         text = text[end:]
     return [*parts, text]
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _quoted_entry(entry: Entry) -> str:
