@@ -28,7 +28,6 @@ from assistant.agent.loop import (
 )
 from assistant.agent.memory_text import Standing, standing
 from assistant.agent.prompt import (
-    BOOTSTRAP,
     Part,
     Prompt,
     Section,
@@ -71,13 +70,12 @@ from assistant.session import keeping
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
-    CitedPassage,
     Entry,
-    RecalledEntry,
     RewindEntry,
     SkillEntry,
     ToolResultEntry,
     UserEntry,
+    recalled_entry,
     usage_of,
 )
 from assistant.session.history import (
@@ -91,14 +89,14 @@ from assistant.session.history import (
 from assistant.session.transcript import Transcript, notice
 from assistant.settings.sections import ContextSettings
 from assistant.skills.base import Skills
-from assistant.skills.loading import body, bundled
+from assistant.skills.loading import whole
 from assistant.tools.base import Question
 from assistant.tools.owner import ASK
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.checkpoints import Checkpoints
-from assistant.workspace.folder import PROCEDURES_FILE, Workspace
+from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace
 
 NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
@@ -286,11 +284,9 @@ class Conversation:
         present = {(e.name, e.text) for t in turns for e in t.entries if isinstance(e, SkillEntry)}
         for skill, trigger in self.skills.triggered(turns[-1].request):
             try:
-                text = body(skill)
+                text = whole(skill)
             except StorageError:
                 continue  # the skill was removed in the meantime
-            if files := bundled(skill):
-                text = f"{text}\n\nFiles of this skill: {', '.join(files)}"
             if (skill.name, text) not in present:
                 self.transcript.append(SkillEntry(skill.name, skill.path, trigger, text))
                 yield SkillLoaded(skill.name, skill.path, trigger)
@@ -314,22 +310,11 @@ class Conversation:
         except MemoryFailure as error:
             yield notice(self.transcript, f"Memory could not be searched: {error}")
             return None
-        cited = tuple(
-            CitedPassage(
-                passage.id,
-                passage.citation,
-                self.redactor.redact(passage.shown),
-                passage.date,
-                " › ".join(passage.heading),
-                {name: round(share, 3) for name, share in passage.signals.items()},
-            )
-            for passage in recall.passages
-        )
-        self.transcript.append(RecalledEntry(cited, recall.tokens, recall.weak))
-        flattened = (" ".join(passage.text.lstrip("-*# ").split()) for passage in cited)
-        citations = tuple(passage.citation for passage in cited)
-        texts = tuple(shortened(text, SHOWN_CHARACTERS) for text in flattened)
-        yield Recalled(citations, recall.tokens, recall.weak, texts)
+        entry = self.transcript.append(recalled_entry(recall, self.redactor.redact))
+        citations = tuple(passage.citation for passage in entry.passages)
+        texts = tuple(" ".join(passage.text.lstrip("-*# ").split()) for passage in entry.passages)
+        shown = tuple(shortened(text, SHOWN_CHARACTERS) for text in texts)
+        yield Recalled(citations, recall.tokens, recall.weak, shown)
         return recall
 
     def _ask_memory(self, text: str, stable: Sequence[Section]) -> Recall:
@@ -501,18 +486,11 @@ class Conversation:
 
     def _put_bootstrap_away(self) -> Iterator[Event]:
         """Move BOOTSTRAP.md out of the prompt: it is followed in the first turn only."""
-        path = self.workspace.root / BOOTSTRAP
-        is_followed = any(BOOTSTRAP in part.files for part in self.parts)
-        if not (self.trusted and is_followed and path.is_file()) or self.transcript.off_the_record:
+        is_followed = any(BOOTSTRAP_FILE in part.files for part in self.parts)
+        if not (self.trusted and is_followed) or self.transcript.off_the_record:
             return
-        archived = self.workspace.private / f"bootstrap-{self.transcript.session}.md"
-        try:
-            path.rename(archived)
-        except OSError as error:
-            message = f"{BOOTSTRAP} cannot be moved away: {error.strerror}; remove it yourself"
-        else:
-            message = f"{BOOTSTRAP} was carried out; it is kept as .assistant/{archived.name}"
-        yield notice(self.transcript, message)
+        if told := self.workspace.put_bootstrap_away(self.transcript.session):
+            yield notice(self.transcript, told)
 
     def rewind(self, to: str) -> None:
         """Discard the message with this id and everything after it."""

@@ -28,11 +28,10 @@ from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history import shown_attachment
 from assistant.settings.sections import ContextSettings, SectionSettings
-from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
+from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace, read_text
 
 REST = "*"
 """In a list of sections: all parts of `KNOWN` that the list does not name."""
-BOOTSTRAP = "BOOTSTRAP.md"
 BEARING = "What Bears on This Message"
 NOTES = "Your Notes of This Session"
 TOOLS = "Tools"
@@ -83,7 +82,7 @@ def unattended_recipe() -> tuple[Part, ...]:
 
 def without_owner(recipe: Iterable[Part]) -> tuple[Part, ...]:
     """The recipe of a turn in which the owner takes no part: their first conversation waits."""
-    return tuple(part for part in recipe if BOOTSTRAP not in part.files)
+    return tuple(part for part in recipe if BOOTSTRAP_FILE not in part.files)
 
 
 def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:

@@ -3,11 +3,13 @@
 Without a keyring the values are in the file too, which only the owner may read.
 """
 
+import contextlib
 import json
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from assistant.config import config_file
 from assistant.disk import locking, storage
@@ -100,45 +102,40 @@ def _write(values: Mapping[str, str | None]) -> None:
     storage.replace(store(), json.dumps({"version": 1, "secrets": values}, indent=2).encode())
 
 
-def _store_in_keyring(name: str, value: str) -> bool:
-    """Store the value in the system's keyring; return whether that worked."""
+@contextlib.contextmanager
+def _keyring() -> Iterator[Any]:
+    """Yield the module of the system's keyring. Raises ConfigError if it fails."""
     import keyring  # 0.1 s, and it may ask the owner to unlock: imported only when needed
     from keyring.errors import KeyringError
 
     try:
-        if keyring.get_keyring().priority < 1:
-            return False
-        keyring.set_password(SERVICE, name, value)
-    except (KeyringError, RuntimeError):
-        return False
-    return True
+        yield keyring
+    except (KeyringError, RuntimeError) as error:
+        raise ConfigError(f"the keyring cannot be opened: {error}", "Unlock it") from error
+
+
+def _store_in_keyring(name: str, value: str) -> bool:
+    """Store the value in the system's keyring; return whether that worked."""
+    with contextlib.suppress(ConfigError), _keyring() as keyring:
+        if keyring.get_keyring().priority >= 1:
+            keyring.set_password(SERVICE, name, value)
+            return True
+    return False
 
 
 def _resolved(name: str, value: str | None) -> str:
     """Return the value, from the keyring if the file has none. Raises ConfigError on failure."""
     if value is not None:
         return value
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        value = keyring.get_password(SERVICE, name)
-    except (KeyringError, RuntimeError) as error:
-        raise ConfigError(f"the keyring cannot be opened: {error}", "Unlock it") from error
-    if value is None:
+    with _keyring() as keyring:
+        stored: str | None = keyring.get_password(SERVICE, name)
+    if stored is None:
         raise ConfigError(
             f"the keyring no longer holds {name}", f"Run `assistant secrets add {name}`"
         )
-    return value
+    return stored
 
 
 def _delete_from_keyring(name: str) -> None:
-    import keyring
-    from keyring.errors import KeyringError, PasswordDeleteError
-
-    try:
-        keyring.delete_password(SERVICE, name)
-    except PasswordDeleteError:
-        return  # already gone
-    except (KeyringError, RuntimeError) as error:
-        raise ConfigError(f"the keyring cannot be opened: {error}", "Unlock it") from error
+    with _keyring() as keyring, contextlib.suppress(keyring.errors.PasswordDeleteError):
+        keyring.delete_password(SERVICE, name)  # it may be gone already

@@ -6,13 +6,16 @@ are the schema. A field with its default value is left out. An entry of an unkno
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import msgspec
 
 from assistant.messages import Signed, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from assistant.memory.base import Recall
 
 FORMAT = (1, 8)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
@@ -311,6 +314,22 @@ def usage_of(entries: Iterable[Entry]) -> Usage:
     """The total usage of the model requests behind some entries."""
     kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
     return sum((entry.usage for entry in entries if isinstance(entry, kinds)), start=NO_USAGE)
+
+
+def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEntry:
+    """The passages of a recall as a transcript records them."""
+    passages = tuple(
+        CitedPassage(
+            passage.id,
+            passage.citation,
+            redact(passage.shown),
+            passage.date,
+            " › ".join(passage.heading),
+            {name: round(share, 3) for name, share in passage.signals.items()},
+        )
+        for passage in recall.passages
+    )
+    return RecalledEntry(passages, recall.tokens, recall.weak)
 
 
 # As lines of JSON

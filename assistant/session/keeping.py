@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import msgspec
+
 from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.messages import Message, Picture
@@ -65,11 +67,13 @@ PROMPTS_KEPT = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section as it was sent, and its origin."""
+    """A section as it was sent, and its origin; on disk only its title if it is the `same` as in
+    the turn before."""
 
     title: str
-    source: str
-    text: str
+    source: str = ""
+    text: str = ""
+    same: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,12 @@ def keep_prompt(transcript: Transcript, sent: Sent) -> None:
     path = transcript.path.with_suffix(PROMPTS)
     earlier = _prompts(path)
     previous = {part.title: part for part in earlier[-1].parts} if earlier else {}
-    parts = [
-        {"title": part.title, "same": True} if previous.get(part.title) == part else asdict(part)
+    parts = tuple(
+        Part(part.title, same=True) if previous.get(part.title) == part else part
         for part in sent.parts
-    ]
-    line = {"turn": sent.turn, "time": sent.time, "model": sent.model, "parts": parts}
-    data = json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    storage.append(path, data + b"\n")
+    )
+    line = json.dumps(asdict(replace(sent, parts=parts)), ensure_ascii=False)
+    storage.append(path, line.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def prompts_sent(directory: Path, session: str) -> list[Sent]:
@@ -117,16 +120,11 @@ def _prompts(path: Path) -> list[Sent]:
     previous: dict[str, Part] = {}
     for line in storage.read_or_empty(path).splitlines():
         try:
-            record = json.loads(line)
-            parts = tuple(
-                previous[part["title"]]
-                if part.get("same")
-                else Part(part["title"], part["source"], part["text"])
-                for part in record["parts"]
-            )
-            prompts.append(Sent(record["turn"], record["time"], record["model"], parts))
-        except (ValueError, KeyError, TypeError):
+            sent = msgspec.convert(json.loads(line), Sent)
+            parts = tuple(previous[part.title] if part.same else part for part in sent.parts)
+        except (ValueError, KeyError):
             break
+        prompts.append(replace(sent, parts=parts))
         previous = {part.title: part for part in parts}
     return prompts
 

@@ -123,6 +123,16 @@ def load(
     return Skills(enabled, tuple(faults), disabled_names)
 
 
+def whole(skill: Skill) -> str:
+    """Return the current text of a skill and the names of its other files, for a model.
+
+    Raises StorageError if it is gone.
+    """
+    files = bundled(skill)
+    beside = f"\n\nFiles of this skill: {', '.join(files)}" if files else ""
+    return f"{body(skill)}{beside}"
+
+
 def body(skill: Skill) -> str:
     """Return the current text of a skill's file. Raises StorageError if it is gone."""
     try:

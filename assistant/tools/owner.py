@@ -8,7 +8,7 @@ from pydantic import Field
 from assistant.errors import ToolError
 from assistant.quoting import visible
 from assistant.skills.base import Skill, Skills
-from assistant.skills.loading import body, bundled
+from assistant.skills.loading import whole
 from assistant.tools.base import Danger, Plan, Question, Tool, ToolResult, tool
 
 ASK = "ask"
@@ -96,7 +96,4 @@ def skill_tools(skills: Skills) -> list[Tool]:
 
 
 def _rendered(skill: Skill) -> str:
-    """Render a whole skill, with the list of its bundled files."""
-    files = bundled(skill)
-    beside = f"\n\nFiles of this skill: {', '.join(files)}" if files else ""
-    return f"# Skill {skill.name} ({skill.path})\n\n{body(skill)}{beside}"
+    return f"# Skill {skill.name} ({skill.path})\n\n{whole(skill)}"

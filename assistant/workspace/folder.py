@@ -18,6 +18,8 @@ ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 MEMORY_FILE = "MEMORY.md"
 PROCEDURES_FILE = "AGENTS.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
+BOOTSTRAP_FILE = "BOOTSTRAP.md"
+"""What the first conversation does; optional."""
 APPENDING = ".append"
 """The lock in the folder of sessions under which anything is added to one."""
 PROMPTS = ".prompts"
@@ -153,6 +155,21 @@ class Workspace:
             pending += _survey_folder(result, f"{self.root}/", result.folders[-1])
         result.sources.sort()
         return result
+
+    def put_bootstrap_away(self, session: str) -> str:
+        """Move BOOTSTRAP.md away, as this session has followed it; return what to tell the owner.
+
+        Returns "" if there is none.
+        """
+        path = self.root / BOOTSTRAP_FILE
+        archived = self.private / f"bootstrap-{session}.md"
+        if not path.is_file():
+            return ""
+        try:
+            path.rename(archived)
+        except OSError as error:
+            return f"{BOOTSTRAP_FILE} cannot be moved away: {error.strerror}; remove it yourself"
+        return f"{BOOTSTRAP_FILE} was carried out; it is kept as .assistant/{archived.name}"
 
     def copies(self) -> dict[str, str]:
         """Return the sync conflict copies of memory files, each with its original."""
