@@ -19,7 +19,6 @@ from pathlib import Path
 import msgspec
 
 from assistant.agent.memory_text import Standing, clean, memory_text, whole_procedures
-from assistant.disk.programs import shell
 from assistant.errors import ConfigError, StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
@@ -229,8 +228,7 @@ def turn_sections(
     memory = Section(BEARING, memory_text(recall, shown), source=cited)
     environment = (
         f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
-        f"The workspace is {one_line(str(workspace.root))}; the system is {platform.system()}, "
-        f"the `shell` tool runs {shell()}."
+        f"The workspace is {one_line(str(workspace.root))}; the system is {platform.system()}."
     )
     if model:
         environment += f" You are the language model {one_line(model)}."

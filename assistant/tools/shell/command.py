@@ -39,6 +39,7 @@ from assistant.tools.sandbox.process import (
 from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
+SHELL = Path(programs.shell()).name
 Keeping = Callable[[], AbstractContextManager[None]]
 HEAD, TAIL = 400_000, 100_000
 """Bytes kept of the start and the end of a command's output."""
@@ -301,7 +302,7 @@ class Shell:
 
     def shell(
         self,
-        command: Annotated[str, Field(min_length=1, description="For bash, in the workspace.")],
+        command: Annotated[str, Field(min_length=1, description=f"For {SHELL}, in the workspace.")],
         timeout: Timeout = None,
         background: Annotated[
             bool, Field(description="Return at once; it runs until it ends or the chat does.")
