@@ -45,7 +45,7 @@ from assistant.tools.files.mentions import Mentions
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
 from assistant.tools.owner import agenda_tool, asking_tool, reminding_tool, skill_tools
-from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, Policy, unknown_tools
+from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, unknown_tools
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.upkeep import agenda, outbox
@@ -161,7 +161,7 @@ class Chat:
             memory=memory,
             toolbox=Toolbox(
                 tools,
-                Policy(roots.rules),
+                roots.rules,
                 secrets,
                 off_the_record=options.off_the_record,
                 closing=others.close,

@@ -123,6 +123,7 @@ search_sessions shell stop_job web_search write_file
 """
 TOOLS = tuple(_TOOLS.split())
 """The tools that rules may name, besides those of MCP servers."""
+Action = Literal["run", "ask", "deny"]
 EVERYTHING = ("", "*", "**")
 """Patterns that match whatever the call touches."""
 
@@ -210,6 +211,16 @@ class Rules:
         self._directories = tuple(map(str, directories))
         for rule in (*self._deny, *self._ask, *self._allow):
             self._check(rule)
+
+    def judge(self, tool: str, plan: Plan) -> Action:
+        """Return whether the call runs, asks or is denied, by the rules and its danger."""
+        if self.deny(tool, plan):
+            return "deny"
+        if plan.secrets or self.ask(tool, plan):
+            return "ask"
+        if self.allow(tool, plan):
+            return "run"
+        return "ask" if plan.danger is Danger.DANGEROUS else "run"
 
     def switched_off(self, tool: str) -> bool:
         """Return whether the rules deny every call of the tool."""
@@ -362,9 +373,6 @@ def _matches_subject(tool: str, pattern: str, subject: str) -> bool:
     return bool(pattern) and fnmatchcase(subject, pattern)
 
 
-Action = Literal["run", "ask", "deny"]
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The owner's answer; `reason` is shown to the model."""
@@ -408,24 +416,3 @@ class ApproveAll:
     def answer(self, asked: QuestionAsked) -> str | None:
         """Return the owner's answer, if they are there."""
         return self._present.answer(asked)
-
-
-class Policy:
-    """The owner's rules, and the approvals granted for the rest of the session.
-
-    A grant is the digest of exactly what the owner was shown.
-    """
-
-    def __init__(self, rules: Rules | None = None) -> None:
-        self.rules = rules or Rules()
-        self.granted: set[str] = set()
-
-    def judge(self, tool: str, plan: Plan) -> Action:
-        """Return whether the call runs, asks or is denied, by the rules and its danger."""
-        if self.rules.deny(tool, plan):
-            return "deny"
-        if plan.secrets or self.rules.ask(tool, plan):
-            return "ask"
-        if self.rules.allow(tool, plan):
-            return "run"
-        return "ask" if plan.danger is Danger.DANGEROUS else "run"

@@ -33,7 +33,7 @@ from assistant.tools.base import (
     tool,
     unless,
 )
-from assistant.tools.policy import DENIED, Action, Decision, Policy
+from assistant.tools.policy import DENIED, Action, Decision, Rules
 
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
@@ -74,15 +74,17 @@ class Toolbox:
     def __init__(
         self,
         tools: Iterable[Tool],
-        policy: Policy | None = None,
+        rules: Rules | None = None,
         redactor: Redactor | None = None,
         *,
+        granted: set[str] | None = None,
         off_the_record: bool = False,
         closing: Callable[[], None] = lambda: None,
         interrupt: threading.Event | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._policy = policy or Policy()
+        self._rules = rules or Rules()
+        self._granted = granted if granted is not None else set()
         self._redactor = redactor or Redactor()
         self._off_the_record = off_the_record
         self._closing = closing
@@ -109,8 +111,9 @@ class Toolbox:
         remaining = [tool for tool in self._tools.values() if tool.name not in names]
         return Toolbox(
             [*remaining, *more],
-            self._policy,
+            self._rules,
             self._redactor,
+            granted=self._granted,
             off_the_record=self._off_the_record,
             interrupt=interrupt,
         )
@@ -124,13 +127,13 @@ class Toolbox:
         compact = self._redactor.redact(compact_call(call.name, call.arguments))
         try:
             plan = self._plan(call)
-            action = self._policy.judge(call.name, plan)
+            action = self._rules.judge(call.name, plan)
             detail = ""
             if action == "ask":
                 detail = self._redactor.redact(plan.detail() or in_full(call.arguments))
                 if plan.secrets:
                     detail = f"It is given {', '.join(plan.secrets)}.\n{detail}"
-                if _digest(call, plan, detail) in self._policy.granted:
+                if _digest(call, plan, detail) in self._granted:
                     action = "run"
         except Exception as error:  # a boundary: any error goes to the model
             return Verdict(call, "deny", compact, reason=self._error_text(error))
@@ -145,7 +148,7 @@ class Toolbox:
                 verdict, action="deny", reason=f"The owner did not allow this call{reason}"
             )
         if decision.kind == "always":
-            self._policy.granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
+            self._granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
         return replace(verdict, action="run")
 
     def work(self, verdict: Verdict) -> Generator[Event, None, ToolResult]:
@@ -222,7 +225,7 @@ class Toolbox:
             raise ToolError(call.fault)
         tools = self._available()
         tools |= {extra.name: extra for extra in (*self._loader(), *self._reader())}
-        if self._policy.rules.switched_off(call.name):
+        if self._rules.switched_off(call.name):
             raise ToolError(DENIED)
         if call.name not in tools:
             raise ToolError(_unknown_tool(call.name, list(tools)))
@@ -243,7 +246,7 @@ class Toolbox:
             for name, tool in self._tools.items()
             if tool.available()
             and not (tool.writes and self._off_the_record)
-            and not self._policy.rules.switched_off(name)
+            and not self._rules.switched_off(name)
         }
 
     def _offered(self) -> list[Tool]:
@@ -274,7 +277,7 @@ class Toolbox:
                 waiting.setdefault(candidate.group, []).append(candidate.name)
             elif candidate.name not in offered:
                 waiting[candidate.name] = [candidate.name]
-        if not waiting or self._policy.rules.switched_off(LOADER):
+        if not waiting or self._rules.switched_off(LOADER):
             return []
         listed = "; ".join(
             group if names == [group] else f"{group} ({', '.join(names)})"

@@ -45,7 +45,7 @@ ALL = (
     RetryEntry("m2", "busy", 0.0),
     NoticeEntry("note"),
     CaptureEntry("e3", (CapturedFact("Ada", "owner", ("e1", "e2"), "p"),), Usage(5)),
-    CompactionEntry("sum", "e3", 1, 20, 10, "lines", ("e8",), Usage(1)),
+    CompactionEntry("sum", "e3", 1, 20, 10, "lines", Usage(1)),
     InterruptedEntry("stop"),
 )
 

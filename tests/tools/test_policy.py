@@ -5,7 +5,7 @@ import pytest
 from assistant.errors import ConfigError
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Danger, Plan, ToolResult
-from assistant.tools.policy import Policy, Rules, unknown_tools
+from assistant.tools.policy import Rules, unknown_tools
 
 ROOT = Path("/somewhere/workspace")
 
@@ -20,7 +20,7 @@ def files(*names: str, danger: Danger = Danger.DANGEROUS, guarded: bool = False)
 
 
 def judged(tool: str, what: Plan, **rules: tuple[str, ...]) -> str:
-    return Policy(Rules(PolicySettings(**rules), [ROOT])).judge(tool, what)
+    return Rules(PolicySettings(**rules), [ROOT]).judge(tool, what)
 
 
 def test_without_rules_the_danger_level_decides() -> None:

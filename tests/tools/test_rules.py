@@ -13,7 +13,7 @@ from assistant.tools.base import ToolResult
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import DEEPEST, reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
-from assistant.tools.policy import DENIED, ApproveAll, Decision, DenyAll, Policy, Rules
+from assistant.tools.policy import DENIED, ApproveAll, Decision, DenyAll, Rules
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
@@ -44,7 +44,7 @@ def place(workspace: Workspace, tmp_path: Path) -> Path:
 
 def tools(roots: Roots) -> Toolbox:
     made = [*reading_tools(roots), *searching_tools(roots), *writing_tools(roots, Redactor())]
-    return Toolbox(made, Policy(roots.rules))
+    return Toolbox(made, roots.rules)
 
 
 def under(root: Path, *added: Path, **rules: tuple[str, ...]) -> Call:

@@ -17,7 +17,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.outside import web_tools as web
 from assistant.tools.owner import asking_tool
-from assistant.tools.policy import DENIED, Decision, Policy, Rules
+from assistant.tools.policy import DENIED, Decision, Rules
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import Jobs, Shell, job_tools
 from assistant.tools.toolbox import Toolbox
@@ -67,7 +67,7 @@ def test_a_call_runs() -> None:
 
 
 def test_a_question_shows_every_argument_whole_where_the_tool_shows_nothing() -> None:
-    box = Toolbox(TOOLS, Policy(Rules(PolicySettings(ask=("echo",)))))
+    box = Toolbox(TOOLS, Rules(PolicySettings(ask=("echo",))))
     long = "harmless " * 40 + "and then not"
     assert box.review(call("echo", text=long)).detail == f'text: "{long}"'
 
@@ -203,7 +203,7 @@ def test_an_approval_and_a_failure_show_no_secret() -> None:
 
 
 def test_a_denied_call_says_so() -> None:
-    box = Toolbox(TOOLS, Policy(Rules(PolicySettings(deny=("echo",)))))
+    box = Toolbox(TOOLS, Rules(PolicySettings(deny=("echo",))))
     assert "rules deny" in run(box, call("echo", text="x")).content
 
 
@@ -229,14 +229,14 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
 
 @pytest.mark.parametrize("rule", ["echo", "echo:*", "ec*", "{echo,other}"])
 def test_a_tool_that_is_denied_altogether_is_not_offered(rule: str) -> None:
-    box = Toolbox(TOOLS, Policy(Rules(PolicySettings(deny=(rule,)))))
+    box = Toolbox(TOOLS, Rules(PolicySettings(deny=(rule,))))
     assert "echo" not in [spec.name for spec in box.specs()]
     assert "scribble" in [spec.name for spec in box.specs()]
     assert run(box, call("echo", text="x")).content == DENIED
 
 
 def test_even_the_loader_can_be_switched_off() -> None:
-    box = Toolbox(grouped(), Policy(Rules(PolicySettings(deny=("load_tools",)))))
+    box = Toolbox(grouped(), Rules(PolicySettings(deny=("load_tools",))))
     assert [spec.name for spec in box.specs()] == ["echo"]
 
 

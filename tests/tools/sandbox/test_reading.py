@@ -11,7 +11,7 @@ from assistant.settings.sections import PolicySettings, ShellSettings
 from assistant.tools.base import ToolResult
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.policy import DenyAll, Policy, Rules
+from assistant.tools.policy import DenyAll, Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
@@ -53,7 +53,7 @@ def shell(workspace: Workspace) -> Running:
         roots = Roots(workspace, added, PolicySettings(**rules))
         settings = ShellSettings(readable=readable)
         tool = Shell(roots, Redactor(), threading.Event(), lambda: True, settings).tools()[0]
-        call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
+        call = calling(Toolbox([tool], roots.rules), DenyAll())
         return lambda command: call("shell", command=command)
 
     return make
@@ -224,7 +224,7 @@ def test_more_denied_places_than_can_be_hidden_make_a_command_ask(workspace: Wor
         (workspace.root / f"{number}.pem").touch()
     roots = Roots(workspace, (), PolicySettings(deny=("*:*.pem",)))
     tool = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
-    call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
+    call = calling(Toolbox([tool], roots.rules), DenyAll())
     assert "nobody is here to approve" in call("shell", command="ls").content
 
 
@@ -236,7 +236,7 @@ def test_an_added_scratch_directory_is_the_one_that_file_tools_see(
         pytest.skip(f"there is no {where}")
     roots = Roots(workspace, [Path(where)])
     shell = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
-    may = Policy(Rules(PolicySettings(allow=("shell",))))  # though it holds too much to be copied
+    may = Rules(PolicySettings(allow=("shell",)))  # though it holds too much to be copied
     call: Call = calling(Toolbox([shell, *reading_tools(roots)], may), DenyAll())
     name = f"{where}/{tmp_path.name}-{workspace.root.parent.name}"
     try:

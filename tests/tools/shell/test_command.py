@@ -11,7 +11,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import RESULT_LIMIT
 from assistant.tools.files.access import Roots
-from assistant.tools.policy import ApproveAll, Decision, Policy, Rules
+from assistant.tools.policy import ApproveAll, Decision, Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell, environment
 from assistant.tools.toolbox import Toolbox
@@ -198,7 +198,7 @@ def test_what_the_owner_writes_meanwhile_in_the_place_of_a_stand_in_stays(
 def test_always_covers_what_was_shown_and_nothing_else(workspace: Workspace) -> None:
     roots = Roots(workspace, policy=PolicySettings(ask=("shell",)))
     shell = Shell(roots, Redactor(), threading.Event(), lambda: True).tools()[0]
-    box = Toolbox([shell], Policy(roots.rules))
+    box = Toolbox([shell], roots.rules)
 
     def action(**arguments: object) -> str:
         return box.review(ToolCall("1", "shell", arguments)).action
@@ -251,7 +251,7 @@ def test_what_a_rule_says_of_commands_holds_for_code(
     roots: Roots, interrupt: threading.Event, rule: str
 ) -> None:
     tools = Shell(roots, Redactor(), interrupt).tools()
-    toolbox = Toolbox(tools, Policy(Rules(PolicySettings(deny=(rule,)))))
+    toolbox = Toolbox(tools, Rules(PolicySettings(deny=(rule,))))
     assert "execute_code" not in [spec.name for spec in toolbox.specs()]
 
 

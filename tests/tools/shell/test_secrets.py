@@ -12,7 +12,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools
-from assistant.tools.policy import ApproveAll, Decision, Policy
+from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
@@ -41,7 +41,7 @@ ENCODINGS = {
 def box(roots: Roots) -> Toolbox:
     redactor = Redactor(SECRETS)
     shell = Shell(roots, redactor, threading.Event()).tools()[0]
-    return Toolbox([shell, *reading_tools(roots)], Policy(roots.rules), redactor)
+    return Toolbox([shell, *reading_tools(roots)], roots.rules, redactor)
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -83,7 +83,7 @@ def test_a_secret_in_a_command_asks_first_and_names_it(box: Toolbox, workspace: 
 def test_no_rule_lets_a_secret_into_a_command_unasked(workspace: Workspace) -> None:
     roots = Roots(workspace, policy=PolicySettings(allow=("shell", "shell:*")))
     shell = Shell(roots, Redactor(SECRETS), threading.Event()).tools()[0]
-    box = Toolbox([shell], Policy(roots.rules), Redactor(SECRETS))
+    box = Toolbox([shell], roots.rules, Redactor(SECRETS))
     assert box.review(ToolCall("1", "shell", {"command": "ls"})).action == "run"
     given = ToolCall("1", "shell", {"command": "curl -H [[secret:DOOR]]"})
     assert box.review(given).action == "ask"

@@ -9,7 +9,7 @@ from itertools import cycle
 import pytest
 
 from assistant.settings.sections import PolicySettings
-from assistant.tools.policy import DENIED, DenyAll, Policy, Rules
+from assistant.tools.policy import DENIED, DenyAll, Rules
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.fetch import fetching_tool
@@ -187,11 +187,11 @@ def test_text_is_given_as_it_is_and_a_long_one_in_parts(site: Site) -> None:
 def test_a_redirect_is_held_against_the_rules_again(site: Site) -> None:
     rules = Rules(PolicySettings(deny=("fetch_url:*/tides",)))
     tool = fetching_tool(Guard(HERE, lambda *_: ["127.0.0.1"]), 5.0, 100_000, rules)
-    call = calling(Toolbox([tool], Policy(rules)), DenyAll())
+    call = calling(Toolbox([tool], rules), DenyAll())
     assert DENIED in call("fetch_url", url=f"http://site.example:{site.port}/moved").content
     asking = Rules(PolicySettings(ask=("fetch_url",), allow=("fetch_url:*/moved",)))
     tool = fetching_tool(Guard(HERE, lambda *_: ["127.0.0.1"]), 5.0, 100_000, asking)
-    call = calling(Toolbox([tool], Policy(asking)), DenyAll())
+    call = calling(Toolbox([tool], asking), DenyAll())
     result = call("fetch_url", url=f"http://site.example:{site.port}/moved")
     assert "it redirects to" in result.content
     assert "/tides" in result.content
