@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.memory_text import UNAVAILABLE
+from assistant.agent.memory_text import TEXT
 from assistant.agent.prompt import BEARING
 from assistant.conversation import Conversation
 from assistant.errors import MemoryFailure, ModelError, ModelFailure, UsageError
@@ -152,7 +152,7 @@ def test_a_memory_that_fails_is_told_and_the_turn_goes_on(opened: Opened) -> Non
     talk = opened(model, memory=memory)
     events = list(talk.send("Who has the key?"))
     assert Notice("Memory could not be searched: the index is locked. Wait") in events
-    assert UNAVAILABLE in model.requests[0].messages[-1].content
+    assert TEXT["unavailable"] in model.requests[0].messages[-1].content
     assert any(isinstance(entry, NoticeEntry) for entry in talk.transcript.entries)
 
 

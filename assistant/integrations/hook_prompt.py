@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from assistant.agent.memory_text import FRAMING, entries
+from assistant.agent.memory_text import framed
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
 from assistant.memory.base import Passage, Query
 from assistant.memory.open import open_memory
@@ -56,7 +56,7 @@ def relevant_passages(
     passages = relevant(query, files.shown(recall.passages), weak=recall.weak)
     chosen = [passage for passage in passages if passage.id not in known]
     while chosen:
-        text = f"{FRAMING}\n\n{entries(chosen)}"
+        text = framed(chosen)
         if len(text) <= MOST_CHARACTERS:
             return text, [passage.id for passage in chosen]
         chosen.pop()

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from assistant.agent.memory_text import FRAMING, clean, entries, entry, whole_procedures
+from assistant.agent.memory_text import clean, entries, entry, framed, whole_procedures
 from assistant.display import revealed
 from assistant.errors import LedgerError, UsageError
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation
@@ -164,9 +164,7 @@ class MemoryTools:
         day = day_of(as_of[:40], date.today(), last=True).isoformat() if as_of else None
         recall = self.memory().recall(Query(query, k=k, as_of=day))
         passages = self.files.shown(recall.passages)
-        text = (
-            f"{FRAMING}\n\n{entries(passages)}" if passages else "Nothing in memory mentions this."
-        )
+        text = framed(passages) if passages else "Nothing in memory mentions this."
         return f"{text}\n\n{recall.caveat}".rstrip()
 
     def remember(
@@ -240,7 +238,7 @@ class MemoryTools:
             without = (PROCEDURES_FILE,) if procedures else ()
             recall = self.memory().recall(Query(topic, without=without))
             if passages := files.shown(recall.passages):
-                parts.append(f"# What memory holds on this\n\n{FRAMING}\n\n{entries(passages)}")
+                parts.append(f"# What memory holds on this\n\n{framed(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
 
     def agenda(

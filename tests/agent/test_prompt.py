@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant.agent.memory_text import NOTHING, UNAVAILABLE, WEAK, memory_text
+from assistant.agent.memory_text import TEXT, memory_text
 from assistant.agent.prompt import (
     BEARING,
     Section,
@@ -122,10 +122,10 @@ def test_procedures_are_framed_as_the_owners_and_the_rest_as_data() -> None:
 
 
 def test_an_empty_recall_and_a_failed_one_say_so() -> None:
-    assert memory_text(Recall("q", 0, ())) == NOTHING
+    assert memory_text(Recall("q", 0, ())) == TEXT["nothing"]
     weak = memory_text(replace(recalled(passage("a")), weak=True))
-    assert weak.endswith(WEAK)
-    assert memory_text(None) == UNAVAILABLE
+    assert weak.endswith(TEXT["weak"])
+    assert memory_text(None) == TEXT["unavailable"]
 
 
 def test_what_is_still_being_indexed_is_told_with_what_was_found() -> None:
