@@ -319,15 +319,3 @@ def _http(url: str, headers: Mapping[str, str]) -> Any:
 
     filled_headers = {name: filled(value) for name, value in headers.items()}
     return httpx2.AsyncClient(headers=filled_headers, timeout=httpx2.Timeout(30.0, read=300.0))
-
-
-@contextmanager
-def connected(server: Server) -> Iterator[Connection]:
-    """Open a short-lived connection. Raises ToolError."""
-    with portal() as thread:
-        connection = Connection(server, thread, threading.Event())
-        try:
-            yield connection
-        finally:
-            connection.close()
-            connection.ended()

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ class Foreign:
         self._cleanup = ExitStack()
         self._thread: BlockingPortal | None = None
         self._portal_lock = threading.Lock()
-        self._starting = {server.key: threading.Lock() for server in self._servers}
+        self._starting = {server.key: threading.Lock() for server in servers}
 
     def tools(self) -> list[Tool]:
         """Return the tools to offer: of each server that may start, those that are as approved."""
@@ -96,7 +96,7 @@ class Foreign:
     def _meet(self, server: Server) -> str:
         """Pin the tools of a server that was never met; return a message for the owner."""
         try:
-            pin = self._pins.met(server, self._connection(server).definitions())
+            pin = self._pins.met(server, self.connection(server).definitions())
         except ToolError as error:
             return f"No tools of this MCP server: {error}"
         tools = counted(len(pin.offered), "tool")
@@ -121,7 +121,7 @@ class Foreign:
     def _call(
         self, server: Server, definition: Definition, arguments: dict[str, Any]
     ) -> ToolResult:
-        connection = self._connection(server)
+        connection = self.connection(server)
         pin = self._pins.of(server)
         if connection.changed:
             pin = self._pins.met(server, connection.definitions())
@@ -133,7 +133,7 @@ class Foreign:
             return connection.prompts(arguments.get("name"), arguments.get("arguments"))
         return connection.call(definition.name, arguments)
 
-    def _connection(self, server: Server) -> "Connection":
+    def connection(self, server: Server) -> "Connection":
         """Return the connection to a server, starting it if needed and comparing its tools."""
         from assistant.tools.mcp_client.connection import Connection  # imports anyio and mcp
 
@@ -141,7 +141,7 @@ class Foreign:
             running = self._connections.get(server.key)
             if running is None or not running.alive:
                 if not self._pins.may_start(server):
-                    raise ToolError(f"{server.name}: {_not_approved(server, self._pins)}")
+                    raise ToolError(_not_approved(server, self._pins))
                 running = Connection(server, self._portal(), self._interrupt)
                 self._connections[server.key] = running
                 if self._pins.of(server).tools is not None:
@@ -187,17 +187,13 @@ class Checked:
 
 def checked(server: Server) -> Checked:
     """Start or reach a server, if the owner has approved it, and list its tools."""
-    from assistant.tools.mcp_client.connection import connected  # imports mcp
-
     pins, started = Pins(), time.monotonic()
-    if not pins.may_start(server):
-        return Checked(server.name, fault=_not_approved(server, pins))
-    try:
-        with connected(server) as connection:
-            current = connection.definitions()
-            seconds = round(time.monotonic() - started, 2)
-    except ToolError as error:
-        return Checked(server.name, fault=error.message)
+    with closing(Foreign([server], pins, lambda _: None, threading.Event())) as foreign:
+        try:
+            current = foreign.connection(server).definitions()
+        except ToolError as error:
+            return Checked(server.name, fault=error.message)
+        seconds = round(time.monotonic() - started, 2)
     return Checked(server.name, seconds, list(current), pins.met(server, current).held_back)
 
 
