@@ -60,8 +60,6 @@ class Transcript:
         self._size = len(data)
         self._borrowed = data if borrowed else None
         """What was read or written of a session that somebody else may have open."""
-        self.rewritten = False
-        """Whether the file was found to be rewritten since it was borrowed."""
         self._lock = lock
         self._parent = parent
         self._origin = origin
@@ -82,21 +80,18 @@ class Transcript:
         header = next(iter(self._entries), None)
         return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
 
-    def append(self, entry: E, *, as_borrowed: bool = False) -> E:
+    def append(self, entry: E) -> E:
         """Write an entry; return it with its id, and with a time if it had none.
 
-        Raises StorageError, or SessionError if the file was changed from outside; with
-        `as_borrowed` also if it was rewritten, as a purge does.
+        Raises StorageError, or SessionError if the file was changed from outside, as a purge does.
         """
-        (stamped,) = self.extend([entry], as_borrowed=as_borrowed)
+        (stamped,) = self.extend([entry])
         return stamped
 
-    def extend(self, entries: Sequence[E], *, as_borrowed: bool = False) -> list[E]:
+    def extend(self, entries: Sequence[E]) -> list[E]:
         """Write several entries at once, as `append` does."""
         with self._alone():
             self._catch_up()
-            if as_borrowed:
-                self._check_as_borrowed()
             new: list[Entry] = []
             if not self._entries and entries:
                 self._claim()
@@ -110,15 +105,10 @@ class Transcript:
             self._write([*new, *stamped])
         return stamped
 
-    def check_as_borrowed(self) -> None:
-        """Raise SessionError if the file was rewritten since it was borrowed."""
+    def check(self) -> None:
+        """Raise SessionError if the file was changed from outside."""
         with self._alone():
             self._catch_up()
-            self._check_as_borrowed()
-
-    def _check_as_borrowed(self) -> None:
-        if self.rewritten:
-            raise SessionError(f"session {self.session} was purged while it was read")
 
     def settle(self, reason: str) -> None:
         """End an unfinished turn for this `reason`; its open calls get results."""
@@ -175,7 +165,7 @@ class Transcript:
     def _catch_up(self) -> None:
         """Read what other writes have appended since, and cut off a half-written line.
 
-        A file that was rewritten, as a purge does, is read again if it is borrowed.
+        Raises SessionError if the file was changed otherwise.
         """
         if self.path is None or not self._size:
             return
@@ -183,24 +173,19 @@ class Transcript:
         if size == self._size and self._borrowed is None:
             return
         data = storage.read(self.path) if size else b""
-        if size >= self._size and data.startswith(self._borrowed or b""):
-            missed, end, _ = _decoded(data[self._size :])
-            if self._size + end < size:
-                self._cut(size - self._size - end, end)
-            ids = {entry.id for entry in self._entries}
-            self._take([entry for entry in missed if entry.id not in ids])
-            self._size += end
-            if self._borrowed is not None:
-                self._borrowed = data[: self._size]
-        elif self._borrowed is not None and data:
-            self._borrowed, _ = whole_lines(data)
-            self._entries = _parse(self.path, self._borrowed)
-            self._standing = turns.standing(self._entries)
-            self._size, self.rewritten = len(self._borrowed), True
-        else:
+        if size < self._size or not data.startswith(self._borrowed or b""):
             raise SessionError(
-                f"{self.path} was changed or removed while it was open", "Start a new session"
+                f"session {self.session} was purged, changed or removed while it was open",
+                "Start a new session",
             )
+        missed, end, _ = _decoded(data[self._size :])
+        if self._size + end < size:
+            self._cut(size - self._size - end, end)
+        ids = {entry.id for entry in self._entries}
+        self._take([entry for entry in missed if entry.id not in ids])
+        self._size += end
+        if self._borrowed is not None:
+            self._borrowed = data[: self._size]
 
     def _cut(self, excess: int, end: int) -> None:
         """Cut off bytes that are not entries, with a notice unless it is only half a line."""
@@ -301,7 +286,8 @@ def whole_lines(data: bytes) -> tuple[bytes, bool]:
     """The whole lines without trailing blank ones, and whether part of a line follows them."""
     end = data.rfind(b"\n") + 1
     whole = data[:end].rstrip()
-    return whole + b"\n" if whole else b"", bool(data[end:].strip())
+    stop = data.find(b"\n", len(whole)) + 1 if whole else 0
+    return data[:stop], bool(data[end:].strip())
 
 
 def _decoded(data: bytes) -> tuple[list[Entry], int, Exception | None]:

@@ -342,20 +342,31 @@ def test_a_file_removed_while_open_is_an_error(directory: Path) -> None:
         session.append(UserEntry("more"))
 
 
-def test_what_borrows_a_session_goes_on_in_one_that_was_written_anew(directory: Path) -> None:
+@pytest.mark.parametrize("stand_in", ["(forgotten)", "(forgot)", "Vermilion"])
+def test_what_borrows_a_session_adds_nothing_once_it_is_written_anew(
+    directory: Path, stand_in: str
+) -> None:
     session = begun(directory, UserEntry("Paint it Turquoise"), AssistantEntry("I will."))
     path, name = path_of(session), session.session
     session.close()
-    for stand_in in ("(forgotten)", "(forgot)", "Vermilion"):  # longer, shorter, as long
-        borrowed = transcript.borrow(directory, name)
-        anew = path.read_bytes().replace(b"Turquoise", stand_in.encode())
-        storage.replace(path, anew)
-        borrowed.append(NoticeEntry("read"))
-        assert borrowed.rewritten
-        assert path.read_bytes().startswith(anew)
-        said = [each for each in transcript.read(directory, name) if isinstance(each, UserEntry)]
-        assert [each.text for each in said] == [f"Paint it {stand_in}"]
-        path.write_bytes(path.read_bytes().replace(stand_in.encode(), b"Turquoise"))
+    borrowed = transcript.borrow(directory, name)
+    anew = path.read_bytes().replace(b"Turquoise", stand_in.encode())  # longer, shorter, as long
+    storage.replace(path, anew)
+    for _ in range(2):
+        with pytest.raises(SessionError, match="purged"):
+            borrowed.append(NoticeEntry("read"))
+    assert path.read_bytes() == anew
+
+
+def test_what_borrows_a_session_adds_to_lines_that_end_in_any_way(directory: Path) -> None:
+    session = begun(directory, UserEntry("Paint it"), AssistantEntry("I will."))
+    path, name = path_of(session), session.session
+    session.close()
+    for ending in (b"\r\n", b"\r\n\r\n", b"\n\n"):
+        path.write_bytes(path.read_bytes().rstrip() + ending)
+        transcript.borrow(directory, name).append(NoticeEntry("read"))
+    texts = [getattr(each, "text", "") for each in transcript.read(directory, name)]
+    assert texts == ["", "Paint it", "I will.", *["read"] * 3]
 
 
 def test_settle_ends_a_turn_once(directory: Path) -> None:

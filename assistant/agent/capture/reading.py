@@ -136,7 +136,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
                 refused += extracted.refused
                 usage += used
             entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
-            entry = job.transcript.append(entry, as_borrowed=True)  # no purged words come back
+            entry = job.transcript.append(entry)
         except AssistantError as error:
             remaining = counted(len(turns) - turns_read, "turn")
             reason = job.redact(error.message)
@@ -237,7 +237,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     ]
     try:
         if facts:
-            transcript.check_as_borrowed()
+            transcript.check()  # no purged words come back
         written = _remember(job.memory, facts)
     except MemoryFailure as error:
         problem = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"

@@ -214,7 +214,7 @@ def test_what_is_purged_while_it_is_read_does_not_come_back(
 
     asked(purged, *[operations(FACTS[1])] * 4)
     (failed,) = read(place)
-    assert "purged while it was read" in failed.failed
+    assert "purged, changed or removed" in failed.failed
     assert remembered(place) == [] and b"nuts" not in path.read_bytes()
     (again,) = read(place, later=True)  # it is read as it stands now
     assert not again.failed and again.stored + (FACTS[1],) * again.waiting == (FACTS[1],)
