@@ -6,12 +6,14 @@ A turn is `turn_started`, then any of the others, then exactly one of `turn_fini
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from assistant.messages import Usage
+
+T = TypeVar("T")
 
 
 class State(StrEnum):
@@ -300,3 +302,12 @@ Event = (
 def to_json(event: Event) -> str:
     """Return the event as one line of JSON, with its name under `event`."""
     return json.dumps({"event": event.name, **asdict(event)}, ensure_ascii=False)
+
+
+def drained(work: Generator[Event, None, T]) -> T:
+    """Run the work to its end without its events; return its result."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return cast(T, end.value)

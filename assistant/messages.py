@@ -18,7 +18,8 @@ class ToolCall:
     """The model's request to call a tool.
 
     `arguments` is the decoded JSON object. A call whose arguments did not decode has `fault`, one
-    line the model can act on, and is never run.
+    line the model can act on, and is never run. In a model's reply `id` is the provider's, which
+    may be missing or used before; in a transcript it is unique.
     """
 
     id: str

@@ -12,7 +12,6 @@ Ambiguous calls are not guessed at: the call gets a fault and the model sends it
 
 import json
 import re
-import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -371,14 +370,13 @@ def as_text(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Mess
 
 
 def _call(block: Block, tools: Sequence[ToolSpec]) -> ToolCall:
-    identity = f"call_{uuid.uuid4().hex}"
     name = block.name if TOOL_NAME.fullmatch(block.name) else "unnamed"
     if not block.closed:
-        return ToolCall(identity, name, fault=f"the call has no end; {AGAIN}")
+        return ToolCall("", name, fault=f"the call has no end; {AGAIN}")
     try:
         name, arguments = parse(block, tools)
     except ValueError as error:
-        return ToolCall(identity, name, fault=str(error))
+        return ToolCall("", name, fault=str(error))
     if not TOOL_NAME.fullmatch(name):
-        return ToolCall(identity, "unnamed", fault=f"there is no tool named {name!r}")
-    return ToolCall(identity, name, arguments)
+        return ToolCall("", "unnamed", fault=f"there is no tool named {name!r}")
+    return ToolCall("", name, arguments)

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from assistant.errors import AssistantError, ToolError
-from assistant.events import Event
+from assistant.events import Event, drained
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
@@ -173,13 +173,7 @@ class Toolbox:
 
     def run(self, verdict: Verdict) -> ToolResult:
         """Run an allowed call like `work`, without its events."""
-        work = self.work(verdict)
-        while True:
-            try:
-                next(work)
-            except StopIteration as end:
-                result: ToolResult = end.value
-                return result
+        return drained(self.work(verdict))
 
     def clean(self, result: ToolResult) -> ToolResult:
         """Redact secrets in a result and limit its length."""

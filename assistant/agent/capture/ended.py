@@ -15,13 +15,14 @@ from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from assistant import config
 from assistant.disk import locking, programs, storage
 from assistant.disk.locking import Lock
 from assistant.display import counted
 from assistant.errors import AssistantError, SessionError
+from assistant.events import drained
 from assistant.messages import Usage
 from assistant.quoting import one_line
 from assistant.session import keeping, notebook, transcript
@@ -232,12 +233,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
             afford=lambda: load(workspace).spent < settings.memory.capture_tokens,
             spend=spend,
         )
-        events = reading.capture(job, turns)
-        while True:
-            try:
-                next(events)
-            except StopIteration as end:
-                return cast("Captured", end.value)
+        return drained(reading.capture(job, turns))
 
 
 def _is_left(path: Path) -> bool:

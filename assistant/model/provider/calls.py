@@ -8,8 +8,7 @@ are valid.
 
 import json
 import re
-import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -43,13 +42,9 @@ class CallDelta:
 
 
 class Calls:
-    """The calls of a reply while it streams.
+    """The calls of a reply while it streams; an id may be missing or used twice."""
 
-    `taken` are the ids of earlier calls: each call gets a unique id.
-    """
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+    def __init__(self) -> None:
         self._calls: list[CallDelta] = []
 
     def __bool__(self) -> bool:
@@ -69,10 +64,7 @@ class Calls:
     def sound(self, *, ended: bool) -> Iterator[ToolCall]:
         """Yield the calls; an invalid one has a fault. `ended`: the reply is complete."""
         for call in self._calls:
-            is_new = call.id and call.id not in self._taken
-            identity = call.id if is_new else f"call_{uuid.uuid4().hex}"
-            self._taken.add(identity)
-            yield sound_call(identity, call.name, mend(call.arguments), ended=ended)
+            yield sound_call(call.id, call.name, mend(call.arguments), ended=ended)
 
     def _continued(self, delta: CallDelta) -> CallDelta | None:
         """Return the call that this delta continues, or None if it starts a new one."""

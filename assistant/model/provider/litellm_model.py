@@ -277,8 +277,7 @@ class LitellmModel:
         silence = self._settings.timeout_seconds
         first_word = None if self._endpoint.is_local else FIRST_WORD * silence
         request = self._request(messages, tools)
-        ids = (call.id for message in messages for call in message.tool_calls)
-        assembly = Assembly(ids, unopened=self._unopened)
+        assembly = Assembly(unopened=self._unopened)
         usage: Any = None
         with (
             Watch(Limits(silence, first_word, WHOLE * silence)) as watch,

@@ -6,7 +6,7 @@ adapter's own chunks are intercepted.
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -183,17 +183,17 @@ class ThinkingFilter:
 class Assembly:
     """Assembles one reply.
 
-    `taken` are ids that calls may not use. `unopened`, once it is over, says that the reasoning
-    was closed without having been opened; passed at the start, that this model is known to do so.
+    `unopened`, once it is over, says that the reasoning was closed without having been opened;
+    passed at the start, that this model is known to do so.
     """
 
-    def __init__(self, taken: Iterable[str] = (), *, unopened: bool = False) -> None:
+    def __init__(self, *, unopened: bool = False) -> None:
         self._thinking = ThinkingFilter(unopened=unopened)
         self._text = _GrowingText()
         self._reasoning = _GrowingText()
         self._signed: list[Mapping[str, Any]] = []
         self._unsigned = ""
-        self._calls = Calls(taken)
+        self._calls = Calls()
         self._size = 0
 
     @property
