@@ -1,8 +1,8 @@
 """The context budget: fitting the history into a model's window.
 
 The steps, each taken only if the ones before it do not suffice: old results are reduced to one line
-and long ones cut (always); the oldest turns are left out; the older results of the running turn are
-reduced to one line; an error is raised. All of this is a view: the transcript keeps everything.
+(always); the oldest turns are left out; the older results of the running turn are reduced to one
+line; an error is raised. All of this is a view: the transcript keeps everything.
 """
 
 import json
@@ -19,7 +19,6 @@ from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry
 from assistant.session.history import History, Turn, history, joined, messages, say
 from assistant.session.keeping import with_pictures
 from assistant.session.transcript import Transcript
-from assistant.tools.base import RESULT_LIMIT
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Prompt
@@ -251,12 +250,12 @@ def _count_reduced(turns: int, step: int) -> int:
 
 
 def _as_sent(turn: Turn, *, old: bool) -> Turn:
-    """A turn as the model sees it: old results as one line, old pictures by name, long ones cut."""
+    """A turn as the model sees it: old results as one line, old pictures by name."""
 
     def view(entry: Entry) -> Entry:
         match entry:
-            case ToolResultEntry():
-                return summarised(entry) if old else cut(entry)
+            case ToolResultEntry() if old:
+                return summarised(entry)
             case AttachmentEntry() if old and entry.picture:
                 return replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
         return entry
@@ -284,16 +283,3 @@ def summarised(result: ToolResultEntry) -> ToolResultEntry:
     verb = "Failed with" if result.error else "Returned"
     line = f"[Summary: {verb} {size} bytes ({result.content.count(chr(10)) + 1} lines)]"
     return result if len(result.content) <= len(line) else replace(result, content=line)
-
-
-def cut(result: ToolResultEntry) -> ToolResultEntry:
-    """The result cut to `RESULT_LIMIT`, with a note on how to read on."""
-    text = result.content
-    if len(text) <= RESULT_LIMIT:
-        return result
-    shown = text[:RESULT_LIMIT]
-    notice = (
-        f"\n[Cut: {RESULT_LIMIT:,} of {len(text):,} characters are shown, to line "
-        f"{shown.count(chr(10)) + 1}. To read on, call {result.tool} for the part after that.]"
-    )
-    return replace(result, content=shown + notice)

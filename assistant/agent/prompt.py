@@ -36,8 +36,6 @@ NOTES = "Your Notes of This Session"
 TOOLS = "Tools"
 FILE_LIMIT = 50_000
 """Characters of one file."""
-READ_LIMIT = 4 * FILE_LIMIT
-"""Characters read of one file, before comments and front matter are removed."""
 ALL_LIMIT = 200_000
 """Characters of all files together."""
 LEAST_FOR_FILES = 2_000
@@ -293,22 +291,17 @@ def stable_sections(
             continue
         files = [file for name in part.files if trusted and (file := _file(workspace, name))]
         texts, cuts = [], []
-        for name, text, length, fault in files:
+        for name, text, fault in files:
             if fault:
                 cuts.append(fault)
             if name == PROCEDURES_FILE and len(text) > remaining:
                 continue  # the passages that bear on the message are recalled
             limit = min(FILE_LIMIT, remaining, part.budget * CHARACTERS_PER_TOKEN or FILE_LIMIT)
             remaining -= min(len(text), limit)
-            if len(text) > limit or length > READ_LIMIT:
-                cuts.append(
-                    f"{name} has {length:,} characters, of which the first {limit:,} are in the "
-                    "prompt"
-                )
-                text = (
-                    f"{text[:limit]}\n"
-                    f"[Cut: {name} has {length:,} characters; the first {limit:,} are here.]"
-                )
+            if len(text) > limit:
+                size = f"{name} has {len(text):,} characters"
+                cuts.append(f"{size}, of which the first {limit:,} are in the prompt")
+                text = f"{text[:limit]}\n[Cut: {size}; the first {limit:,} are here.]"
             texts.append(text)
         text = part.framing + "\n\n".join(texts) if texts else part.text
         if text == HOW and most < room_for_files(SMALL_WINDOW):
@@ -324,8 +317,8 @@ def stable_sections(
     return [section for section in sections if section.text]
 
 
-def _file(workspace: Workspace, name: str) -> tuple[str, str, int, str] | None:
-    """A file's name, its text for the prompt, its full length, and an error message or "".
+def _file(workspace: Workspace, name: str) -> tuple[str, str, str] | None:
+    """A file's name, its text for the prompt, and an error message or "".
 
     None if it is missing or empty. A turn can do without AGENTS.md, whose text then says that it
     cannot be read; for any other file that cannot be read this raises StorageError.
@@ -337,8 +330,8 @@ def _file(workspace: Workspace, name: str) -> tuple[str, str, int, str] | None:
     except StorageError as error:
         if name != PROCEDURES_FILE:
             raise
-        return name, f"[{name} cannot be read; tell the owner]", 0, str(error)
-    text = clean(raw[:READ_LIMIT])
+        return name, f"[{name} cannot be read; tell the owner]", str(error)
+    text = clean(raw)
     if name == PROCEDURES_FILE:
         text = whole_procedures(text)
-    return (name, text, max(len(raw), len(text)), "") if text else None
+    return (name, text, "") if text else None

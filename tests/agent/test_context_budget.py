@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assistant.agent.context_budget import AGING_STEP, cut, fit, measure, rendered, summarised
+from assistant.agent.context_budget import AGING_STEP, fit, measure, rendered, summarised
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, ToolCall
 from assistant.session.entries import (
@@ -45,14 +45,6 @@ def test_a_failure_is_summarised_as_one_and_a_short_result_stays() -> None:
     failed = ToolResultEntry("c", "shell", "x" * 300, error=True)
     assert summarised(failed).content.startswith("[Summary: Failed with 300 bytes")
     assert summarised(ToolResultEntry("c", "shell", "ok")).content == "ok"
-
-
-def test_a_long_result_is_cut_with_a_way_to_read_on() -> None:
-    shown = cut(ToolResultEntry("c", "grep", "line\n" * 5_000)).content
-    assert shown.startswith("line\n" * 4_000)
-    assert "24,000 of 25,000 characters are shown, to line 4801" in shown
-    assert "call grep" in shown
-    assert cut(ToolResultEntry("c", "grep", "x" * 20_000)).content == "x" * 20_000
 
 
 def test_what_fits_is_sent_whole() -> None:
