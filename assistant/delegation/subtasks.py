@@ -30,7 +30,6 @@ from assistant.quoting import one_line
 from assistant.session import transcript
 from assistant.session.entries import (
     NO_USAGE,
-    AssistantEntry,
     InterruptedEntry,
     SubtasksEntry,
     ToolResultEntry,
@@ -170,22 +169,10 @@ class Child:
                     ending = Moved(self.number, "stopped", "it was stopped", reply)
                 case events.TurnFinished(reply=reply):
                     ending = Moved(self.number, "done", reply=reply)
-                case events.TurnFailed(message, cure):
-                    reason = self._limit_reason or f"{message}. {cure}".strip()
+                case events.TurnFailed(message):
                     reply = last_text(group(self.talk.transcript.entries)[-1].entries)
-                    ending = Moved(self.number, "failed", reason, reply)
+                    ending = Moved(self.number, "failed", message, reply)
         return ending
-
-    @property
-    def _limit_reason(self) -> str:
-        """The limit that it has reached, if any."""
-        rounds, tokens = self.talk.max_rounds, self.talk.max_tokens
-        entries = self.talk.transcript.entries
-        if tokens is not None and self.spent >= tokens:
-            return f"its {tokens:,} tokens are used up"
-        if sum(isinstance(entry, AssistantEntry) for entry in entries) >= rounds:
-            return f"its {rounds} rounds are used up"
-        return ""
 
 
 class Team:
