@@ -171,8 +171,8 @@ def classify_streamed(error: StreamedError, endpoint: Endpoint) -> ModelError:
 
 def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
     """Return the error for an answer that was cut off at a limit of `Watch`."""
-    if limit == "unread":
-        return endpoint.failed(ModelFailure.PROTOCOL, "too much data without any text")
+    if limit == "size":
+        return endpoint.failed(ModelFailure.PROTOCOL, "too much data")
     return endpoint.failed(ModelFailure.TIMEOUT, case=limit)
 
 

@@ -289,12 +289,8 @@ class LitellmModel:
                 if delta.size:
                     watch.word()
                 yield from assembly.add(delta)
-                if assembly.too_long:
-                    break
         yield from assembly.finish()
         if assembly.wordless and watch.finish is None:
-            if assembly.too_long:
-                raise cut_off(self._endpoint, "unread")
             if watch.web_page:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
             raise self._endpoint.failed(ModelFailure.CONNECTION, case="broke_off")

@@ -15,16 +15,10 @@ from assistant.messages import Reply, Usage
 from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.calls import CallDelta, Calls
 
-MOST_CHARACTERS = 1_000_000
-"""The most characters of one answer with its reasoning and its calls: twice the longest output
-of any model."""
-
 # Finish reasons in one vocabulary: providers and servers use some sixty words.
 
 ENDED = frozenset({"stop", "tool_calls"})
 """The answer is complete."""
-TOO_LONG = "too_long"
-"""The answer was cut off here."""
 MALFORMED = "malformed_call"
 """The model made a call that its provider could not parse, and did not pass on."""
 UNKNOWN = "“"
@@ -194,7 +188,6 @@ class Assembly:
         self._signed: list[Mapping[str, Any]] = []
         self._unsigned = ""
         self._calls = Calls()
-        self._size = 0
 
     @property
     def unopened(self) -> bool:
@@ -203,7 +196,6 @@ class Assembly:
 
     def add(self, delta: Delta) -> Shown:
         """Add a chunk and yield what can be shown of it."""
-        self._size += delta.size
         for block in delta.blocks:
             self._sign(block)
         inline, text = self._thinking.feed(delta.text)
@@ -250,14 +242,9 @@ class Assembly:
         """Whether there is no text and no call: reasoning at most."""
         return not (self._text.parts or self._calls)
 
-    @property
-    def too_long(self) -> bool:
-        """Whether the answer exceeds the limit, so that reading should stop."""
-        return self._size > MOST_CHARACTERS
-
     def reply(self, finish_reason: str | None, usage: Usage) -> Reply:
         """Return the whole reply, by the provider's finish reason; None if the stream broke off."""
-        reason = TOO_LONG if self.too_long else ending(finish_reason)
+        reason = ending(finish_reason)
         text, is_unknown = self._text.whole, reason.startswith(UNKNOWN)
         calls = tuple(self._calls.sound(ended=is_unknown or reason in ENDED))
         if is_unknown and any(call.fault for call in calls):

@@ -27,8 +27,8 @@ from assistant.model.provider.repairs import repaired
 
 Json = dict[str, Any]
 
-MOST_UNREAD = 16_000_000
-"""The most bytes without any text of the reply: a whole unstreamed answer is smaller."""
+MOST_BYTES = 64_000_000
+"""The most bytes of an answer: far more than the longest output of any model takes in a stream."""
 TAIL = 16_384
 """Bytes at the end of an answer that are searched for an error."""
 ERROR_EVENT = re.compile(rb"event:\s*error")
@@ -79,7 +79,7 @@ class Watch:
         self._started = time.monotonic()
         self._silent_since = math.inf
         self._has_word = False
-        self._unread = 0
+        self._received = 0
         self._tail = b""
         self._over = threading.Event()
         self._abort: Callable[[], None] | None = None
@@ -95,7 +95,7 @@ class Watch:
 
     def word(self) -> None:
         """Record that a piece of the reply arrived."""
-        self._has_word, self._unread = True, 0
+        self._has_word = True
 
     def watched(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the pieces of the body. Raises httpx.ReadError at a limit."""
@@ -108,9 +108,9 @@ class Watch:
                 with contextlib.suppress(ValueError):
                     self.finish = "safety" if match[1] else json.loads(match[3])
             self._tail = (self._tail + piece)[-TAIL:]
-            self._unread += len(piece)
-            if self._unread > MOST_UNREAD:
-                self.exceed("unread")
+            self._received += len(piece)
+            if self._received > MOST_BYTES:
+                self.exceed("size")
             if self.exceeded:
                 raise httpx.ReadError("the answer was cut off at its limit")
             yield piece
