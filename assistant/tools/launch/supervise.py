@@ -255,10 +255,8 @@ def below(ancestor: int) -> dict[int, int]:
     return memory_by_pid
 
 
-LINE = 8_000_000
-"""The most bytes of one line from a server."""
-FLOOD = 64_000_000
-"""The most bytes that a server may send unsolicited."""
+FLOOD = 32_000_000
+"""The most bytes that a server may send between two messages to it."""
 COMPLAINTS = 20_000
 """The most bytes of standard error that are passed on."""
 STOPPING = 0.5
@@ -269,7 +267,7 @@ PIECE = 65_536
 def run_server() -> NoReturn:
     """Run the server whose command is in the arguments, and relay its input and output.
 
-    Limits on lines and on unsolicited output keep it from filling the assistant's memory.
+    A limit on its output keeps it from filling the assistant's memory.
     """
     _adopt_orphans()
     try:
@@ -301,16 +299,10 @@ class _Server:
         """Relay the output until one side is done."""
         for work in (self._forward_input, self._forward_errors):
             threading.Thread(target=work, daemon=True).start()
-        line = 0
         while data := os.read(self._output, PIECE):
-            start, end = data.find(b"\n"), data.rfind(b"\n")
-            longest_line = line + (len(data) if start < 0 else start)
-            line = longest_line if end < 0 else len(data) - end - 1
             self._unsolicited += len(data)
-            if longest_line > LINE or self._unsolicited > FLOOD:
-                self._end(
-                    f"\nended: it printed more than {(LINE, FLOOD)[longest_line <= LINE]:,} bytes"
-                )
+            if self._unsolicited > FLOOD:
+                self._end(f"\nended: it printed more than {FLOOD:,} bytes")
             _write(1, data)
         self._end()
 
