@@ -330,8 +330,7 @@ class LitellmModel:
         settings = self._settings
         claude = self._provider == "anthropic" or "claude" in self.name
         style = Style(
-            marks=claude,
-            signs=claude,
+            claude=claude,
             thoughts=self._sends_reasoning,
             own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
             sees=self.sees,

@@ -34,13 +34,12 @@ BY_EFFORT = re.compile(r"(?:.*/)?(?:gpt-|o\d)")
 class Style:
     """What a provider expects of messages besides their text.
 
-    `marks`: it accepts cache marks. `signs`: it signs reasoning, and wants that back during a
-    turn's calls. `thoughts`: it wants `reasoning_content` with every assistant message. `own_ids`:
+    `claude`: it accepts cache marks, signs reasoning, and wants that back during a turn's calls.
+    `thoughts`: it wants `reasoning_content` with every assistant message. `own_ids`:
     the ids of its calls carry meaning. `sees`: it can be sent pictures.
     """
 
-    marks: bool = False
-    signs: bool = False
+    claude: bool = False
     thoughts: bool = False
     own_ids: bool = False
     sees: bool = True
@@ -48,7 +47,7 @@ class Style:
 
 def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     """Encode the messages of a request, none of which is empty."""
-    sent = list(messages) if style.marks else one_system_message(messages)
+    sent = list(messages) if style.claude else one_system_message(messages)
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
     last_user = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
     wire = []
@@ -56,9 +55,9 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
         wire_message = _message(message, style)
         if style.thoughts and message.role == "assistant":
             wire_message["reasoning_content"] = message.reasoning or UNTHOUGHT
-        if style.signs and number > last_user and message.signed:
+        if style.claude and number > last_user and message.signed:
             wire_message["thinking_blocks"] = [dict(block) for block in message.signed]
-        if number in marked and style.marks:
+        if style.claude and number in marked:
             wire_message |= _mark(message, style)
         wire.append(wire_message)
     return wire
