@@ -35,8 +35,8 @@ class Style:
     """What a provider expects of messages besides their text.
 
     `claude`: it accepts cache marks, signs reasoning, and wants that back during a turn's calls.
-    `thoughts`: it wants `reasoning_content` with every assistant message. `own_ids`:
-    the ids of its calls carry meaning. `sees`: it can be sent pictures.
+    `thoughts`: it wants `reasoning_content` with every assistant message. `own_ids`: the ids of its
+    calls carry meaning. `sees`: it can be sent pictures.
     """
 
     claude: bool = False
