@@ -167,7 +167,9 @@ and False."""
 
 
 def _touched_by(plan: Plan) -> list[Touched]:
-    return [*((text, True) for text in plan.subjects), *((path, False) for path in plan.places)]
+    """What a call touches; an empty subject if it touches nothing."""
+    places = [(path, False) for path in plan.places]
+    return [*((text, True) for text in plan.subjects), *places] or [("", True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +230,6 @@ class Rules:
 
     def deny(self, tool: str, plan: Plan) -> bool:
         """Return whether the call is denied."""
-        if self.switched_off(tool):
-            return True
         return any(self._weight(self._deny, tool, touched) >= 0 for touched in _touched_by(plan))
 
     def ask(self, tool: str, plan: Plan) -> bool:
@@ -239,16 +239,11 @@ class Rules:
             weight = self._weight(self._ask, tool, touched)
             if weight >= 0 and weight >= self._allowed(tool, plan, touched):
                 return True
-        return not _touched_by(plan) and any(
-            rule.names(tool) and rule.pattern in EVERYTHING for rule in self._ask
-        )
+        return False
 
     def allow(self, tool: str, plan: Plan) -> bool:
         """Return whether everything that the call touches is allowed without approval."""
-        if any(rule.names(tool) and not rule.pattern for rule in self._allow) and not plan.guarded:
-            return True
-        touched = _touched_by(plan)
-        return bool(touched) and all(self._allowed(tool, plan, item) >= 0 for item in touched)
+        return all(self._allowed(tool, plan, touched) >= 0 for touched in _touched_by(plan))
 
     def denied(self, tool: str) -> Named:
         """Return the paths that are denied to a tool."""
