@@ -107,7 +107,7 @@ class Plan:
     """One call, worked out but not yet run.
 
     `run` may raise ToolError. The owner's rules match `subjects`, texts such as a command, and
-    `places`, real absolute paths of files. `detail` renders what an approval shows, such as the
+    `paths`, real absolute paths of files. `detail` renders what an approval shows, such as the
     diff of a write. A plan with `secrets`, named by their stand-ins, needs approval. A `guarded`
     plan touches files that steer or remember: a rule without a pattern does not let it run without
     approval. A plan with a `question` is not run: the owner's answer is its result. A plan with
@@ -119,7 +119,7 @@ class Plan:
     subjects: tuple[str, ...] = ()
     detail: Callable[[], str] = str
     guarded: bool = False
-    places: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     question: Question | None = None
     work: Callable[[str], Generator[Event, None, ToolResult]] | None = None

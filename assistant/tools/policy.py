@@ -168,31 +168,31 @@ and False."""
 
 def _touched_by(plan: Plan) -> list[Touched]:
     """What a call touches; an empty subject if it touches nothing."""
-    places = [(path, False) for path in plan.places]
-    return [*((text, True) for text in plan.subjects), *places] or [("", True)]
+    paths = [(path, False) for path in plan.paths]
+    return [*((text, True) for text in plan.subjects), *paths] or [("", True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """The paths that a set of rules covers.
 
-    `places` are globs for the paths and everything below them, `folders` globs for folders whose
+    `paths` are globs for the paths and everything below them, `folders` globs for folders whose
     whole content a rule covers. `exact` lists the paths of rules without wildcards, which can be
     named even before they exist: `(path, False)` for the path itself, `(path, True)` for
     everything in that folder (`path/*` or `path/**`).
     """
 
-    places: tuple[Glob, ...] = ()
+    paths: tuple[Glob, ...] = ()
     folders: tuple[Glob, ...] = ()
     exact: tuple[tuple[str, bool], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.places)
+        return bool(self.paths)
 
     def holds(self, path: str, *, directory: bool) -> bool:
         """Return whether a real absolute path is one of these, or lies in one of them."""
         normalised = folded(path)
-        return any(glob.matches(normalised) for glob in self.places) or (
+        return any(glob.matches(normalised) for glob in self.paths) or (
             directory and any(folder_glob.matches(normalised) for folder_glob in self.folders)
         )
 

@@ -15,8 +15,8 @@ def plan(*subjects: str, danger: Danger = Danger.SAFE, guarded: bool = False) ->
 
 
 def files(*names: str, danger: Danger = Danger.DANGEROUS, guarded: bool = False) -> Plan:
-    places = tuple(str(ROOT / name) for name in names)
-    return Plan(lambda: ToolResult(""), danger, guarded=guarded, places=places)
+    paths = tuple(str(ROOT / name) for name in names)
+    return Plan(lambda: ToolResult(""), danger, guarded=guarded, paths=paths)
 
 
 def judged(tool: str, what: Plan, **rules: tuple[str, ...]) -> str:

@@ -151,10 +151,10 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """An open directory and a name in it.
 
-    `name` is None if the place is the directory itself. `missing` says that directories between
+    `name` is None if the location is the directory itself. `missing` says that directories between
     the two do not exist. Valid only within the `Access.at` that made it. `path` is the real
     absolute path, links resolved; `shown` is relative to the workspace if inside it.
     """
@@ -167,11 +167,11 @@ class Place:
 
     @property
     def is_directory(self) -> bool:
-        """Whether the place is an existing directory."""
+        """Whether the location is an existing directory."""
         return self.name is None
 
     def status(self) -> os.stat_result | None:
-        """Return the place's own status, without following a link; None if it does not exist."""
+        """Return the location's own status, without following a link; None if it does not exist."""
         if self.name is None:
             return os.fstat(self.directory)
         return None if self.missing else status(self.name, self.directory)
@@ -221,8 +221,8 @@ class Access:
         self.tool = tool
 
     @contextmanager
-    def at(self, path: str, made: list[Path] | None = None) -> Iterator[Place]:
-        """Open the place that a path leads to. Raises ToolError if it is outside, denied or
+    def at(self, path: str, made: list[Path] | None = None) -> Iterator[Location]:
+        """Open the location that a path leads to. Raises ToolError if it is outside, denied or
         unreachable.
 
         With a list `made`, missing directories on the way are created and appended to it.
@@ -234,18 +234,18 @@ class Access:
         except OSError as error:
             raise ToolError(f"{path} cannot be used: {error.strerror}") from error
 
-    def reading(self, path: str, work: Callable[[Place], ToolResult]) -> Plan:
+    def reading(self, path: str, work: Callable[[Location], ToolResult]) -> Plan:
         """Return a plan that runs `work` on a path. Raises ToolError as `at` does."""
-        with self.at(path) as place:
-            planned = place.path
+        with self.at(path) as location:
+            planned = location.path
 
         def run() -> ToolResult:
-            with self.at(path) as place:
-                if place.path != planned:
+            with self.at(path) as location:
+                if location.path != planned:
                     raise ToolError(f"{path} points elsewhere than a moment ago", "Try again")
-                return work(place)
+                return work(location)
 
-        return Plan(run, places=(str(planned),))
+        return Plan(run, paths=(str(planned),))
 
     def _resolve(self, path: str) -> tuple[Path, tuple[str, ...]]:
         """Return the root that a path leads into and the remaining names, every link resolved."""
@@ -270,17 +270,17 @@ class Access:
 
     def _walk(
         self, stack: ExitStack, root: Path, names: tuple[str, ...], made: list[Path] | None
-    ) -> Place:
-        """Open the place that the names lead to from the root, following no link."""
+    ) -> Location:
+        """Open the location that the names lead to from the root, following no link."""
         path, shown = root.joinpath(*names), self.roots.shown(root.joinpath(*names))
         parent = os.open(root, DIRECTORY)
         stack.callback(os.close, parent)
         for depth, name in enumerate(names, start=1):
             entry = status(name, parent)
             if depth == len(names) and (entry is None or not stat.S_ISDIR(entry.st_mode)):
-                return Place(parent, name, path, shown)
+                return Location(parent, name, path, shown)
             if entry is None and made is None:
-                return Place(parent, names[-1], path, shown, missing=True)
+                return Location(parent, names[-1], path, shown, missing=True)
             if entry is None and made is not None:
                 os.mkdir(name, dir_fd=parent)
                 made.append(root.joinpath(*names[:depth]))
@@ -288,4 +288,4 @@ class Access:
                 raise ToolError(f"{shown}: {name} is not a directory")
             parent = os.open(name, DIRECTORY, dir_fd=parent)
             stack.callback(os.close, parent)
-        return Place(parent, None, path, shown)
+        return Location(parent, None, path, shown)

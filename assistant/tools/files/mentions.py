@@ -49,8 +49,8 @@ class Mentions:
         """Return a picture, judged by its content, else the file's text or the folder's listing."""
         if path.is_dir():
             return self._listing.plan({"path": str(path)}).run().content
-        with self._access.at(str(path)) as place:
-            picture = picture_of(place.read())
+        with self._access.at(str(path)) as location:
+            picture = picture_of(location.read())
         return picture or self._reading.plan({"path": str(path)}).run().content
 
     def _paths(self, text: str) -> Iterator[tuple[str, Path]]:

@@ -19,7 +19,7 @@ from assistant import documents
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import PART, Plan, Tool, ToolResult, tool
-from assistant.tools.files.access import Access, Place, Roots, check_regular, status
+from assistant.tools.files.access import Access, Location, Roots, check_regular, status
 from assistant.tools.policy import Glob, Named, within
 
 SKIPPED = frozenset(
@@ -32,33 +32,33 @@ DEEPEST = 64
 
 @dataclass(slots=True)
 class Tree:
-    """The regular files at or below a place, for one tool.
+    """The regular files at or below a location, for one tool.
 
     `shut` counts directories that could not be opened, `deep` those below the depth limit,
     `withheld` places that need the owner's approval. Denied files are not counted.
     """
 
     access: Access
-    place: Place
+    location: Location
     shut: int = 0
     deep: int = 0
     withheld: int = 0
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Yield each file's path relative to the place, empty for the place itself, and its open
+        """Yield each file's path relative to the location, empty for the location itself, and its open
         directory.
 
-        Raises ToolError if the place does not exist.
+        Raises ToolError if the location does not exist.
         """
-        place_status = self.place.status()
-        if place_status is None:
-            raise ToolError(f"there is no {self.place.shown}")
-        if self.place.name is not None:
-            check_regular(place_status, self.place.shown)
-            yield "", self.place.directory
+        file_status = self.location.status()
+        if file_status is None:
+            raise ToolError(f"there is no {self.location.shown}")
+        if self.location.name is not None:
+            check_regular(file_status, self.location.shown)
+            yield "", self.location.directory
             return
         denied, needs_approval = self._rules()
-        walk = os.fwalk(".", onerror=self._count_shut, dir_fd=self.place.directory)
+        walk = os.fwalk(".", onerror=self._count_shut, dir_fd=self.location.directory)
         for folder, folders, files, descriptor in walk:
             prefix = "" if folder == "." else f"{folder.removeprefix('./')}/"
             if prefix.count("/") >= DEEPEST:
@@ -66,7 +66,7 @@ class Tree:
                 folders.clear()
 
             def reached(name: str, *, directory: bool, prefix: str = prefix) -> bool:
-                path = f"{str(self.place.path).rstrip('/')}/{prefix}{name}"
+                path = f"{str(self.location.path).rstrip('/')}/{prefix}{name}"
                 if denied.holds(path, directory=directory) or self.access.roots.closed(path):
                     return False
                 withheld = needs_approval.holds(path, directory=directory)
@@ -96,10 +96,12 @@ class Tree:
         return notes
 
     def _rules(self) -> tuple[Named, Named]:
-        """Return what is denied to the tool below the place, and what needs approval."""
+        """Return what is denied to the tool below the location, and what needs approval."""
         rules, tool = self.access.roots.rules, self.access.tool
         needs_approval = rules.asked(tool)
-        approved = needs_approval.holds(str(self.place.path), directory=self.place.is_directory)
+        approved = needs_approval.holds(
+            str(self.location.path), directory=self.location.is_directory
+        )
         return rules.denied(tool), Named() if approved else needs_approval
 
     def _count_shut(self, error: OSError) -> None:
@@ -123,11 +125,11 @@ def reading_tools(roots: Roots) -> list[Tool]:
     ) -> Plan:
         """Read a text file, or some of its lines, exactly as they are; of a PDF, DOCX, ODT or EPUB
         its text."""
-        return opening.reading(path, lambda place: _read_lines(place, start_line, end_line))
+        return opening.reading(path, lambda location: _read_lines(location, start_line, end_line))
 
     def list_files(path: PathArgument = ".") -> Plan:
         """List a directory: folders end with a slash, files show their size in bytes."""
-        return listing.reading(path, lambda place: _list_directory(listing, place))
+        return listing.reading(path, lambda location: _list_directory(listing, location))
 
     return [tool(function, stoppable=True) for function in (read_file, list_files)]
 
@@ -142,23 +144,23 @@ def decoded(data: bytes, shown: str) -> tuple[str, str]:
         return data.decode("utf-8", "replace"), "[Not UTF-8: what could not be read is shown as �.]"
 
 
-def _text_of(place: Place) -> tuple[str, str]:
+def _text_of(location: Location) -> tuple[str, str]:
     """Return a file's text and a notice. Raises ToolError if it has none."""
-    data = place.read()
+    data = location.read()
     if not documents.format_of(data):
-        return decoded(data, place.shown)
+        return decoded(data, location.shown)
     try:
         return documents.as_markdown(data)[1], "[The text of a document, as markdown.]"
     except ValueError as error:
-        raise ToolError(f"{place.shown} cannot be read: {error}") from error
+        raise ToolError(f"{location.shown} cannot be read: {error}") from error
 
 
-def _read_lines(place: Place, start: int, end: int) -> ToolResult:
-    text, notice = _text_of(place)
+def _read_lines(location: Location, start: int, end: int) -> ToolResult:
+    text, notice = _text_of(location)
     lines = list(io.StringIO(text))  # only a line feed ends a line
     if lines and start > len(lines):
         has = counted(len(lines), "line")
-        raise ToolError(f"{place.shown} has {has}; there is no line {start}")
+        raise ToolError(f"{location.shown} has {has}; there is no line {start}")
     end = min(end or len(lines), len(lines))
     last, size = start - 1, 0
     for line in lines[start - 1 : end]:
@@ -175,23 +177,23 @@ def _read_lines(place: Place, start: int, end: int) -> ToolResult:
         notes.append(f"[Lines {start}-{last} of {len(lines)}. Read on with start_line={last + 1}.]")
     body = "\n".join([text.removesuffix("\n") if notes else text, *notes])
     return ToolResult(
-        body or "(empty)", compact=f"{counted(last - start + 1, 'line')} of {place.shown}"
+        body or "(empty)", compact=f"{counted(last - start + 1, 'line')} of {location.shown}"
     )
 
 
-def _list_directory(access: Access, place: Place) -> ToolResult:
-    if place.name is not None:
-        present = place.status() is not None
+def _list_directory(access: Access, location: Location) -> ToolResult:
+    if location.name is not None:
+        present = location.status() is not None
         raise ToolError(
-            f"{place.shown} is not a directory" if present else f"there is no {place.shown}"
+            f"{location.shown} is not a directory" if present else f"there is no {location.shown}"
         )
     denied = access.roots.rules.denied(access.tool)
-    with os.scandir(place.directory) as scan:
+    with os.scandir(location.directory) as scan:
         entries = [
             _described(entry)
             for entry in sorted(scan, key=lambda entry: entry.name)
             if not denied.holds(
-                f"{place.path}/{entry.name}", directory=entry.is_dir(follow_symlinks=False)
+                f"{location.path}/{entry.name}", directory=entry.is_dir(follow_symlinks=False)
             )
         ]
     lines = entries[:LIST_LIMIT]
@@ -232,7 +234,7 @@ def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
     ) -> Plan:
         """Find files by name. A pattern without a slash matches in every directory below."""
         glob = within(pattern)
-        return finding.reading(path, lambda place: _find_files(Tree(finding, place), glob))
+        return finding.reading(path, lambda location: _find_files(Tree(finding, location), glob))
 
     def grep(
         pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
@@ -245,14 +247,16 @@ def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
         only = within(glob or "**")
 
         return searching.reading(
-            path, lambda place: _grep(Tree(searching, place), compiled, only, seconds)
+            path, lambda location: _grep(Tree(searching, location), compiled, only, seconds)
         )
 
     return [tool(function, stoppable=True) for function in (find_files, grep)]
 
 
 def _find_files(tree: Tree, glob: Glob) -> ToolResult:
-    paths = [_named(tree.place, path) for path, _ in tree.files() if not path or glob.matches(path)]
+    paths = [
+        _named(tree.location, path) for path, _ in tree.files() if not path or glob.matches(path)
+    ]
     lines = paths[:FOUND_LIMIT]
     if len(paths) > len(lines):
         lines.append(f"[{len(paths) - len(lines):,} more; give a narrower pattern or path.]")
@@ -261,7 +265,7 @@ def _find_files(tree: Tree, glob: Glob) -> ToolResult:
 
 
 def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float) -> ToolResult:
-    """Return the matching lines below a place. Raises ToolError on timeout."""
+    """Return the matching lines below a location. Raises ToolError on timeout."""
     deadline = time.monotonic() + seconds
     lines: list[str] = []
     files: set[str] = set()
@@ -279,9 +283,9 @@ def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float)
     for path, directory in tree.files():
         if path and not glob.matches(path):
             continue
-        name = path.rpartition("/")[2] or tree.place.name
+        name = path.rpartition("/")[2] or tree.location.name
         try:
-            data = Place(directory, name, tree.place.path / path, path).read()
+            data = Location(directory, name, tree.location.path / path, path).read()
         except (ToolError, OSError):
             skipped += 1
             continue
@@ -291,7 +295,7 @@ def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float)
             continue
         if not (LINEWISE.search(pattern.pattern) or hit(text)):
             continue  # whole text first: most files have no match
-        file = _named(tree.place, path)
+        file = _named(tree.location, path)
         for number, line in enumerate(text.split("\n"), 1):
             if hit(line):
                 count += 1
@@ -319,8 +323,8 @@ def _compile(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
         raise ToolError(f"this is not a regular expression: {error}") from error
 
 
-def _named(place: Place, path: str) -> str:
-    top = "" if place.shown == "." else place.shown
+def _named(location: Location, path: str) -> str:
+    top = "" if location.shown == "." else location.shown
     return exactly("/".join(filter(None, (top, path))))
 
 

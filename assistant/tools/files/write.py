@@ -24,7 +24,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 from assistant.tools.files import patch as patches
-from assistant.tools.files.access import Access, Place, Roots
+from assistant.tools.files.access import Access, Location, Roots
 from assistant.tools.files.read import PathArgument
 from assistant.workspace.checkpoints import Checkpoints
 
@@ -79,16 +79,16 @@ class Change:
 
 def unchanged(access: Access, path: str) -> Change:
     """Return the file at a path as a change that changes nothing."""
-    with access.at(path) as place:
-        if place.name is None:
-            raise ToolError(f"{place.shown} is a directory")
-        before = _bytes_of(place)
-        mode = stat.S_IMODE(status.st_mode) if (status := place.status()) else None
-        return Change(place.path, place.shown, before, before, mode)
+    with access.at(path) as location:
+        if location.name is None:
+            raise ToolError(f"{location.shown} is a directory")
+        before = _bytes_of(location)
+        mode = stat.S_IMODE(status.st_mode) if (status := location.status()) else None
+        return Change(location.path, location.shown, before, before, mode)
 
 
-def _bytes_of(place: Place) -> bytes | None:
-    return None if place.status() is None else place.read()
+def _bytes_of(location: Location) -> bytes | None:
+    return None if location.status() is None else location.read()
 
 
 def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) -> None:
@@ -107,16 +107,16 @@ def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) 
     checkpointed = checkpoints.around([change.path for change in changes if change not in guarded])
     with amending(access.roots.workspace, texts, BY) if texts else nullcontext(), checkpointed:
         for change in changes:
-            with access.at(str(change.path)) as place:
-                _verified_name(place, change)
+            with access.at(str(change.path)) as location:
+                _verified_name(location, change)
         applied: list[Change] = []
         made: list[Path] = []
         try:
             for change in changes:
-                with access.at(str(change.path), made) as place:
-                    _write_change(place, change)
+                with access.at(str(change.path), made) as location:
+                    _write_change(location, change)
                     applied.append(change)
-                    storage.DISK.sync(place.directory)
+                    storage.DISK.sync(location.directory)
         except BaseException as error:
             unrestored = [
                 change.shown for change in reversed(applied) if not _revert(access, change)
@@ -132,8 +132,8 @@ def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) 
 
 def _revert(access: Access, change: Change) -> bool:
     try:
-        with access.at(str(change.path)) as place:
-            _write_change(place, replace(change, before=change.after, after=change.before))
+        with access.at(str(change.path)) as location:
+            _write_change(location, replace(change, before=change.after, after=change.before))
     except (ToolError, OSError):
         return False
     return True
@@ -151,26 +151,26 @@ def diff(changes: Sequence[Change]) -> str:
     return "\n".join(map(exactly, lines))
 
 
-def _verified_name(place: Place, change: Change) -> str:
-    """Return the name of the place, after checking that the file is the one shown, with the same
+def _verified_name(location: Location, change: Change) -> str:
+    """Return the name of the location, after checking that the file is the one shown, with the same
     bytes.
 
     Raises ToolError otherwise.
     """
-    if place.name is None:
-        raise ToolError(f"{place.shown} is a directory")
-    if place.path != change.path or _bytes_of(place) != change.before:
+    if location.name is None:
+        raise ToolError(f"{location.shown} is a directory")
+    if location.path != change.path or _bytes_of(location) != change.before:
         raise ToolError(f"{change.shown} has changed in the meantime", "Read it again")
-    return place.name
+    return location.name
 
 
-def _write_change(place: Place, change: Change) -> None:
+def _write_change(location: Location, change: Change) -> None:
     """Replace the old bytes by the new ones; a crash leaves one or the other."""
     if change.after is None:
-        os.unlink(_verified_name(place, change), dir_fd=place.directory)
+        os.unlink(_verified_name(location, change), dir_fd=location.directory)
         return
     temporary = f".{token_hex(8)}.tmp"
-    descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=place.directory)
+    descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=location.directory)
     try:
         try:
             if change.mode is not None:
@@ -179,10 +179,10 @@ def _write_change(place: Place, change: Change) -> None:
             storage.DISK.sync(descriptor)
         finally:
             os.close(descriptor)
-        name = _verified_name(place, change)
-        os.rename(temporary, name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
+        name = _verified_name(location, change)
+        os.rename(temporary, name, src_dir_fd=location.directory, dst_dir_fd=location.directory)
     except BaseException:
-        os.unlink(temporary, dir_fd=place.directory)
+        os.unlink(temporary, dir_fd=location.directory)
         raise
 
 
@@ -319,7 +319,7 @@ def _plan(
         detail=lambda: warning + diff(changes),
         secrets=tuple(sorted(secrets)),
         guarded=bool(guarded),
-        places=tuple(str(change.path) for change in changes),
+        paths=tuple(str(change.path) for change in changes),
     )
 
 
