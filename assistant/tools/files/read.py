@@ -45,8 +45,8 @@ class Tree:
     withheld: int = 0
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Yield each file's path relative to the location, empty for the location itself, and its open
-        directory.
+        """Yield each file's path relative to the location, empty for the location itself, and its
+        open directory.
 
         Raises ToolError if the location does not exist.
         """
