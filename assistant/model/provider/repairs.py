@@ -19,13 +19,17 @@ MARKS = (b"functionCall", b"tool_use", b"think")
 
 def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The stream, in whole lines and repaired."""
-    repairs, pending = _Repairs(), b""
+    repairs = _Repairs()
+    pending: list[bytes] = []
     for piece in pieces:
-        *lines, pending = (pending + piece).split(b"\n")
-        if lines:
+        whole, newline, rest = piece.rpartition(b"\n")
+        if newline:
+            lines = b"".join([*pending, whole]).split(b"\n")
             yield b"".join(repairs.line(line) + b"\n" for line in lines)
-    if pending:
-        yield repairs.line(pending)
+            pending.clear()
+        pending.append(rest)
+    if last := b"".join(pending):
+        yield repairs.line(last)
 
 
 class _Repairs:

@@ -46,8 +46,10 @@ class Style:
 
 
 def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
-    """Encode the messages of a request, none of which is empty."""
-    sent = list(messages) if style.claude else one_system_message(messages)
+    """Encode the messages of a request, without empty ones, which providers refuse."""
+    sent = [message for message in messages if not _says_nothing(message)]
+    if not style.claude:
+        sent = one_system_message(sent)
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
     last_user = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
     wire = []
@@ -85,6 +87,10 @@ def one_system_message(messages: Sequence[Message]) -> list[Message]:
         return list(messages)
     merged = Message("system", "\n\n".join(message.content for message in head))
     return [merged, *messages[len(head) :]]
+
+
+def _says_nothing(message: Message) -> bool:
+    return not (message.content.strip() or message.tool_calls or message.role == "tool")
 
 
 def _message(message: Message, style: Style) -> Json:
