@@ -100,14 +100,6 @@ def test_a_whole_exchange_is_sent_as_the_provider_wants_it(provider: Provider) -
     assert (body["model"], body["stream"], body["max_tokens"]) == ("test", True, 77)
 
 
-def test_an_id_that_was_used_before_is_replaced(provider: Provider) -> None:
-    provider.enqueue(Reply(tool_calls=(ToolCall("c1", "look"),)))
-    history = [*ASK, Message("assistant", "", (ToolCall("c1", "look"),))]
-    history.append(Message("tool", "nothing", tool_call_id="c1"))
-    (call,) = reply(list(model(provider).stream(history, [LOOK]))).tool_calls
-    assert call.id != "c1" and call.id.startswith("call_")
-
-
 def test_the_stable_prefix_is_marked_where_marks_are_taken(provider: Provider) -> None:
     marked = [Message("system", "rules", cache=True), Message("system", "memory"), *ASK]
     provider.enqueue("a", "b")
