@@ -89,6 +89,7 @@ TOLD = "2026-11-17"
         ("The rent is due on 31 November 2026", []),
         ("Version 15.12. is out, and 3-5 are not", []),
         ("Dinner with Håkon on the 28th at 19:00", ["2026-11-28 19:00"]),
+        ("28th at 19:00: dinner with Håkon", ["2026-11-28 19:00"]),
         ("Rehearsal from the 27th to the 29th", ["2026-11-27/2026-11-29"]),
         ("Bo comes on the 28th at 8 in the evening and leaves on Monday the 30th at 9",
          ["2026-11-28 20:00", "2026-11-30 09:00"]),
