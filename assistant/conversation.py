@@ -96,7 +96,7 @@ from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.checkpoints import Checkpoints
-from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace
+from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace, command_for
 
 NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
@@ -301,9 +301,9 @@ class Conversation:
         A failure is shown as a notice, and the turn goes on without memory.
         """
         if not self.trusted:
-            yield notice(
-                self.transcript, "This workspace is not trusted yet: run `assistant trust`"
-            )
+            command = command_for(self.workspace.root)
+            text = f"This workspace is not trusted yet: run `{command} trust` if it is yours"
+            yield notice(self.transcript, text)
             return None
         try:
             recall = self._ask_memory(text, stable)

@@ -52,7 +52,7 @@ from assistant.upkeep import agenda, outbox
 from assistant.upkeep.reminders import remind
 from assistant.workspace import trust
 from assistant.workspace.checkpoints import Checkpoints
-from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, command_for
 
 
 @dataclass(slots=True)
@@ -315,7 +315,7 @@ def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) 
     if not trusted and (options.latest or options.resume):
         raise SessionError(
             "the sessions of an untrusted workspace may be someone else's",
-            "Run `assistant trust` if it is yours, or start a new one",
+            f"Run `{command_for(workspace.root)} trust` if it is yours, or start a new one",
         )
     session_id = listing.latest(workspace.sessions) if options.latest else options.resume
     if options.latest and session_id is None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import stat
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -180,6 +181,12 @@ def default_root() -> Path:
     """Return `ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
     chosen = os.environ.get(config.WORKSPACE)
     return Path(chosen).expanduser() if chosen else Path.home() / ".assistant" / "workspace"
+
+
+def command_for(root: Path) -> str:
+    """How `assistant` is called for a workspace: with `-w`, unless it is the default one."""
+    is_default = root.resolve() == default_root().resolve()
+    return "assistant" if is_default else f"assistant -w {shlex.quote(str(root))}"
 
 
 def path_of(text: str) -> Path:

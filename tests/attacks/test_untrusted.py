@@ -80,7 +80,7 @@ def test_nothing_of_it_is_sent(cloned: Workspace, model: Provider) -> None:
     sent = str([request.body for request in model.requests])
     assert ASKED in sent and PLANTED not in sent.replace(ASKED, "")
     assert PLANTED not in preview
-    assert any("assistant trust" in notice for notice in notices)
+    assert any(f"`assistant -w {cloned.root} trust`" in notice for notice in notices)
     tools = {tool["function"]["name"] for tool in model.requests[0].body["tools"]}
     assert "read_file" in tools and not tools & {"recall", "remember"}
 
@@ -110,16 +110,18 @@ def test_recall_works_on_the_command_line(cloned: Workspace) -> None:
 
 def test_chat_says_so_and_trust_grants_it(cloned: Workspace) -> None:
     asked = command(cloned, "ask", ASKED)
-    assert asked.returncode == 0 and "assistant trust" in asked.stderr
+    assert asked.returncode == 0 and f"`assistant -w {cloned.root} trust`" in asked.stderr
     assert f"was {PLANTED}" not in asked.stdout
     assert command(cloned, "trust").returncode == 0
     trusted = command(cloned, "ask", ASKED)
-    assert "assistant trust" not in trusted.stderr and f"was {PLANTED}" in trusted.stdout
+    assert "not trusted" not in trusted.stderr and f"was {PLANTED}" in trusted.stdout
 
 
 def test_init_grants_it(cloned: Workspace) -> None:
-    assert command(cloned, "init", str(cloned.root)).returncode == 0
+    first, second = (command(cloned, "init", str(cloned.root)) for _ in range(2))
+    assert first.returncode == 0 and "It is trusted from now on" in first.stdout
     assert trust.is_trusted(cloned)
+    assert second.returncode == 0 and "trusted" not in second.stdout
 
 
 def test_a_workspace_cannot_name_a_model(cloned: Workspace) -> None:

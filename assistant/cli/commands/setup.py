@@ -47,8 +47,9 @@ def init(
     """
     from assistant.importing.folders import at_home  # behind `--help`
 
-    root = directory or context.obj.directory or folder.default_root()
+    root = (directory or context.obj.directory or folder.default_root()).absolute()
     restored: list[str] = []
+    was_trusted = trust.is_trusted(folder.Workspace(root.resolve()))
     if archive is None:
         created = make(root)
     else:
@@ -64,16 +65,14 @@ def init(
         typer.echo(f"Restored {counted(len(restored), 'file')} from {archive}.")
     for line in git_lines:
         typer.echo(line)
-    other = "" if root == folder.default_root() else f" -w {shlex.quote(str(root))}"
+    command = folder.command_for(root)
     typer.echo(f"The workspace is {root}; edit its files in any editor.")
-    typer.echo(
-        f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks the setup."
-    )
+    if created.kept and not was_trusted:
+        typer.echo("It is trusted from now on: what its files say guides the model.")
+    typer.echo(f"Next: `{command}` opens the chat, `{command} doctor` checks the setup.")
     for maker, path in at_home().items():
         own = shlex.quote(str(path))
-        typer.echo(
-            f"{maker} keeps a memory on this machine: `assistant{other} import {own}` imports it."
-        )
+        typer.echo(f"{maker} keeps a memory on this machine: `{command} import {own}` imports it.")
 
 
 def make(root: Path) -> template.Created:
