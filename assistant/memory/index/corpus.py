@@ -12,6 +12,7 @@ from assistant.disk import storage
 from assistant.disk.storage import Stat, stat_or_none
 from assistant.memory.index.catalog import Source
 from assistant.memory.text.conflict_marks import conflict_in, without_marks
+from assistant.memory.text.markdown import COMMENT, unclosed_comment
 from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
@@ -94,10 +95,13 @@ def text_warning(data: bytes) -> str:
     if reason := _unreadable(data):
         seen = "its readable part is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({reason}); {seen}. Save it as UTF-8"
-    if line := conflict_in(data.decode()):
+    text = data.decode()
+    if line := conflict_in(text):
         return (
             f"has an unresolved merge conflict (line {line}). Resolve it; nothing is written to it"
         )
+    if COMMENT in text and (line := unclosed_comment(text)):
+        return f"has a comment that is never closed (line {line}); it is read as text. Add -->"
     return ""
 
 

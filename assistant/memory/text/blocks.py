@@ -10,6 +10,8 @@ from markdown_it.token import Token
 
 from assistant.memory.text.markdown import (
     BREAKS,
+    COMMENT,
+    COMMENT_END,
     PARSER,
     Plain,
     inline_words,
@@ -145,11 +147,12 @@ class _Document:
     def open(self) -> bool:
         """Whether the last block may go on in what follows the text.
 
-        So may front matter whose end is not there: it was read as something else.
+        So may front matter and a comment whose end is not there: they were read as something else.
         """
         if not self.tokens:
             return False
         unclosed = self.text.startswith("---") and self.tokens[0].type != "front_matter"
+        unclosed |= self.text.rfind(COMMENT) > self.text.rfind(COMMENT_END)
         return unclosed or self.tokens[-1].type in _NEVER_CLOSED
 
     def unit(self, start: int, end: int, words: Plain) -> Unit:

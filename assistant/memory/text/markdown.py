@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, html_block
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter.index import _front_matter_rule
@@ -14,6 +14,7 @@ from mdit_py_plugins.front_matter.index import _front_matter_rule
 from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import digest
 
+COMMENT, COMMENT_END = "<!--", "-->"
 MAX_NESTING = 40
 """Levels of block nesting that are parsed (a nested list is two); deeper ones are read as text."""
 
@@ -28,11 +29,24 @@ def _front_matter(state: StateBlock, first: int, last: int, silent: bool) -> boo
     return not state.level and _front_matter_rule(state, first, last, silent)
 
 
+def _closed_html(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """The library's rule, but that a comment which is never closed is text: CommonMark takes all
+    that follows it for the comment."""
+    begin = state.bMarks[first] + state.tShift[first]
+    if state.src.startswith(COMMENT, begin):
+        end = state.env.setdefault("comments_end", state.src.rfind(COMMENT_END))
+        if end < begin:
+            return False
+    return html_block(state, first, last, silent)
+
+
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
     parser.enable(["table", "strikethrough"])
     parser.disable("reference")  # `[door]: 4711` is a fact, not a link definition
     parser.block.ruler.before("table", "front_matter", _front_matter)
+    interrupted = ["paragraph", "reference", "blockquote"]
+    parser.block.ruler.at("html_block", _closed_html, {"alt": interrupted})
     parser.core.ruler.at("normalize", _normalize)
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
@@ -42,6 +56,17 @@ PARSER = _parser()
 """Yields block tokens only; the inline ones hold their source in `content`."""
 
 
+def unclosed_comment(text: str) -> int | None:
+    """The line, from 1, on which a comment begins that is never closed; None if there is none."""
+    first = _COMMENT_BEGINS.search(text, text.rfind(COMMENT_END) + 1)
+    if first is None:
+        return None
+    line = text.count("\n", 0, first.start())
+    fences = [token.map for token in PARSER.parse(text) if token.type == "fence" and token.map]
+    return None if any(begin <= line < end for begin, end in fences) else line + 1
+
+
+_COMMENT_BEGINS = re.compile(r"^ {0,3}<!--", re.MULTILINE)
 BREAKS = re.compile(r"\r\n|\r|\n")
 
 

@@ -67,3 +67,19 @@ def test_what_is_no_text_is_read_as_far_as_it_goes_and_never_written(
     assert refused.returncode == 1
     assert "MEMORY.md is no" in refused.stderr
     assert path.read_bytes() == held
+
+
+def test_a_comment_that_is_never_closed_hides_nothing(place: Path, run: Run) -> None:
+    path = place / "MEMORY.md"
+    lines = "# Memory\n\n<!-- What\nthis file\n\n## Home\n\n- The boiler is a Vaillant\n- Ada has it\n"
+    path.write_text(lines)
+    (passage,) = json.loads(run("recall", "the boiler", "-k", "1", "--json").stdout)["passages"]
+    assert passage["text"] == "- The boiler is a Vaillant"
+    assert passage["heading"][-1] == "Home"
+    assert run("remember", "Cleo has the map").returncode == 0
+    assert path.read_text().startswith(lines)
+    told = "MEMORY.md has a comment that is never closed (line 3)"
+    for command in (("memory", "status"), ("memory", "check"), ("doctor",)):
+        assert told in run(*command).stdout
+    path.write_text(path.read_text().replace("this file", "this file -->"))
+    assert told not in run("memory", "check").stdout
