@@ -71,7 +71,8 @@ def test_what_is_no_text_is_read_as_far_as_it_goes_and_never_written(
 
 def test_a_comment_that_is_never_closed_hides_nothing(place: Path, run: Run) -> None:
     path = place / "MEMORY.md"
-    lines = "# Memory\n\n<!-- What\nthis file\n\n## Home\n\n- The boiler is a Vaillant\n- Ada has it\n"
+    facts = "- The boiler is a Vaillant\n- Ada has it\n"
+    lines = f"# Memory\n\n<!-- What\nthis file\n\n## Home\n\n{facts}"
     path.write_text(lines)
     (passage,) = json.loads(run("recall", "the boiler", "-k", "1", "--json").stdout)["passages"]
     assert passage["text"] == "- The boiler is a Vaillant"
