@@ -1,25 +1,26 @@
-"""Read sessions for facts once they have ended, in a process of its own.
+"""Read sessions for facts once they have ended, in a process of its own: `python -m … ROOT`.
 
 The process starts with a session's first turn and waits until the session ends; however that
 happens, the kernel then releases the session's lock. Until then it loads nothing heavy. One process
-serves a workspace; a session that ended while none was running is found by the next.
+serves a workspace; a session that ended while none was running is found by the next. `memory
+capture` reads at the owner's wish, and the two take turns.
 
 `.assistant/reading.json` says what was read and what the next chat reports. It holds numbers and
 the ids of sessions, never their text, so that a purge need not touch it. If it is lost, only the
 count of the month's tokens is: captured facts are noted in the transcripts.
 """
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
 from assistant.disk import locking, programs, storage
-from assistant.disk.locking import Lock
 from assistant.display import counted
 from assistant.errors import AssistantError, SessionError
 from assistant.events import drained
@@ -46,66 +47,85 @@ OLD = timedelta(days=1)
 """Sessions that ended longer than this before the first reading are never read."""
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """The delays before a failed session is tried again; after the last one it is given up."""
+TRIES = len(DELAYS) + 1
 NAMED = 5
 """The most facts of a session that the next chat quotes."""
-COMMAND = ("-m", "assistant.cli.main", "memory", "capture", "--wait")
+READING_SECONDS = 600.0
+"""Seconds to wait while another process reads sessions."""
+NO_MODEL = "there is no language model (`assistant config set model NAME`)"
+NO_TRUST = "this workspace is not trusted (`assistant trust`)"
 
 
 def begin(workspace: Workspace) -> None:
     """Start the process that waits for sessions to end, unless one is running."""
-    lock = _try_lock(workspace)
-    if lock is None:
-        return
-    lock.release()
-    programs.start_own([*COMMAND, "-w", str(workspace.root)])
+    if lock := locking.try_lock(_lock_path(workspace)):
+        lock.release()
+        programs.start_own(["-m", "assistant.agent.capture.ended", str(workspace.root)])
+
+
+def _serve(workspace: Workspace) -> None:
+    """Read the sessions of a workspace until none is open; do nothing if a process does already."""
+    if lock := locking.try_lock(_lock_path(workspace)):
+        with lock:
+            for _ in read_ended(workspace, wait=True):
+                pass
+
+
+def _lock_path(workspace: Workspace) -> Path:
+    """The lock of the process that waits for sessions to end."""
+    return storage.private_directory(workspace.private) / "reading.lock"
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The result for a session: facts stored, facts waiting, or why it could not be read."""
+    """The result for a session: facts stored, facts waiting, or why it could not be read.
+
+    `lacks` says what is missing for it to be read; until then it stays unread.
+    """
 
     session: str
     stored: tuple[str, ...] = ()
     waiting: int = 0
     failed: str = ""
+    lacks: str = ""
 
 
 def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False) -> Iterator[Read]:
     """Read the sessions that have ended; with `wait`, until none is open or unread any more.
 
-    If the owner has `asked`, a session that failed is read before its time, and another failure
-    does not count. A session for which there is no model stays unread, and all of them while the
-    workspace is not trusted; if `memory.capture` forbids reading, they count as read.
+    If the owner has `asked`, a session that failed is read before its time, once, and another
+    failure does not count. A session for which there is no model stays unread, and all of them
+    while the workspace is not trusted; if `memory.capture` forbids reading, they count as read.
 
-    Does nothing if another process does it already. Raises ConfigError, StorageError.
+    Waits while another process reads. Raises ConfigError, StorageError.
     """
-    lock = _try_lock(workspace)
-    if lock is None:
-        return
-    tried: set[_Unread] = set()
-    try:
-        while True:
-            unread = list(_unread(workspace, datetime.now(UTC), failed=asked))
-            ended = [session for session in unread if not session.open and session not in tried]
+    tried: set[Unread] = set()
+    failed: set[str] = set()
+    while True:
+        with locking.lock(_lock_path(workspace).with_name("capturing.lock"), READING_SECONDS):
+            sessions = list(unread(workspace, failed=asked))
+            ended = [
+                session
+                for session in sessions
+                if not session.open and session not in tried and session.id not in failed
+            ]
             tried.update(ended)
             if ended:
                 _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
-            yield from filter(None, (_read(workspace, session, asked) for session in ended))
-            if not wait or not (ended or any(session.open for session in unread)):
-                return
-            if not ended:
-                time.sleep(LOOK_SECONDS)
-    finally:
-        lock.release()
-
-
-def _try_lock(workspace: Workspace) -> Lock | None:
-    """Lock the reading of the workspace's sessions; None if another process holds the lock."""
-    return locking.try_lock(storage.private_directory(workspace.private) / "reading.lock")
+            for session in ended:
+                read = _read(workspace, session, asked)
+                if asked and read.failed:
+                    failed.add(session.id)
+                if read != Read(session.id):
+                    yield read
+        if not wait or not (ended or any(session.open for session in sessions)):
+            return
+        if not ended:
+            time.sleep(LOOK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Unread:
+class Unread:
     """A session with unread entries; while it is `open` in a chat it is not read yet."""
 
     id: str
@@ -113,14 +133,10 @@ class _Unread:
     open: bool
 
 
-def count_unread(workspace: Workspace) -> int:
-    """How many sessions are unread: open, just being read, failed, or without a model."""
-    return sum(1 for _ in _unread(workspace, datetime.now(UTC), failed=True))
-
-
-def _unread(workspace: Workspace, now: datetime, *, failed: bool) -> Iterator[_Unread]:
+def unread(workspace: Workspace, *, failed: bool = True) -> Iterator[Unread]:
     """The sessions to be read, oldest first, including those that are still open; with `failed`,
-    also those whose time to be tried again has not come."""
+    also those whose time to be tried again has not come, and those that were given up."""
+    now = datetime.now(UTC)
     state = load(workspace)
     if not state.since or datetime.fromisoformat(state.since) > now:  # the clock was set back
         with changing(workspace) as state:
@@ -133,15 +149,14 @@ def _unread(workspace: Workspace, now: datetime, *, failed: bool) -> Iterator[_U
             continue
         written = datetime.fromtimestamp(status.st_mtime, UTC)
         progress = state.sessions.get(session, Progress())
-        if progress.size == status.st_size or (
-            session not in state.sessions and written < started - OLD
-        ):
+        is_read = progress.size == status.st_size and not (failed and progress.failures)
+        if is_read or (session not in state.sessions and written < started - OLD):
             continue
         after = datetime.fromisoformat(progress.after) if progress.after else now
         if not failed and now < after <= now + DELAYS[-1]:  # later if the clock was set back
             continue
         open_in_chat = is_open(workspace.sessions, session)
-        yield _Unread(session, status.st_size, open_in_chat and now - written < IDLE)
+        yield Unread(session, status.st_size, open_in_chat and now - written < IDLE)
 
 
 def _keep_up(workspace: Workspace) -> None:
@@ -174,19 +189,19 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 
-def _read(workspace: Workspace, session: _Unread, asked: bool) -> Read | None:
-    """Read one session; None if there is nothing to read, or if it cannot be read yet."""
+def _read(workspace: Workspace, session: Unread, asked: bool) -> Read:
+    """Read one session."""
     from assistant.settings.tree import validate  # pydantic is slow to load
 
     settings = validate(config.load())
     read = Read(session.id)
     if settings.memory.capture == "always":
         if not trust.is_trusted(workspace):
-            return None
+            return Read(session.id, lacks=NO_TRUST)
         try:
             captured = _capture(workspace, settings, session.id)
             if captured is None:
-                return None
+                return Read(session.id, lacks=NO_MODEL)
             read = Read(session.id, captured.stored, captured.waiting, captured.failed)
         except Exception as error:  # one session's failure must not stop the others
             read = Read(session.id, failed=_reason(error))
@@ -199,7 +214,7 @@ def _read(workspace: Workspace, session: _Unread, asked: bool) -> Read | None:
             size = grown
     with changing(workspace) as state:
         state.note(read, size, datetime.now(UTC))
-    return read if read.stored or read.waiting or read.failed else None
+    return read
 
 
 def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captured | None":
@@ -263,7 +278,7 @@ def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A session's size in bytes when it was read, and the failures since.
+    """A session's size in bytes when it was read or given up, and the failures since.
 
     It is not tried again before `after` (ISO 8601, UTC).
     """
@@ -305,12 +320,12 @@ class State(notebook.Spending):
             others = [news for news in self.untold if news.session != session]
             self.untold = [*others, News(session, time, stored, waiting)]
         progress = self.sessions.get(session, Progress())
-        if read.failed and progress.failures < len(DELAYS):
-            later = (now + DELAYS[progress.failures]).isoformat()
-            failures = progress.failures + 1
-            self.sessions[session] = replace(progress, failures=failures, after=later)
+        failures = progress.failures % TRIES + 1 if read.failed else 0
+        if 0 < failures < TRIES:
+            after = (now + DELAYS[failures - 1]).isoformat()
+            self.sessions[session] = Progress(progress.size, failures, after)
             return
-        self.sessions[session] = Progress(size)
+        self.sessions[session] = Progress(size, failures)
         if read.failed:
             self.untold.append(News(session, time, failed=read.failed))
 
@@ -342,7 +357,7 @@ def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
     when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
     chat = f"{when} chat"
     if news.failed:
-        yield f"No facts could be extracted from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
+        yield f"No facts could be extracted from {chat} in {TRIES} tries: {news.failed}"
         return
     captures: list[CapturedEntry] = []
     with suppress(SessionError):  # the session may be gone, or damaged
@@ -361,3 +376,7 @@ def _with_facts(summary: str, facts: Sequence[str]) -> str:
     """The summary, followed by the first few facts."""
     more = f"; and {len(facts) - NAMED} more" if len(facts) > NAMED else ""
     return f"{summary}: {'; '.join(map(one_line, facts[:NAMED]))}{more}" if facts else summary
+
+
+if __name__ == "__main__":
+    _serve(Workspace(Path(sys.argv[1])))

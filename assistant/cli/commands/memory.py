@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -176,28 +177,38 @@ def capture(
     context: typer.Context,
     wait: Annotated[bool, typer.Option("--wait", help="Also wait for open chats to end.")] = False,
 ) -> None:
-    """Extract facts from chats that have ended, as happens by itself."""
+    """Extract facts from chats that have ended, as happens by itself.
+
+    Chats whose extraction failed are tried again. Exits with 1 if one could not be read.
+    """
     from assistant.agent.capture import ended
 
-    read, workspace = 0, context.obj.workspace()
-    for session in ended.read_ended(workspace, wait=wait, asked=not wait):
-        read += 1
-        typer.echo(
-            f"{session.session}: {counted(len(session.stored), 'fact')}" + _left(session.waiting)
-        )
-        for fact in session.stored:
+    workspace = context.obj.workspace()
+    unread: Counter[str] = Counter()
+    reads = failures = 0
+    for read in ended.read_ended(workspace, wait=wait, asked=True):
+        if read.lacks:
+            unread[read.lacks] += 1
+            continue
+        reads += 1
+        failures += bool(read.failed)
+        if read.failed and not (read.stored or read.waiting):
+            typer.echo(f"{read.session}: not read: {spelled(read.failed)}")
+            continue
+        typer.echo(f"{read.session}: {counted(len(read.stored), 'fact')}" + _left(read.waiting))
+        for fact in read.stored:
             typer.echo(f"  {spelled(fact)}")
-        if session.failed:
-            typer.echo(f"  only read in part: {spelled(session.failed)}")
-    if not read and not wait:
-        unread = ended.count_unread(workspace)
-        typer.echo(
-            f"{counted(unread, 'chat is', 'chats are')} not read yet: open, being read, or "
-            "waiting for a language model (`assistant config set model`) or for your trust "
-            "(`assistant trust`)."
-            if unread
-            else "All ended chats have been read."
-        )
+        if read.failed:
+            typer.echo(f"  only read in part: {spelled(read.failed)}")
+    open_chats = sum(session.open for session in ended.unread(workspace))
+    reasons = {**unread, "still open (`--wait` waits for its end)": open_chats}
+    for reason, count in reasons.items():
+        if count:
+            typer.echo(f"{counted(count, 'chat is', 'chats are')} not read yet: {reason}.")
+    if not any((reads, *reasons.values())):
+        typer.echo("All ended chats have been read.")
+    if failures or unread:
+        raise typer.Exit(1)
 
 
 def _left(waiting: int) -> str:

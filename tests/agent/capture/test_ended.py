@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.capture.ended import Progress, changing, count_unread, read_ended
+from assistant.agent.capture.ended import Progress, changing, read_ended, unread
 from assistant.disk import locking
 from assistant.session.adopting import adopt
 from assistant.session.entries import AssistantEntry, UserEntry
@@ -54,17 +54,24 @@ def environment(url: str) -> dict[str, str]:
     return {**os.environ, "ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
 
 
-def ask(place: Path, url: str, *arguments: str, stdin: str | None = None, **variables: str) -> str:
+def ask(
+    place: Path,
+    url: str,
+    *arguments: str,
+    stdin: str | None = None,
+    status: int = 0,
+    **variables: str,
+) -> str:
     """What the command prints, notices included."""
     done = subprocess.run(
         [ASSISTANT, "-w", place, *arguments],
         input=stdin or "",
         capture_output=True,
         text=True,
-        check=True,
         timeout=90,
         env=environment(url) | variables,
     )
+    assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
 
 
@@ -193,14 +200,48 @@ def test_a_chat_without_a_model_or_trust_is_read_once_there_is_one(place: Path) 
     with Provider(respond=answering(operations(*FACTS))) as provider:
         for count in ("1 chat is", "2 chats are"):
             ask(place, provider.url, "chat", stdin=f"{SAID}\n", **offline)
-            assert count in ask(place, provider.url, "memory", "capture", **offline)
+            assert f"{count} not read yet: there is no language model (" in ask(
+                place, provider.url, "memory", "capture", status=1, **offline
+            )
         trusted = trust.register().read_text()
         trust.register().write_text("[]")
-        assert "not read yet" in ask(place, provider.url, "memory", "capture")
+        untrusted = ask(place, provider.url, "memory", "capture", status=1)
+        assert "2 chats are not read yet: this workspace is not trusted (" in untrusted
+        assert "model" not in untrusted and "open" not in untrusted
         assert not any(map(is_reading, provider.requests))
         trust.register().write_text(trusted)
         ask(place, provider.url, "memory", "capture")
     assert remembered(place) == list(FACTS)
+
+
+@pytest.mark.parametrize("wait", [(), ("--wait",)])
+def test_a_chat_that_failed_is_read_whenever_the_owner_asks(
+    place: Path, wait: tuple[str, ...]
+) -> None:
+    answers: list[Callable[[Received], Answer]] = [lambda request: "Sorry, I cannot."]
+    with Provider(respond=answering(lambda request: answers[-1](request))) as provider:
+        ask(place, provider.url, "ask", SAID)
+        settled(place, provider, 2)
+        for _ in range(2):
+            failed = ask(place, provider.url, "memory", "capture", *wait, status=1)
+            assert ": not read: " in failed and "holds no JSON" in failed
+        answers.append(operations(*FACTS))
+        assert FACTS[1] in ask(place, provider.url, "memory", "capture", *wait)
+        assert ask(place, provider.url, "memory", "capture", *wait) == (
+            "All ended chats have been read.\n"
+        )
+    assert remembered(place) == list(FACTS)
+
+
+def test_an_open_chat_is_said_to_be_open(place: Path) -> None:
+    with Provider(respond=answering(operations(*FACTS))) as provider:
+        with Tty("-w", str(place), "chat", variables=environment(provider.url)) as tty:
+            tty.wait("›")
+            tty.say(SAID)
+            tty.wait("Noted.", gone="Esc stops")
+            said = ask(place, provider.url, "memory", "capture")
+        settled(place, provider)
+    assert said == "1 chat is not read yet: still open (`--wait` waits for its end).\n"
 
 
 def test_what_is_imported_while_a_session_is_read_is_read_too(
@@ -222,7 +263,7 @@ def test_what_is_imported_while_a_session_is_read_is_read_too(
         assert [read.waiting for read in read_ended(workspace, wait=True)] == [2, 1]
         first, second = (json.dumps(request.body) for request in provider.requests)
     assert SAID in first and "Albatross" not in first and "Albatross" in second
-    assert count_unread(workspace) == 0
+    assert not list(unread(workspace))
 
 
 def test_what_a_clock_that_was_ahead_put_off_is_read(
@@ -241,7 +282,7 @@ def test_what_a_clock_that_was_ahead_put_off_is_read(
             state.sessions[failed] = Progress(failures=1, after=next_year)
         assert list(read_ended(workspace))
         assert sum(map(is_reading, provider.requests)) == 2
-    assert count_unread(workspace) == 0
+    assert not list(unread(workspace))
 
 
 @pytest.mark.slow

@@ -163,19 +163,20 @@ def test_one_sessions_fault_never_stops_the_others(
 def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
     place: Workspace, asked: Callable[..., Provider]
 ) -> None:
-    provider = asked(*[fails(400, "no such thing")] * 4)
+    provider = asked(*[fails(400, "no such thing")] * 4, operations(*FACTS))
     chat(place).close()
     for tries in range(1, 5):
         read(place, later=True)
         assert len(provider.requests) == tries
         known = ended.load(place)
         (state,) = known.sessions.values()
-        assert state.failures == (tries if tries < 4 else 0)
+        assert state.failures == tries
         assert bool(known.untold) == (tries == 4)
         assert read(place) == []  # before its time
     (news,) = ended.take_news(place, datetime.now().astimezone())
     assert news.startswith("No facts could be extracted from today's chat in 4 tries")
     assert remembered(place) == []
+    assert [done.stored for done in read_ended(place, asked=True)] == [FACTS]
 
 
 def test_the_owner_has_a_failed_chat_read_before_its_time_and_it_costs_no_try(
@@ -186,10 +187,10 @@ def test_the_owner_has_a_failed_chat_read_before_its_time_and_it_costs_no_try(
     read(place)
     for _ in range(5):
         (failed,) = read_ended(place, asked=True)
-        assert "wrong key" in failed.failed and ended.count_unread(place) == 1
+        assert "wrong key" in failed.failed and len(list(ended.unread(place))) == 1
     assert [session.failures for session in ended.load(place).sessions.values()] == [1]
     (done,) = read_ended(place, asked=True)
-    assert done.stored == FACTS and ended.count_unread(place) == 0
+    assert done.stored == FACTS and not list(ended.unread(place))
 
 
 def test_a_failure_loses_nothing(place: Workspace, asked: Callable[..., Provider]) -> None:
@@ -282,7 +283,7 @@ def test_untrusted_nothing_is_read(place: Workspace, asked: Callable[..., Provid
     provider = asked()
     trust.register().unlink()
     chat(place).close()
-    assert read(place) == [] and provider.requests == []
+    assert [each.lacks for each in read(place)] == [ended.NO_TRUST] and provider.requests == []
 
 
 def test_the_tokens_of_a_month_are_bounded(
