@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.agent.capture import reading
 from assistant.app.chat import Chat, open_chat
 from assistant.app.options import ChatOptions
 from assistant.app.undo import TakenBack, changed_by, take_back
@@ -17,7 +18,8 @@ from assistant.memory.base import Fact, Origin, Query
 from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
-from assistant.session.entries import AttachmentEntry
+from assistant.session.entries import AttachmentEntry, CapturedEntry, CaptureEntry
+from assistant.session.history import group
 from assistant.tools.policy import ApproveAll
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
@@ -197,6 +199,29 @@ def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
     assert host.screen.kept == ("" if what == "messages stay" else "the second")
     turn(chat, "the fourth")
     assert len({entry.id for entry in record.entries}) == len(record.entries)
+
+
+def test_rewind_takes_back_only_what_was_captured_from_what_it_discards(chat: Chat) -> None:
+    record = chat.conversation.transcript
+    for said in ("My boat is blue", "The mast is red", "Bo sails it"):
+        turn(chat, said)
+    first, second, third = (each.asked.id for each in group(record.entries))
+    entries = {"blue": (first,), "blue and red": (second, first), "red": (second, third)}
+    facts = [Fact(f"It is {it}", origin=Origin("owner", record.session, ids))
+             for it, ids in entries.items()]  # fmt: skip
+    waiting = Fact("Bo sails", origin=Origin("tool", record.session, (third,)))
+    chat.memory.remember([*facts, waiting])
+    capture = record.append(CaptureEntry(record.entries[-1].id))
+    record.append(CapturedEntry((capture.id,)))
+    COMMANDS["/rewind"].run(Host(chat, "mast", "everything"), "")
+    text = (chat.workspace.root / "MEMORY.md").read_text()
+    assert "- It is blue\n" in text and "- It is blue and red\n" in text
+    assert "- It is red\n" not in text and not chat.memory.waiting()
+    assert not reading.is_left(group(record.entries), record.entries)
+    turn(chat, "The mast is white")
+    assert [each.request for each in reading.unread(group(record.entries), record.entries)] == [
+        "The mast is white"
+    ]
 
 
 def test_a_purge_reaches_what_is_kept_of_a_turn(chat: Chat) -> None:

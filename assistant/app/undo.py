@@ -53,10 +53,13 @@ def changed_by(
     """The turns of a session with changes that can still be undone, newest first."""
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     pending = memory.waiting()
-    for turn in reversed(group(entries)):
+    turns = group(entries)
+    for turn in reversed(turns):
         checkpoint = checkpoints.load(workspace.checkpoints, session, turn.asked.id)
-        facts = tuple(w for w in writes if _is_of_turn(w.origin, w.time, turn, session))
-        waiting = tuple(h for h in pending if _is_of_turn(h.fact.origin, h.time, turn, session))
+        facts = tuple(w for w in writes if _turn_of(w.origin, w.time, turns, session) is turn)
+        waiting = tuple(
+            h for h in pending if _turn_of(h.fact.origin, h.time, turns, session) is turn
+        )
         if facts or waiting or checkpoint.changed():
             yield Changed(turn, checkpoint, facts, waiting)
 
@@ -102,13 +105,20 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
     return TakenBack(files_back, removed, tuple(undone), dropped, tuple(unchanged))
 
 
-def _is_of_turn(origin: Origin, time: str, turn: Turn, session: str) -> bool:
-    """Whether a fact is from a turn, judged by its session and its time."""
-    first, last = (_time(turn.entries[index].time) for index in (0, -1))
-    is_from_session = origin.session == session or (
-        origin.session is None and origin.kind == "assistant"
-    )
-    return is_from_session and first <= _time(time) <= last
+def _turn_of(origin: Origin, time: str, turns: Sequence[Turn], session: str) -> Turn | None:
+    """The turn of a session that a fact is from: that of the first entry that states it, whenever
+    it was written; of a fact that names no entries, the turn in which it was written."""
+
+    def is_from(turn: Turn) -> bool:
+        if origin.session == session and origin.entries:
+            return any(entry.id in origin.entries for entry in turn.entries)
+        first, last = (_time(turn.entries[index].time) for index in (0, -1))
+        is_from_session = origin.session == session or (
+            origin.session is None and origin.kind == "assistant"
+        )
+        return is_from_session and first <= _time(time) <= last
+
+    return next(filter(is_from, turns), None)
 
 
 def _time(text: str) -> datetime:

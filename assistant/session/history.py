@@ -14,6 +14,8 @@ from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
     AttachmentEntry,
+    CapturedEntry,
+    CaptureEntry,
     CompactionEntry,
     Entry,
     InterruptedEntry,
@@ -86,12 +88,17 @@ class History:
 
 
 def standing(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries that count: those that the owner has not discarded by a rewind."""
+    """The entries that count: those that the owner has not discarded by a rewind.
+
+    What was captured counts on, as it is also from messages that remain.
+    """
     remaining: list[Entry] = []
     for entry in entries:
         if isinstance(entry, RewindEntry):
             ids = [earlier.id for earlier in remaining]
-            del remaining[ids.index(entry.to) if entry.to in ids else len(remaining) :]
+            start = ids.index(entry.to) if entry.to in ids else len(remaining)
+            captures = (CaptureEntry, CapturedEntry)
+            remaining[start:] = [e for e in remaining[start:] if isinstance(e, captures)]
         else:
             remaining.append(entry)
     return remaining

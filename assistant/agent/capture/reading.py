@@ -114,10 +114,13 @@ def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
 
 
 def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
-    """The turns after the last capture."""
+    """The turns after the last capture. Of one through an entry that a rewind has discarded, those
+    that remain before it are read."""
     order = {entry.id: number for number, entry in enumerate(entries)}
     captures = [
-        order.get(entry.through, -1) for entry in entries if isinstance(entry, CaptureEntry)
+        order.get(entry.through, number)
+        for number, entry in enumerate(entries)
+        if isinstance(entry, CaptureEntry)
     ]
     return [turn for turn in turns if order[turn.entries[0].id] > max(captures, default=-1)]
 
