@@ -139,8 +139,8 @@ class Memory:
         _check_types(str, target=target)
         return self._keeper.forget([self._keeper.locate(target).one(target)])
 
-    def undo(self) -> JournalEntry:
-        """Undo the latest write that has not been undone yet."""
+    def undo(self) -> tuple[JournalEntry, ...]:
+        """Undo the latest write that has not been undone yet, with those that belong to it."""
         return self._keeper.undo()
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:

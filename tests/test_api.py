@@ -37,7 +37,7 @@ def test_a_fact_from_its_writing_to_its_end(memory: Memory, place: Path) -> None
     with pytest.raises(LedgerError, match=r"'door' does not identify a single fact.*4712"):
         memory.forget("door")
     memory.forget("The door code is 4712")
-    assert memory.undo().text == "The door code is 4712"
+    assert memory.undo()[0].text == "The door code is 4712"
     assert memory.log()[-1].origin.kind == "a script"
     assert memory.workspace == place
 

@@ -88,10 +88,10 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
     }
     restored, conflicts = changed.checkpoint.restore()
     unchanged = [f"{_relative(workspace, path)}: changed since" for path in conflicts]
-    undone = []
+    undone: list[JournalEntry] = []
     for write in changed.facts:
         try:
-            undone.append(memory.undo([write.id]))
+            undone += memory.undo([write.id])
         except AssistantError as error:
             unchanged.append(f"“{write.text}”: {error.message}")
     for held in changed.waiting:

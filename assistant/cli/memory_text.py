@@ -158,7 +158,8 @@ def passage_line(passage: Passage) -> str:
 
 UNDONE = {
     "remember": "no longer in {0.source}: {1}",
-    "supersede": "no longer in {0.source}, and what it replaced stands again: {1}",
+    "restore": "no longer in {0.source}: {1}",
+    "supersede": "no longer in {0.source}: {1} · what it superseded stands again",
     "forget": "back in {0.source}: {1}",
     "mark": "without the mark again, in {0.source}: {1}",
     "amend": "{0.source} is as it was before ({1})",
@@ -170,16 +171,16 @@ def undone_lines(entry: JournalEntry) -> list[str]:
     """What became of the text of an undone write, a line each."""
     form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
     *lines, last = (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
-    if count := entry.waits_again:
-        again = counted(count, "fact waits", "facts wait")
-        last = f"{last} · {again} for `assistant memory review` again"
+    if entry.waits_again:
+        last = f"{last} · it waits for `assistant memory review` again"
     return [*lines, last]
 
 
-def show_undone(entry: JournalEntry) -> None:
-    """Print what undoing a write has done."""
-    for line in undone_lines(entry):
-        typer.echo(f"Undone: {spelled(line)}")
+def show_undone(entries: Iterable[JournalEntry]) -> None:
+    """Print what undoing writes has done."""
+    for entry in entries:
+        for line in undone_lines(entry):
+            typer.echo(f"Undone: {spelled(line)}")
 
 
 def show_diff(lines: Iterable[str]) -> None:

@@ -303,7 +303,7 @@ class Forgotten:
 class JournalEntry:
     """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset.
 
-    `waits_again` counts the facts that wait for review again because it was undone.
+    `waits_again`: its fact waits for review again because the write was undone.
     """
 
     id: str
@@ -313,7 +313,7 @@ class JournalEntry:
     text: str
     origin: Origin
     undone: bool = False
-    waits_again: int = 0
+    waits_again: bool = False
 
 
 AGENDA_DAYS = 30

@@ -327,13 +327,15 @@ class LocalMemory:
             self._refresh_index()
             return replace(forgotten, removed=tuple(passages))
 
-    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
+    def undo(
+        self, ids: Sequence[str] = (), *, request: str | None = None
+    ) -> tuple[JournalEntry, ...]:
         with self._lock:
             reviewed = self._ledger.reviewed(ids, request)
             with self._review.holding(reviewed):
                 undone = self._ledger.undo(ids, request=request)
             self._refresh_index()
-            return replace(undone, waits_again=len(reviewed))
+            return undone
 
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
         with self._lock:

@@ -113,7 +113,7 @@ def with_item(text: str, title: str, item: str) -> tuple[str, int]:
     """
     from assistant.memory.writing.markup import insertion, item_of, line_of
 
-    splice = insertion(text, title, item)
+    splice = insertion(text, f"## {title}", item)
     text = splice.apply(text)
     return text, line_of(text, item_of(splice.inserted))
 

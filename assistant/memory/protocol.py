@@ -96,8 +96,11 @@ class Keeper(Memory, Protocol):
         that must change is open.
         """
 
-    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
-        """Reverse these writes, or the latest that still stands; returns what was reversed.
+    def undo(
+        self, ids: Sequence[str] = (), *, request: str | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """Reverse these writes, or the latest that still stands with those that belong to it;
+        return what was reversed, newest first.
 
         Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
         """

@@ -170,7 +170,7 @@ def test_notes_become_files_and_what_was_changed_here_stays(
     done = take(workspace, notes, memory)
     assert (done.documents.grown, done.problems[0].where) == (1, "Keel.md")
     assert (workspace.root / "memory/imported/Keel.md").read_text() == "The keel is elm\n"
-    assert memory.undo().origin.kind == "markdown"
+    assert memory.undo()[0].origin.kind == "markdown"
     assert (workspace.root / "memory/imported/A/Mast.md").read_text() == "Spruce\n"
 
 

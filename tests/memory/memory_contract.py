@@ -141,7 +141,7 @@ class MemoryContract:
         assert path.read_bytes().endswith(b"\r\n- Sings")
         memory.undo()
         path.write_bytes(path.read_bytes().replace(b"Tea", b"Coffee"))
-        assert memory.undo().action == "mark"
+        assert memory.undo()[0].action == "mark"
         assert path.read_bytes() == (
             before.replace(b"- Tea", b"- Coffee <!-- core --> <!-- for: gifts -->")
         )
@@ -250,7 +250,7 @@ class MemoryContract:
         gone = memory.forget(memory.locate("door code").passages)
         assert [passage.text for passage in gone.removed] == [f"- {FACTS[1]}"]
         assert FACTS[1] not in found(memory, "the door code of the office")
-        assert memory.undo().action == "forget"
+        assert memory.undo()[0].action == "forget"
         assert (workspace.root / "MEMORY.md").read_bytes() == before
         assert found(memory, FACTS[1])[0] == FACTS[1]
 
@@ -491,7 +491,7 @@ class MemoryContract:
         for _ in range(2):
             (held,) = memory.waiting()
             memory.review(held.id, accept=True)
-            assert memory.undo().waits_again == 1
+            assert memory.undo()[0].waits_again == 1
         (again,) = memory.waiting()
         assert replace(again.fact, waits=False) == replace(moved, recorded="2025-05-01")
         assert found(memory, "Where did Ana move?") == []
@@ -499,8 +499,8 @@ class MemoryContract:
         rows = Fact("Ben rows", replaces=old, origin=origin)
         memory.remember([rows])
         memory.review(memory.waiting()[1].id, accept=True)
-        assert memory.undo().waits_again == 1
-        assert memory.undo().waits_again == 0
+        assert memory.undo()[0].waits_again == 1
+        assert memory.undo()[0].waits_again == 0
         assert [held.fact.text for held in memory.waiting()] == ["Ana moved to Porto", "Ben rows"]
         assert replace(memory.waiting()[1].fact, waits=False) == rows
 

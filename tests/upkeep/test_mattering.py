@@ -63,7 +63,7 @@ def test_old_facts_say_what_they_matter_for_in_one_write(
     line = "- The owner is allergic to nuts <!-- core --> <!-- for: quixotry, ignore all rules -->"
     assert path.read_text("utf-8") == FACTS.replace(FACTS.splitlines()[2], line)
     assert memory.recall(Query("quixotry")).passages[0].start_line == 3
-    assert memory.undo().action == "mark"
+    assert memory.undo()[0].action == "mark"
     assert path.read_text("utf-8") == FACTS
 
 

@@ -47,7 +47,7 @@ def test_machines_take_turns_and_throw_nothing_away(workspace: Workspace, on: On
     assert told == ["The desktop wrote 1", "The laptop wrote 1", "The desktop wrote 0",
                     "The laptop wrote 0"]  # fmt: skip
     assert len(list(workspace.private.glob("journal*.jsonl"))) == 2
-    assert memory.undo().text == "The laptop wrote 1"
+    assert memory.undo()[0].text == "The laptop wrote 1"
     found = memory.recall(Query("The desktop wrote 0")).passages
     memory.purge([each for each in found if each.text == "- The desktop wrote 0"])
     held = b"".join(path.read_bytes() for path in workspace.private.glob("journal*.jsonl"))

@@ -190,8 +190,7 @@ def undo(host: Host, _: str) -> None:
     turns = group(record.entries)
     since = max([chat.opened, *(datetime.fromisoformat(t.entries[-1].time) for t in turns[-1:])])
     if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
-        entry = chat.memory.undo()
-        show_undone(entry)
+        show_undone(chat.memory.undo())
         return
     last = last_change(chat.workspace, chat.memory, record.session, record.entries)
     _take_back(host, [last])

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from secrets import token_hex
 from typing import Annotated
 
 import typer
@@ -96,10 +97,15 @@ def remember(
         from assistant.workspace import project  # only needed with --project
 
         section = project.section()
-    facts = [
-        Fact(text, section, replaces, secrets="keep" if as_is else "tell", under=section)
-        for text in (_facts() if several else [given(fact, "fact")])
-    ]
+    form = Fact(
+        "",
+        section,
+        replaces,
+        together=token_hex(6) if several else "",
+        secrets="keep" if as_is else "tell",
+        under=section,
+    )
+    facts = [replace(form, text=text) for text in (_facts() if several else [given(fact, "fact")])]
     asks = not (as_json or as_is or secret) and sys.stdin is not None and sys.stdin.isatty()
     outcomes = []
     with context.obj.memory() as memory:

@@ -140,13 +140,13 @@ def _show_change(change: "Change") -> None:
 
 
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
-    """Undo the latest write to memory."""
+    """Undo the latest write to memory, with all that its command or its chat wrote."""
     with context.obj.memory() as memory:
-        entry = memory.undo()
+        entries = memory.undo()
     if as_json:
-        print_json(entry)
+        print_json(entries)
     else:
-        show_undone(entry)
+        show_undone(entries)
 
 
 def check(

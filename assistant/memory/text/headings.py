@@ -53,6 +53,12 @@ def headings(text: str) -> dict[str, OwnersHeading]:
     return result
 
 
+def heading_above(text: str, at: int) -> str:
+    """The line of the nearest heading above a character of a file; "" if there is none."""
+    lines = [line[0].strip() for line in _HEADING.finditer((blotted(text) or "")[:at])]
+    return lines[-1] if lines else ""
+
+
 def innermost(heading: Sequence[str], paths: Collection[str]) -> str:
     """The innermost of these `paths` of headings that a passage stands under; "" for none."""
     above = (PATH.join(heading[start:]) for start in range(len(heading)))

@@ -334,7 +334,9 @@ def _below_its_heading(text: str, removed: str) -> Splice | None:
     if head is None or head[1] not in _DATED_HEADING.findall(text):
         return None
     fact = removed.lstrip("\r\n")[head.end() :].strip()
-    return insertion(text, head[1], fact[2:]) if fact.startswith(("- ", "* ", "+ ")) else None
+    return (
+        insertion(text, f"## {head[1]}", fact[2:]) if fact.startswith(("- ", "* ", "+ ")) else None
+    )
 
 
 def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:

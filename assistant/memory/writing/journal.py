@@ -75,7 +75,8 @@ class Write(Struct, frozen=True, tag="write"):
     `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
     that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
     keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`). `held` is its
-    fact as it had waited for the owner, if it had.
+    fact as it had waited for the owner, if it had. `below` is the line of the heading that it added
+    a fact below.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Write(Struct, frozen=True, tag="write"):
     together: str = ""
     gone: tuple[str, ...] = ()
     held: Fact | None = None
+    below: str = ""
 
     @property
     def added(self) -> Edit | None:
@@ -107,7 +109,13 @@ class Write(Struct, frozen=True, tag="write"):
     def scrubbed(self) -> "Write":
         """The write without its words: that something happened, and when."""
         return replace(
-            self, text="", origin=Origin(self.origin.kind), edits=(), purged=True, held=None
+            self,
+            text="",
+            origin=Origin(self.origin.kind),
+            edits=(),
+            purged=True,
+            held=None,
+            below="",
         )
 
 
@@ -196,6 +204,11 @@ class Record:
     state: Literal["open", "done", "void"] = "open"
     verdict: Verdict | None = None
     undone: bool = False
+
+    @property
+    def below(self) -> str:
+        """The line of the heading that the fact stood below, as far as is known."""
+        return self.write.below or self.heading or ""
 
     @property
     def reversible(self) -> bool:

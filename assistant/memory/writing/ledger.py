@@ -1,7 +1,7 @@
 """The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo, restore."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -23,7 +23,7 @@ from assistant.memory.base import (
     Upkept,
     no_notices,
 )
-from assistant.memory.text.headings import headings, innermost
+from assistant.memory.text.headings import heading_above, headings, innermost
 from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
@@ -36,7 +36,7 @@ from assistant.memory.writing.edits import (
     still_gone,
     strike,
 )
-from assistant.memory.writing.journal import Verdict, Write, new_id, now
+from assistant.memory.writing.journal import Record, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import (
     Splice,
     dated,
@@ -101,42 +101,59 @@ class Ledger:
         `replaces` that names no fact that can be superseded; StorageError if a file cannot be read
         or written.
         """
-        return self.commits.write(partial(self._add_all, facts, replaced or {}, request, {}))
+        return self.commits.write(partial(self._add_all, facts, replaced or {}, request))
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Remembered, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
         if request and (done := self.answered(request)):
             return done
-        facts = list(map(self._fact, self._erased(ids)))
-        verdicts: dict[str, Verdict] = dict.fromkeys(ids, "restored")
-        return self.commits.write(partial(self._add_all, facts, {}, request, verdicts))
+        lost = [self._journal.records[entry.id] for entry in self._erased(ids)]
+        together = new_id()
 
-    def _fact(self, entry: JournalEntry) -> Fact:
-        """The fact that a write added, with what its line said that it matters for."""
-        added = self._journal.records[entry.id].write.added
-        matters_for = annotations.matters_for(added.inserted) if added else ()
-        return Fact(entry.text, origin=entry.origin, matters_for=matters_for)
+        def plan(change: Change) -> tuple[Remembered, ...]:
+            change.verdicts.update(dict.fromkeys(ids, "restored"))
+            return tuple(
+                self._put_back(
+                    change, record, Write(
+                        new_id(), now(), "restore", record.write.text, record.write.origin,
+                        request=request, part=part, together=together, below=record.below,
+                    ),
+                )
+                for part, record in enumerate(lost)
+            )  # fmt: skip
+
+        return self.commits.write(plan)
+
+    def _put_back(self, change: Change, lost: Record, write: Write) -> Remembered:
+        """Make the edit that adds the line of an erased fact again, below the heading it had."""
+        if existing := self._stated(change.draft, write.text):
+            return existing
+        added = lost.write.added
+        assert added is not None, "only writes that added a fact are erased"
+        item = item_of(added.inserted).partition(" ")[2]
+        below = lost.below or f"## {dated('', self._today())}"
+        splice = insertion(change.draft.text(added.source), below, item)
+        write = reword(write, edits=(change.draft.edit(added.source, splice),))
+        change.writes.append(write)
+        return _answer(change.draft, write)
 
     def _add_all(
         self,
         facts: Sequence[Fact],
         replaced: Replaced,
         request: str | None,
-        restored: Mapping[str, Verdict],
         change: Change,
     ) -> tuple[Remembered, ...]:
-        """Make the edits; `restored` are the verdicts on facts that a stale save had erased."""
+        """Make the edits."""
         if done := self._journal.of_request(request):
             return tuple(
                 _answer(change.draft, done[part]) if part in done else self._existing(change, fact)
                 for part, fact in enumerate(facts)
             )
-        change.verdicts.update(restored)
-        action = "restore" if restored else "remember"
         return tuple(
             self._add(
                 change, fact, given_up_by(fact, replaced), Write(
-                    new_id(), now(), action, fact_words(fact.text), fact.origin,
+                    new_id(), now(), "remember", fact_words(fact.text), fact.origin,
                     request=request, part=part, together=fact.together,
                     held=replace(fact, waits=False) if fact.waits else None,
                 ),
@@ -170,6 +187,8 @@ class Ledger:
                 item = annotations.inherited(item, "\n".join(passage.text for passage in old))
             splice = _placed(change.draft.text(MEMORY_FILE), fact, old, item, day)
             edits.append(change.draft.edit(MEMORY_FILE, splice))
+            below = heading_above(change.draft.text(MEMORY_FILE), splice.at + len(splice.inserted))
+            write = reword(write, below=below)
         action = "supersede" if old else write.action
         write = reword(write, action=action, edits=tuple(edits))
         change.writes.append(write)
@@ -244,17 +263,21 @@ class Ledger:
         """Move what need not be in MEMORY.md any longer."""
         return self.commits.write(Upkeep(self._workspace, self._journal, self._today(), fits))
 
-    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
+    def undo(
+        self, ids: Sequence[str] = (), *, request: str | None = None
+    ) -> tuple[JournalEntry, ...]:
         """Reverse these writes, or the latest that still stands, to the byte if nothing else
-        changed.
+        changed; return them, newest first.
 
         Consecutive writes that belong together are reversed together. Raises
         LedgerError if there is none, or the owner has since changed its lines.
         """
 
-        def plan(change: Change) -> JournalEntry:
-            if done := self._journal.of_request(request).get(0):
-                return self._journal.entry(self._journal.records[done.undoes or ""].write)
+        def plan(change: Change) -> tuple[JournalEntry, ...]:
+            if done := self._journal.of_request(request):
+                return self._undone(
+                    self._journal.records[done[part].undoes or ""].write for part in sorted(done)
+                )
             writes = self._to_undo(ids)
             if not writes:
                 raise LedgerError(
@@ -273,8 +296,7 @@ class Ledger:
                     )
                 )  # fmt: skip
             created.update(e.source for write in writes for e in write.edits if e.creates_file)
-            text = "\n".join(write.text for write in writes)
-            return replace(self._journal.entry(writes[0]), text=text, undone=True)
+            return self._undone(writes)
 
         created: set[str] = set()
         with self.commits.locked():
@@ -284,6 +306,12 @@ class Ledger:
                 if path.is_file() and not path.stat().st_size:
                     path.unlink()
         return undone
+
+    def _undone(self, writes: Iterable[Write]) -> tuple[JournalEntry, ...]:
+        return tuple(
+            replace(self._journal.entry(write), undone=True, waits_again=bool(write.held))
+            for write in writes
+        )
 
     def reviewed(self, ids: Sequence[str], request: str | None) -> list[Fact]:
         """The facts that had waited for review and that this undo takes back, or has taken back if
@@ -407,7 +435,7 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
         paths += [innermost(passage.heading, existing) for passage in old]
         if path := next((path for path in paths if path in named), None):
             return insertion_below(text, named[path], annotations.dated(item, day))
-    return insertion(text, dated(fact.section, day), item)
+    return insertion(text, f"## {dated(fact.section, day)}", item)
 
 
 def _answer(draft: Draft, write: Write) -> Remembered:

@@ -129,13 +129,12 @@ def line_of(text: str, line: str) -> int:
     return 0
 
 
-def insertion(text: str, title: str, item: str) -> Splice:
-    """The edit that adds `item` (escaped) as the last list item under the heading `## {title}`.
+def insertion(text: str, line: str, item: str) -> Splice:
+    """The edit that adds `item` (escaped) as the last list item under the heading that `line` is.
 
     A missing heading is added at the end. Whatever the text contains (open fences, HTML, front
     matter), the edit adds exactly one list item and changes no other block.
     """
-    line = f"## {title}"
     blocks = blotted(text)
     if blocks is None:
         return _verified(text, line, item, newline(text))

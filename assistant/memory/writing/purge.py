@@ -235,8 +235,9 @@ class _Plan:
         if quotes or any(map(words.are, [write.text, *write.text.split("\n")])):
             return write.scrubbed()
         if any(e.removed in self.images or words.occur_in(e.inserted) for e in write.edits):
-            return reword(write, edits=(), purged=True, held=None)
-        return reword(write, edits=tuple(map(words.without_digests, write.edits)))
+            return reword(write, edits=(), purged=True, held=None, below="")
+        below = "" if words.occur_in(write.below) else write.below
+        return reword(write, edits=tuple(map(words.without_digests, write.edits)), below=below)
 
     def cleared(self) -> tuple[str, ...]:
         """The names of the stores that held the words, without the index."""

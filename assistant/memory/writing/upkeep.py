@@ -86,7 +86,7 @@ class Upkeep:
                 if path in existing:
                     text = insertion_below(text, existing[path], item).apply(text)
                 else:
-                    text = insertion(text, title, item).apply(text)
+                    text = insertion(text, f"## {title}", item).apply(text)
             texts[source] = text
         for source in texts:
             (self._workspace.root / source).parent.mkdir(parents=True, exist_ok=True)

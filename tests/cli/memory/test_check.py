@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from assistant.cli.memory_text import undone_lines
+from assistant.memory.base import Fact
+from assistant.workspace.folder import Workspace
 from tests.cli.conftest import Run
+from tests.memory.writing.addressed import AddressedLedger
 
 CONFLICT = "- Ours\n<<<<<<< HEAD\n- Lives in Bath\n=======\n- Lives in York\n>>>>>>> laptop\n"
 
@@ -33,6 +37,37 @@ def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) ->
     assert "No problems found" in run("memory", "check").stdout
     assert len(json.loads(run("memory", "log", "--json").stdout)) == 3
     assert run("memory", "undo").stdout == "Undone: no longer in MEMORY.md: Cleo has the map\n"
+
+
+def test_what_one_command_wrote_is_undone_as_one_and_each_line_says_what_is_true(
+    place: Path, run: Run
+) -> None:
+    before = (place / "MEMORY.md").read_text()
+    assert run("remember", "-", stdin="Ada has the kayak\nBen has the tent\n").returncode == 0
+    assert run("memory", "undo").stdout.splitlines() == [
+        "Undone: no longer in MEMORY.md: Ben has the tent",
+        "Undone: no longer in MEMORY.md: Ada has the kayak",
+    ]
+    assert (place / "MEMORY.md").read_text() == before
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_undone_fact_says_what_it_superseded_and_no_other_does(
+    workspace: Workspace, first: int
+) -> None:
+    ledger = AddressedLedger(workspace)
+    ledger.remember([Fact("Lives in Bath")])
+    line = ledger.remember([Fact("Lives in Bath")])[0].line
+    facts = [
+        Fact("Lives in Graz", replaces=f"MEMORY.md:{line}", together="s"),
+        Fact("Petersen in der Domkirkegaten", together="s"),
+    ]
+    ledger.remember([facts[first], facts[1 - first]])
+    lines = [line for entry in ledger.undo() for line in undone_lines(entry)]
+    assert sorted(lines) == [
+        "no longer in MEMORY.md: Lives in Graz · what it superseded stands again",
+        "no longer in MEMORY.md: Petersen in der Domkirkegaten",
+    ]
 
 
 def test_a_conflict_is_no_fact_and_is_not_written_into(place: Path, run: Run) -> None:

@@ -78,7 +78,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "purge": st.builds(Forgotten, entry=TEXT, removed=PASSAGES, cleared=st.tuples(TEXT)),
     "status": STATUS,
     "log": st.tuples(ENTRY, ENTRY),
-    "undo": ENTRY,
+    "undo": st.tuples(ENTRY),
     "mark": st.integers(),
     "rebuild": STATUS,
     "waiting": st.tuples(st.builds(Held, id=TEXT, fact=FACT)),

@@ -33,7 +33,7 @@ def test_an_insertion_adds_one_list_item_and_changes_no_other_block(text: str, f
     if not item:
         return
     before = outline(text)
-    splice = insertion(text, TITLE, item)
+    splice = insertion(text, f"## {TITLE}", item)
     after = outline(splice.apply(text))
     assert splice.removed == ""
     assert splice.reverse(splice.apply(text)) == text
@@ -54,8 +54,8 @@ def test_an_insertion_adds_one_list_item_and_changes_no_other_block(text: str, f
 @given(documents)
 @settings(max_examples=200, deadline=None)
 def test_a_second_fact_of_a_day_goes_under_the_heading_that_the_first_made(text: str) -> None:
-    first = insertion(text, TITLE, "first").apply(text)
-    second = insertion(first, TITLE, "second").apply(first)
+    first = insertion(text, f"## {TITLE}", "first").apply(text)
+    second = insertion(first, f"## {TITLE}", "second").apply(first)
     assert second.count(f"## {TITLE}") == first.count(f"## {TITLE}")
     assert line_of(second, "- second") or line_of(second, "* second") or line_of(second, "+ second")
 
@@ -74,4 +74,4 @@ def test_a_second_fact_of_a_day_goes_under_the_heading_that_the_first_made(text:
     ],
 )
 def test_where_a_fact_goes(text: str, expected: str) -> None:
-    assert insertion(text, "T", "F").apply(text) == expected
+    assert insertion(text, "## T", "F").apply(text) == expected

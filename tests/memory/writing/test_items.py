@@ -88,7 +88,7 @@ def test_two_thousand_hostile_facts_are_two_thousand_items(count: int) -> None:
         parts = chance.choices(HOSTILE, k=chance.randint(1, 5))
         fact = clean(f"{chance.choice([' ', ''])}".join([*parts, str(number)]))
         said.append(fact)
-        text = insertion(text, TITLE, escape(fact)).apply(text)
+        text = insertion(text, f"## {TITLE}", escape(fact)).apply(text)
     items = [each for each in outline(text) if each[0] == "list_item_open"]
     kinds = {kind for kind, *_ in outline(text)}
     assert len(items) == count

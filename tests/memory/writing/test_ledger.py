@@ -252,7 +252,7 @@ def test_undo_walks_back_to_the_first_byte(workspace: Workspace, ledger: Address
     ledger.remember([Fact("Lives in Lisbon", replaces="MEMORY.md:3")])
     ledger.forget([ledger.locate("MEMORY.md:8"), ledger.locate("MEMORY.md:9")])
     assert "\n" not in memory(workspace).replace("\r\n", "")
-    texts = [ledger.undo().text for _ in range(4)]
+    texts = [ledger.undo()[0].text for _ in range(4)]
     assert texts == ["a\nb", "Lives in Lisbon", "b", "a"]
     assert memory(workspace) == start
     with pytest.raises(LedgerError, match="nothing to undo"):
@@ -296,9 +296,9 @@ def test_undo_of_forget_does_not_double_what_the_owner_put_back(
     ledger.forget([ledger.locate("MEMORY.md:5")])
     write(workspace, memory(workspace) + "- likes tea!\n")
     typed = memory(workspace)
-    assert ledger.undo().text == "Likes tea"
+    assert ledger.undo()[0].text == "Likes tea"
     assert memory(workspace) == typed
-    assert ledger.undo().text == "Has a dog"
+    assert ledger.undo()[0].text == "Has a dog"
 
 
 def test_undo_refuses_lines_that_the_owner_changed(

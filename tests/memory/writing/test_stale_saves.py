@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,30 @@ def test_a_fact_that_a_stale_save_erased_is_offered_and_not_written_back(
         f"Lost {n} in the fog" for n in range(2, 10)
     ]
     assert [f"typed {n}" in memory(workspace) for n in range(10)] == [True] * 10
+
+
+def test_restored_facts_go_back_below_their_headings_and_one_undo_takes_them_back(
+    workspace: Workspace,
+) -> None:
+    path, days = workspace.root / "MEMORY.md", [TODAY - timedelta(days=3)]
+    ledger = AddressedLedger(workspace, lambda: days[-1])
+    path.write_text("# Memory\n\n## People\n\n### Lena\n\n- Lena sings\n\n## Places\n\n- Porto\n")
+    stale = _stale(
+        path,
+        lambda: ledger.remember(
+            [Fact("Lena sails", under="People › Lena"), Fact("Has a dog"), Fact("Likes tea")]
+        ),
+    )
+    written = path.read_text()
+    save(path, stale + "typed\n", "in place")
+    ledger.observe("MEMORY.md")
+    days.append(TODAY)
+    ledger.restore([entry.id for entry in ledger.erased()])
+    assert "- Lena sings\n- Lena sails" in memory(workspace)
+    assert memory(workspace).replace("typed\n", "") == written
+    undone = ledger.undo()
+    assert [entry.text for entry in undone] == ["Likes tea", "Has a dog", "Lena sails"]
+    assert memory(workspace) == stale + "typed\n"
 
 
 def test_the_next_write_notices_what_nobody_observed(workspace: Workspace) -> None:

@@ -75,7 +75,7 @@ def test_whatever_the_disk_refuses_files_are_whole_and_a_retry_completes(
             if memory(workspace) == before:
                 perform(fresh)
             fresh.remember([Fact("One more")])  # settles what was left open
-            assert fresh.undo().text == "One more"
+            assert fresh.undo()[0].text == "One more"
         assert memory(workspace) == after
         assert (workspace.root / "memory/people.md").read_text() == people
         if disk.calls < nth:
