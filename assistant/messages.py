@@ -1,9 +1,15 @@
 """The data between the conversation and a language model: messages, tool calls, usage."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+FORGOTTEN = "(forgotten)"
+"""Replaces the words of a purged fact in a conversation."""
+STATING = 4
+"""Words that may state something by themselves."""
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 Role = Literal["system", "user", "assistant", "tool"]
 UNKNOWN_PICTURE = 1_600
 """Tokens of a picture of unknown size, and the most that a picture costs."""
@@ -133,6 +139,21 @@ class Reply:
     usage: Usage = Usage()
     finish_reason: str = "stop"
     signed: Signed = ()
+
+
+def without_forgotten(text: str) -> str:
+    """A message without what stands for purged words, and without the rest of their sentence where
+    it is too short to state anything by itself."""
+    if FORGOTTEN not in text:
+        return text
+    parts: list[str] = []
+    for sentence in _SENTENCE.split(text):
+        if FORGOTTEN in sentence:
+            rest = sentence.split(FORGOTTEN)
+            parts += [part.strip(" ,;:–—-") for part in rest if len(part.split()) >= STATING]
+        else:
+            parts.append(sentence)
+    return " ".join(parts).strip()
 
 
 def estimate_tokens(text: str) -> int:

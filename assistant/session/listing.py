@@ -10,7 +10,7 @@ from typing import Literal
 
 from assistant.display import shortened
 from assistant.errors import SessionError
-from assistant.messages import Usage
+from assistant.messages import Usage, without_forgotten
 from assistant.quoting import visible
 from assistant.session.entries import (
     NO_USAGE,
@@ -89,13 +89,13 @@ def abandoned(directory: Path) -> list[SessionSummary]:
 
 def title_of(entries: Iterable[Entry]) -> str:
     """A session's title: the one that the owner gave, else from their first request; or empty."""
-    titles, requests = [""], [""]
+    titles, requests = [], []
     for entry in entries:
         if isinstance(entry, TitleEntry):
-            titles.append(entry.text)
+            titles.append(without_forgotten(entry.text))
         elif isinstance(entry, UserEntry) and not entry.joins:
-            requests.append(entry.text)
-    return title(titles[-1] or requests[:2][-1])
+            requests.append(without_forgotten(entry.text))
+    return title(next(filter(None, [*titles[-1:], *requests]), ""))
 
 
 def title(request: str) -> str:

@@ -25,15 +25,19 @@ from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelEr
 from assistant.events import Compacting, Event, FactsCaptured, Retrying
 from assistant.memory.base import Existing, Fact, Remembered
 from assistant.memory.protocol import Memory
-from assistant.messages import Message, Reply, Usage
+from assistant.messages import Message, Reply, Usage, without_forgotten
 from assistant.model.base import ChatModel, RetryPiece
 from assistant.session.entries import (
     NO_USAGE,
+    AssistantEntry,
+    AttachmentEntry,
     CapturedEntry,
     CapturedFact,
     CaptureEntry,
     Entry,
     RetryEntry,
+    ToolResultEntry,
+    UserEntry,
 )
 from assistant.session.history import Turn
 from assistant.session.transcript import Transcript, notice
@@ -122,7 +126,27 @@ def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
         for number, entry in enumerate(entries)
         if isinstance(entry, CaptureEntry)
     ]
-    return [turn for turn in turns if order[turn.entries[0].id] > max(captures, default=-1)]
+    last = max(captures, default=-1)
+    later = (turn for turn in turns if order[turn.entries[0].id] > last)
+    return [turn for turn in map(_without_forgotten, later) if turn]
+
+
+def _without_forgotten(turn: Turn) -> Turn | None:
+    """A turn without what a purge has left of its messages; None if the owner's are gone."""
+    entries = [_entry_without_forgotten(entry) for entry in turn.entries]
+    if entries == list(turn.entries):
+        return turn
+    is_left = any(isinstance(entry, UserEntry) and entry.text for entry in entries)
+    return replace(turn, entries=tuple(entries)) if is_left else None
+
+
+def _entry_without_forgotten(entry: Entry) -> Entry:
+    match entry:
+        case UserEntry() | AssistantEntry() | AttachmentEntry():
+            return replace(entry, text=without_forgotten(entry.text))
+        case ToolResultEntry():
+            return replace(entry, content=without_forgotten(entry.content))
+    return entry
 
 
 def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:

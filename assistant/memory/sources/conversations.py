@@ -17,6 +17,7 @@ import msgspec
 from assistant.disk import storage
 from assistant.display import local_day, shortened
 from assistant.memory.base import Passage
+from assistant.messages import without_forgotten
 from assistant.workspace.folder import Survey, Workspace
 
 SUFFIX = ".jsonl"
@@ -102,15 +103,17 @@ def read(data: bytes) -> Conversation:
     speakers = _SPEAKERS
     for line in _lines(data):
         if line.type == "title":
-            title = line.text
+            title = without_forgotten(line.text)
         elif line.type == "header" and line.parent:  # a subtask, which the assistant asked for
             speakers = _SPEAKERS | {"user": "Assistant"}
         elif line.type in _SPEAKERS and line.text.strip():
             turn += line.type == "user" and not line.joins
             text = line.text[:LONGEST] if line.type == "attachment" else line.text
             said.append(Said(turn, local_day(line.time), speakers[line.type], text.strip()))
-    first = next((message.text for message in said if message.speaker == speakers["user"]), "")
-    return Conversation(_title(title or first), tuple(said))
+    requests = (
+        without_forgotten(message.text) for message in said if message.speaker == speakers["user"]
+    )
+    return Conversation(_title(title or next(filter(None, requests), "")), tuple(said))
 
 
 def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]]]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
-from assistant.memory.writing.words import GONE, Words
+from assistant.memory.writing.words import Words
+from assistant.messages import FORGOTTEN
 from assistant.workspace.folder import APPENDING, PICTURES, PROMPTS, Workspace
 
 LARGEST = 16 << 20
@@ -211,4 +212,4 @@ def _emptied(value: Any, name: str) -> Any:
         return [{**call, "arguments": {}} for call in value]
     if name not in TEXTS or not value:
         return value
-    return GONE if isinstance(value, str) else []
+    return FORGOTTEN if isinstance(value, str) else []

@@ -12,9 +12,8 @@ from assistant.memory.text.language import is_function_word, language_of
 from assistant.memory.text.markdown import line_digest, plain
 from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import clean, escape
+from assistant.messages import FORGOTTEN
 
-GONE = "(forgotten)"
-"""Replaces the words in a conversation."""
 LONG = 16
 """Minimum characters of a text that is also searched for verbatim, including markup."""
 STEM, ENDING = 4, 3
@@ -63,14 +62,14 @@ class Words:
     def without(self, text: str) -> str:
         """The text without the facts, and without the lines that tell one in other words."""
         for pattern in self._patterns:
-            text = pattern.sub(GONE, text)
+            text = pattern.sub(FORGOTTEN, text)
         return "\n".join(map(self._without_told, text.split("\n")))
 
     def _without_told(self, line: str) -> str:
         """The line, unless it tells a fact; without what a fact that stood there mattered for."""
         if self._is_told_by(line, _bare(line)):
-            return GONE
-        return without_phrases(line) if GONE in line else line
+            return FORGOTTEN
+        return without_phrases(line) if FORGOTTEN in line else line
 
     def without_digests(self, edit: Edit) -> Edit:
         """The edit without the digests of lines with these facts, which would confirm a guess."""

@@ -18,7 +18,7 @@ from assistant.memory.base import Fact
 from assistant.memory.daemon.lifecycle import stop
 from assistant.memory.open import open_memory
 from assistant.messages import Reply
-from assistant.session import transcript
+from assistant.session import listing, transcript
 from assistant.session.entries import (
     AssistantEntry,
     CapturedEntry,
@@ -219,6 +219,36 @@ def test_what_is_purged_while_it_is_read_does_not_come_back(
     assert remembered(place) == [] and b"nuts" not in path.read_bytes()
     (again,) = read(place, later=True)  # it is read as it stands now
     assert not again.failed and again.stored + (FACTS[1],) * again.waiting == (FACTS[1],)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("(forgotten), remember", ""),
+        ("Remember that (forgotten)!", ""),
+        ("(forgotten)\n(forgotten), please.", ""),
+        ("(forgotten), remember. My boat is called Albatross.", "My boat is called Albatross."),
+        ("My boat is Albatross. And (forgotten)!", "My boat is Albatross."),
+        ("I am (forgotten) and my sister lives in Porto", "and my sister lives in Porto"),
+        ("合言葉は(forgotten)。私の船はアホウドリです。", "私の船はアホウドリです。"),
+    ],
+)
+def test_what_a_purge_left_of_a_message_is_neither_read_nor_a_title(
+    place: Workspace, asked: Callable[..., Provider], said: str, left: str
+) -> None:
+    provider = asked(operations(*FACTS))
+    record = chat(place, said)
+    record.append(UserEntry("(forgotten), twice"))
+    record.append(AssistantEntry("So (forgotten).", model="openai/test"))
+    record.close()
+    read(place)
+    assert len(provider.requests) == bool(left)
+    for request in provider.requests:
+        shown = str(request.body["messages"][1]["content"])
+        assert left in shown and "forgotten" not in shown and "twice" not in shown
+    (session,) = listing.sessions(place.sessions)
+    assert session.title == left
+    assert not list(ended.unread(place))
 
 
 def test_what_was_captured_before_a_crash_is_written_and_not_found_again(

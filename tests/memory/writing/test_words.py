@@ -7,7 +7,8 @@ import pytest
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest
 from assistant.memory.writing.journal import Edit
-from assistant.memory.writing.words import GONE, Words
+from assistant.memory.writing.words import Words
+from assistant.messages import FORGOTTEN
 
 SAFE = Words(["The safe opens with zanzibar-17"])
 
@@ -29,13 +30,13 @@ def test_what_resembles_it_is_not(text: str) -> None:
 def test_a_short_word_is_not_found_in_a_longer_one() -> None:
     assert Words(["tea"]).occur_in("likes tea!")
     assert not Words(["tea"]).occur_in("steam")
-    assert Words(["tea"]).without("steam or tea") == f"steam or {GONE}"
+    assert Words(["tea"]).without("steam or tea") == f"steam or {FORGOTTEN}"
 
 
 def test_what_a_fact_matters_for_goes_with_it_and_does_not_tell_its_line() -> None:
     line = "- The safe opens with zanzibar-17 <!-- for: burglars --> <!-- 2026-11-21 -->"
     assert SAFE.without(f"{line}\n- Other <!-- for: x -->") == (
-        f"- {GONE} <!-- 2026-11-21 -->\n- Other <!-- for: x -->"
+        f"- {FORGOTTEN} <!-- 2026-11-21 -->\n- Other <!-- for: x -->"
     )
     assert line_digest("- one <!-- for: burglars -->") == line_digest(" - one")
 
@@ -78,12 +79,12 @@ PHRASINGS = {
 def test_a_line_that_tells_the_fact_goes_whatever_marks_and_endings_it_has(
     fact: str, line: str
 ) -> None:
-    assert Words([fact]).without(f"Hello.\n{line}\nBye.") == f"Hello.\n{GONE}\nBye."
+    assert Words([fact]).without(f"Hello.\n{line}\nBye.") == f"Hello.\n{FORGOTTEN}\nBye."
 
 
 def test_the_secret_garden_goes_with_the_question_mark() -> None:
-    assert GONE in Words(["secret garden"]).without("what about the secret garden?")
-    assert Words(["My secret garden"]).without("what about the secret garden?") == GONE
+    assert FORGOTTEN in Words(["secret garden"]).without("what about the secret garden?")
+    assert Words(["My secret garden"]).without("what about the secret garden?") == FORGOTTEN
 
 
 @pytest.mark.parametrize(
