@@ -14,8 +14,6 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
-import msgspec
-
 import assistant
 from assistant import config
 from assistant.errors import AssistantError, UsageError
@@ -150,8 +148,6 @@ class Server:
             failed = False
         except AssistantError as error:
             text = str(error)
-        except msgspec.ValidationError as error:
-            text = f"{name}: {error}"
         except Exception as error:
             traceback.print_exc()
             text = f"{name} failed: {type(error).__name__}: {error}"

@@ -69,21 +69,39 @@ class Tool:
         self._writes = writes
 
     def call(self, arguments: dict[str, Any]) -> str:
-        """Call it; null means a missing argument. Raises ValidationError, AssistantError."""
-        present = {name: value for name, value in arguments.items() if value is not None}
-        valid = msgspec.convert(present, self.arguments, strict=False)
-        return self.work(**msgspec.structs.asdict(valid))
+        """Call it; null means a missing argument. Raises AssistantError."""
+        name, properties = self.work.__name__, self._schema["properties"]
+        if unknown := [argument for argument in arguments if argument not in properties]:
+            known = ", ".join(f"`{argument}`" for argument in properties) or "no arguments"
+            raise UsageError(f"{name} has no argument `{unknown[0][:100]}`", f"It takes {known}")
+        values = {}
+        for field in msgspec.structs.fields(self.arguments):
+            value, about = arguments.get(field.name), properties[field.name]
+            if value is None and field.required:
+                raise UsageError(f"{name} needs `{field.name}`: {about['description']}")
+            if value is not None:
+                try:
+                    values[field.name] = msgspec.convert(value, field.type, strict=False)
+                except msgspec.ValidationError:
+                    raise UsageError(
+                        f"`{field.name}` of {name} must be {_in_words(about)}"
+                    ) from None
+        return self.work(**values)
+
+    @property
+    def _schema(self) -> dict[str, Any]:
+        _, components = msgspec.json.schema_components([self.arguments])
+        schema = components[self.work.__name__].items()
+        return {key: value for key, value in schema if key != "title"}
 
     @property
     def listed(self) -> dict[str, Any]:
         """The tool's description, which clients send to their model with every request."""
         name = self.work.__name__
-        _, components = msgspec.json.schema_components([self.arguments])
-        schema = {key: value for key, value in components[name].items() if key != "title"}
         return {
             "name": name,
             "description": self.work.__doc__,
-            "inputSchema": schema,
+            "inputSchema": self._schema,
             "annotations": {
                 "readOnlyHint": not self._writes,
                 "destructiveHint": name == "forget",
@@ -91,6 +109,18 @@ class Tool:
                 "openWorldHint": False,
             },
         }
+
+
+def _in_words(schema: dict[str, Any]) -> str:
+    """What a value of this schema is."""
+    match schema:
+        case {"type": "integer", "minimum": least, "maximum": most}:
+            return f"a whole number from {least} to {most}"
+        case {"type": "boolean"}:
+            return "true or false"
+        case {"maxLength": most}:
+            return f"a text of at most {most:,} characters"
+    return "a text"
 
 
 class MemoryTools:
@@ -122,7 +152,7 @@ class MemoryTools:
         return {tool.work.__name__: tool for tool in tools}
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Call a tool. Raises ValidationError, AssistantError."""
+        """Call a tool. Raises AssistantError."""
         if name not in self.offered:
             raise UsageError(f"there is no tool {name!r}", f"Available: {', '.join(self.offered)}")
         return self.offered[name].call(arguments)

@@ -140,12 +140,17 @@ def test_forgetting_asks_the_owner(
 
 def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemory) -> None:
     calls = [
-        ("recall", {}, "missing required field `query`"),
+        ("recall", {}, "recall needs `query`: What to look for, in words."),
         ("recall", {"query": " "}, "is empty"),
-        ("recall", {"query": "key", "k": 0}, "Expected `int` >= 1 - at `$.k`"),
-        ("remember", {"fact": None}, "field `fact`"),
+        ("recall", {"query": "key", "k": 0}, "`k` of recall must be a whole number from 1 to 50"),
+        ("remember", {"fact": None}, "remember needs `fact`: One lasting fact"),
+        ("remember", {"fact": "x", "of_project": "so"}, "`of_project` of remember must be true or"),
+        ("read", {"path": ["MEMORY.md"]}, "`path` of read must be a text"),
+        ("context", {"task": "the key"}, "context has no argument `task`. It takes `topic`"),
+        ("read", {"source": "MEMORY.md"}, "read has no argument `source`. It takes `path`"),
+        ("status", {"of": "it"}, "status has no argument `of`. It takes no arguments"),
         ("recall", {"query": "x", "as_of": "some day"}, "is not a date"),
-        ("remember", {"fact": "x" * 50_000_000}, "length <= 10000"),
+        ("remember", {"fact": "x" * 50_000_000}, "a text of at most 10,000 characters"),
         ("remember", {"fact": "My key is sk-ant-api03-" + "aB3" * 31 + "AA"}, "secret"),
         ("remember", {"fact": "\n"}, "nothing to hold"),
         ("read", {"path": "../../etc/passwd"}, "there is no"),
@@ -277,8 +282,8 @@ def test_what_the_owner_denies_or_hides_is_not_shown(
             assert (await client.call_tool("read", {"path": "MEMORY.md"})).is_error
             uris = [str(each.uri) for each in (await client.list_resources()).resources]
             assert uris == ["memory://USER.md"]
-            for tool in ("read", "context"):
-                answer = said(await client.call_tool(tool, {"path": "USER.md"}))
+            for tool, arguments in (("read", {"path": "USER.md"}), ("context", {})):
+                answer = said(await client.call_tool(tool, arguments))
                 assert "My token is" in answer and "heron" not in answer
 
     asyncio.run(scenario())
