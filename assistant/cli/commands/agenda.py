@@ -1,5 +1,6 @@
 """`agenda` and `remind`: what is due."""
 
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ from assistant.cli.options import AsJson, note, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS
+from assistant.workspace.folder import HEARTBEAT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +102,7 @@ def remind(
     text = redactor().redact(" ".join(words))
     reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
     if as_json:
-        print_json(reminder)
+        print_json({"source": HEARTBEAT_FILE, **asdict(reminder)})
         return
     typer.echo(spelled(reminder.confirmation))
     if reminder.note:

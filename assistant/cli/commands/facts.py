@@ -369,14 +369,17 @@ def forget(
         raise UsageError("--sessions only works with --purge", "Add --purge, or drop --sessions")
     with context.obj.memory() as memory:
         words = given(target, "fact")
-        if as_json and not yes and not at_terminal():
-            candidates = map(passage_json, memory.locate(words).passages)
-            print_json({"candidates": list(candidates)})
-        if purge:
-            forgotten = _purge(memory, words, yes=yes, sessions=sessions)
-        else:
-            fact = _exact_fact(memory, words) if yes else choice(memory, words)
-            forgotten = memory.forget([fact]) if fact else None
+        try:
+            if purge:
+                forgotten = _purge(memory, words, yes=yes, sessions=sessions)
+            else:
+                fact = _exact_fact(memory, words) if yes else choice(memory, words)
+                forgotten = memory.forget([fact]) if fact else None
+        except (LedgerError, UsageError):
+            if as_json:
+                candidates = map(passage_json, memory.locate(words).passages)
+                print_json({"candidates": list(candidates)})
+            raise
     if forgotten is None:
         raise typer.Exit(1)
     if as_json:

@@ -2,12 +2,18 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assistant.cli.commands.memory import sentences
-from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
+from assistant.cli.memory_text import (
+    one_line,
+    passage_line,
+    show_diff,
+    show_written,
+    written_json,
+)
 from assistant.cli.options import AsJson, Globals, note, print_json
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
@@ -51,12 +57,17 @@ def review(
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         everything = [pending.id for pending in memory.waiting()] if accept_all else []
+        accepted: list[dict[str, Any]] = []
         for id in [*(accept or ()), *everything]:
             if written := memory.review(id, accept=True):
-                show_written(written)
+                accepted.append(written_json(written))
+                if not as_json:
+                    show_written(written)
         for id in refuse or ():
             memory.review(id, accept=False)
         if accept or refuse or accept_all:
+            if as_json:
+                print_json({"accepted": accepted, "refused": list(refuse or ())})
             return
         waiting = memory.waiting()
         if as_json:
@@ -87,7 +98,7 @@ def restore(
         chosen = [entry.id for entry in erased] if everything else list(ids or ())
         written = memory.restore(chosen, dismiss=dismiss) if chosen else ()
     if as_json:
-        print_json(written if chosen else erased)
+        print_json([written_json(fact) for fact in written] if chosen else erased)
         return
     for fact in written:
         show_written(fact)

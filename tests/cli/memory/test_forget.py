@@ -2,11 +2,15 @@
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pexpect
 import pytest
 
+from assistant.memory.base import Fact, Origin
+from assistant.memory.open import open_memory
+from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
 
 DENTIST, MEMORY = "My dentist is in Hull", "MEMORY.md"
@@ -77,6 +81,31 @@ def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> N
     child.expect(pexpect.EOF)
     left = (place / MEMORY).read_text()
     assert ("Tom" in left, DENTIST in left) == (taken == "My", taken != "My")
+
+
+def test_json_is_printed_whatever_comes_of_it(place: Path, run: Run, line: int) -> None:
+    for words, status in (("dentist is in Hull", 1), ("the moon is a lamp", 1)):
+        refused = run("forget", words, "--yes", "--json")
+        assert refused.returncode == status and refused.stderr.startswith("assistant: ")
+        assert "candidates" in json.loads(refused.stdout)
+    done = json.loads(run("forget", DENTIST, "--yes", "--json").stdout)
+    assert [each["text"] for each in done["removed"]] == [f"- {DENTIST}"]
+    reminder = json.loads(run("remind", "tomorrow at 9 call the bank", "--json").stdout)
+    assert reminder["source"] == "HEARTBEAT.md" and reminder["line"] > 1
+
+
+def test_what_a_review_decides_is_printed_as_json(place: Path, run: Run) -> None:
+    with closing(open_memory(Workspace(place), {}, no_daemon=True)) as memory:
+        tool = Origin("tool", "s1", ("e1",))
+        memory.remember([Fact(f"{who} sails", origin=tool) for who in ("Ana", "Ben", "Cleo")])
+        ana, ben, _ = (held.id for held in memory.waiting())
+    decided = run("memory", "review", "--accept", ana, "--refuse", ben, "--json")
+    decided_json = json.loads(decided.stdout)
+    assert decided_json["refused"] == [ben]
+    assert [fact["status"] for fact in decided_json["accepted"]] == ["stored"]
+    assert decided_json["accepted"][0]["source"] == MEMORY
+    rest = json.loads(run("memory", "review", "--accept-all", "--json").stdout)
+    assert len(rest["accepted"]) == 1 and rest["refused"] == []
 
 
 def test_all_that_goes_with_a_line_is_shown(place: Path, run: Run) -> None:
