@@ -258,6 +258,12 @@ class Vocabulary:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def __contains__(self, word: str) -> bool:
+        """Whether a text in any language contains the folded word, in this form."""
+        with self._database.using() as db:
+            found = db.execute("SELECT 1 FROM vocabulary WHERE word = ?", (word,)).fetchone()
+        return found is not None
+
     def near(self, word: str) -> list[tuple[str, int]]:
         """The words at a distance of 1 or 2 from a folded word, with that distance.
 

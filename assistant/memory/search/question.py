@@ -76,7 +76,7 @@ class Spelling:
 
     def _meant(self, word: str, language: str) -> str:
         """The known words that an unknown word stands for; the word itself if there are none."""
-        if self._is_known(word, language):
+        if folded(word) in self._catalog.vocabulary or self._is_known(word, language):
             return word
         odds = {
             other: (distance, has_other_letter)

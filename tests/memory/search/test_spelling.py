@@ -17,6 +17,8 @@ FILE = """# Lindholm
 - The solicitors have the covers
 - Maria likes cello, Celine the ceiling
 - Unser Vermieter wohnt im Hafen, die Miete ist hoch
+- My wife works nights, her brother sells lunches
+- Le mot de passe du wifi est sur le frigo, les lunettes de Nadine aussi
 """
 
 
@@ -57,6 +59,8 @@ def test_an_error_or_two_give_way_to_what_memory_knows(
         ("lovers in the dark", "english"),  # a word, though memory has only covers
         ("wer ist der Vermieter im Haken", "german"),
         ("wie noch", "german"),
+        ("wifi", "english"),  # in a French fact, whose stems are others
+        ("where are the lunettes", "english"),
         ("ключ от шкафа 日本語 ✨ E4711", "russian"),
         ("", "english"),
     ],
