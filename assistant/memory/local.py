@@ -181,12 +181,11 @@ class LocalMemory:
         if query.within not in ("", FACTS):
             return self._library.recall(query)
         result, behind = self._read_index(lambda: self._recaller.recall(query))
-        annotate = self._recorded if query.why else self._dated
-        answer = replace(
-            result,
-            passages=tuple(map(annotate, result.passages)),
-            near_misses=tuple(map(annotate, result.near_misses)),
+        passages, near_misses = (
+            self._annotated(found, query) for found in (result.passages, result.near_misses)
         )
+        tokens = sum(passage.tokens for passage in passages)
+        answer = replace(result, tokens=tokens, passages=passages, near_misses=near_misses)
         if behind:
             notice = f"{', '.join(behind)}: being indexed; this is from what memory held before"
             answer = replace(answer, behind=behind, notices=(*answer.notices, notice))
@@ -532,6 +531,13 @@ class LocalMemory:
             storage.give_to_owner(folder)
 
     # Passages and facts
+
+    def _annotated(self, passages: Iterable[Passage], query: Query) -> tuple[Passage, ...]:
+        """The passages with the journal's dates, without those it dates after the query's day."""
+        dated = map(self._recorded if query.why else self._dated, passages)
+        if query.as_of is None:
+            return tuple(dated)
+        return tuple(passage for passage in dated if (passage.date or "") <= query.as_of)
 
     def _dated(self, passage: Passage) -> Passage:
         """The passage with the journal's date, if the file names none."""

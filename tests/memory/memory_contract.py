@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,19 @@ class MemoryContract:
         assert best.text == text[best.start_char : best.end_char] == "- Swims on Tuesdays"
         assert text.splitlines()[best.start_line - 1] == best.text
         assert (best.start_line, best.id) == (written.line, written.id)
+
+    def test_a_fact_that_was_moved_is_of_the_day_it_was_recorded(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        remember(memory, FACTS[0])
+        path = workspace.root / "MEMORY.md"
+        path.write_text(f"# Memory\n\n## Health\n\n- {FACTS[0]}\n- The optician is Bo\n")
+        today = date.today().isoformat()
+        asked = Query("the dentist", as_of=today)
+        assert [p.date for p in memory.recall(asked).passages if FACTS[0] in p.text] == [today]
+        before = memory.recall(replace(asked, as_of="2020-01-01"))
+        assert [p.text for p in before.passages] == ["- The optician is Bo"]
+        assert before.tokens == sum(p.tokens for p in before.passages)
 
     def test_the_same_fact_is_answered_with_its_place(
         self, memory: Keeper, workspace: Workspace
