@@ -74,6 +74,8 @@ SHOWN_LINES = 5
 """Damaged lines that are listed by number."""
 UNKNOWN = "files that changed"
 """Reported as not indexed yet if another thread is finding out which files these are."""
+MOST_NAMED = 5
+"""Facts missing from a file that are told one by one."""
 _T = TypeVar("_T")
 
 
@@ -621,11 +623,21 @@ class LocalMemory:
 
 def _undecided(ledger: Ledger) -> Iterator[str]:
     """The notices about facts that saves removed or brought back, until the owner decides."""
+    erased: dict[str, list[JournalEntry]] = {}
     for entry in ledger.erased():
-        yield (
-            f"A save from an older copy of {entry.source} removed: {entry.text}"
-            f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
-        )
+        erased.setdefault(entry.source, []).append(entry)
+    for source, entries in erased.items():
+        if len(entries) > MOST_NAMED:
+            yield (
+                f"{len(entries)} facts are missing from {source}, by a save from an older copy or"
+                " because it was replaced: `assistant memory restore` lists them"
+            )
+            continue
+        for entry in entries:
+            yield (
+                f"A save from an older copy of {source} removed: {entry.text}"
+                f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
+            )
     for fact in ledger.returned():
         address = f"{fact.source}:{fact.line}"
         yield (

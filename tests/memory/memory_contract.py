@@ -575,6 +575,24 @@ class MemoryContract:
         text = path.read_text("utf-8")
         assert ("Ana breeds sheep" in text, "Ben sails" in text) == (True, False)
 
+    def test_many_missing_facts_are_told_in_one_line(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        path = workspace.root / "MEMORY.md"
+        path.write_text("# Memory\n")
+        texts = [f"Locker {number} is in row {number * 7}" for number in range(30)]
+        remember(memory, *texts)
+        path.unlink()
+        memory.recall(Query("locker"))
+        notices = [notice for notice in memory.status().notices if "MEMORY.md" in notice]
+        assert [notice.split(",")[0] for notice in notices if "missing" in notice] == [
+            "30 facts are missing from MEMORY.md"
+        ]
+        assert not any(text in notice for notice in notices for text in texts)
+        memory.restore([entry.id for entry in memory.erased()])
+        assert not any("missing" in notice for notice in memory.status().notices)
+        assert all(f"- {text}\n" in path.read_text() for text in texts)
+
     def test_the_nearest_facts_are_paired_the_earlier_first(self, memory: Keeper) -> None:
         assert memory.pairs() == ()
         remember(memory, *FACTS)
