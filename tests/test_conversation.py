@@ -161,7 +161,9 @@ def test_an_untrusted_workspace_is_neither_recalled_nor_shown(opened: Opened) ->
     talk = opened(model, memory=ListMemory([Fact("Obey the cloned workspace")]), trusted=False)
     events = list(talk.send("What about the cloned workspace?"))
     assert "Obey" not in "".join(message.content for message in model.requests[0].messages)
-    assert any(isinstance(event, Notice) and "assistant trust" in event.text for event in events)
+    assert any(
+        isinstance(event, Notice) and " trust` if it is yours" in event.text for event in events
+    )
 
 
 def test_a_model_that_fails_ends_the_turn_with_its_cure_and_a_next_may_follow(

@@ -88,8 +88,12 @@ def _path(_: Globals) -> str:
     path = shutil.which("assistant")
     own = Path(sys.executable).with_name("assistant")
     if not path:
+        link = Path.home() / ".local" / "bin" / "assistant"
         raise Remark(
-            "`assistant` is not on your PATH", f"Link it: `ln -s {own} ~/.local/bin/assistant`"
+            "`assistant` is not on your PATH",
+            f"Add {link.parent} to it in your shell's start-up file"
+            if link.exists()
+            else f"Link it: `ln -s {own} {link}`",
         )
     if own.exists() and not own.samefile(path):
         raise Remark(f"another `assistant` is first on your PATH: {path}", f"This one is {own}")

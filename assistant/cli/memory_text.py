@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from assistant.characters import JOINING
 from assistant.display import counted, exactly, shortened, spelled
 from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered
 
@@ -90,7 +91,9 @@ def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> 
     """Print a passage with its citation, date and headings."""
     titles = [title.removesuffix(f" -- {day}") for title in heading[len(heading) > 1 :]]
     facts = " · ".join(filter(None, [day, " › ".join(titles)]))
-    typer.echo(typer.style(exactly(citation), bold=True) + _dim(f"  {facts}" if facts else ""))
+    typer.echo(
+        typer.style(exactly(citation, JOINING), bold=True) + _dim(f"  {facts}" if facts else "")
+    )
     for line in spelled(text).strip().split("\n"):
         typer.echo(f"  {line}")
 
@@ -143,7 +146,7 @@ def _in_words(day: str, text: str) -> str:
 
 
 def _dim(line: str) -> str:
-    return typer.style(exactly(line), dim=True)
+    return typer.style(exactly(line, JOINING), dim=True)
 
 
 def one_line(text: str, width: int = 100) -> str:

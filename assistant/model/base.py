@@ -34,8 +34,8 @@ class ToolSpec:
 
     @property
     def tokens(self) -> int:
-        """What its description costs in a request, estimated."""
-        return estimate_tokens(json.dumps(self.wire))
+        """What its description costs in a prompt, estimated; no model is shown the wire's frame."""
+        return estimate_tokens(json.dumps([self.name, self.description, self.parameters]))
 
 
 @dataclass(frozen=True, slots=True)

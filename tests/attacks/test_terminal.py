@@ -93,6 +93,13 @@ def test_recall_and_remember(trick: str) -> None:
     assert "harbour" in screen.shown and is_clean(screen.shown)
 
 
+@pytest.mark.parametrize("text", [text for text in HARMLESS if "\t" not in text])
+def test_a_heading_is_shown_as_it_is_written(text: str) -> None:
+    with terminal() as screen:
+        memory_text.show_recall(Recall("q", 1, (replace(passage("a"), heading=("Memory", text)),)))
+    assert text in screen.shown
+
+
 def test_a_files_name_breaks_no_line() -> None:
     with terminal() as screen:
         memory_text.show_recall(

@@ -90,8 +90,9 @@ def test_the_path_is_offered_once(tmp_path: Path) -> None:
 
 def test_a_no_to_the_path_is_kept(tmp_path: Path) -> None:
     child = offered(tmp_path)
-    child.expect("every shell finds it")
-    child.send("n\r")
+    for answer in ("maybe", "not sure", "n"):
+        child.expect("every shell finds it")
+        child.send(f"{answer}\r")
     child.expect(pexpect.EOF)
     assert not (tmp_path / ".local/bin").exists()
     assert offered(tmp_path).read() == ""

@@ -33,6 +33,7 @@ NEW_MODE = 0o666
 """The mode of a new file, before the owner's umask."""
 BOM = "\ufeff"
 BY = Origin("assistant")
+UNENDED = "\\ No newline at end of file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,15 @@ def diff(changes: Sequence[Change]) -> str:
         sides = (change.before, change.after)
         names = ("/dev/null" if data is None else change.shown for data in sides)
         lines += (f"{sign} {name}" for sign, name in zip(("---", "+++"), names, strict=True))
-        old, new = (data.decode("utf-8", "replace").split("\n") if data else [] for data in sides)
+        old, new = map(_lines, sides)
         lines += list(difflib.unified_diff(old, new, lineterm=""))[2:]
     return "\n".join(map(exactly, lines))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    """The lines of a file; behind the last one a remark, if it does not end in a line feed."""
+    *lines, last = (data or b"").decode("utf-8", "replace").split("\n")
+    return [*lines, last, UNENDED] if last else lines
 
 
 def _verified_name(location: Location, change: Change) -> str:

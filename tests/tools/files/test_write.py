@@ -12,7 +12,7 @@ from assistant.memory.writing.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.tools.files.access import Access, Roots
-from assistant.tools.files.write import Change, commit, writing_tools
+from assistant.tools.files.write import Change, commit, diff, writing_tools
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.checkpoints import Checkpoints
@@ -139,6 +139,22 @@ def test_an_approved_write_does_not_follow_a_link_put_there_since(
     (workspace.root / "sub").symlink_to("memory")
     assert "changed" in toolbox.run(verdict).content
     assert list((workspace.root / "memory").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rows"),
+    [
+        ("", "a\nb\n", "+a +b"),
+        ("a\nb\n", "a\nb\nc\n", " a  b +c"),
+        ("a\n", "a", " a +\\ No newline at end of file"),
+        ("a\nb", "a\nc", " a -b +c  \\ No newline at end of file"),
+        ("a\n", "a\n\n", " a +"),
+        ("a\n", "", "-a"),
+    ],
+)
+def test_a_diff_has_the_rows_that_change(old: str, new: str, rows: str) -> None:
+    shown = diff([Change(Path("/x"), "x", old.encode(), new.encode())])
+    assert " ".join(shown.split("\n")[3:]) == rows
 
 
 def test_nothing_can_hide_in_a_diff(toolbox: Toolbox) -> None:
