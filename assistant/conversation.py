@@ -374,7 +374,7 @@ class Conversation:
     def _fit_tools(self) -> None:
         """Limit the tool descriptions to a fifth of a small window."""
         window = self._window
-        self.toolbox.most_tokens = window // 5 if window < SMALL_WINDOW else None
+        self.toolbox.most_tokens = window // 6 if window < SMALL_WINDOW else None
 
     def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:
         """Build the prompt of the turn: the stable prefix and the sections of this turn."""

@@ -30,8 +30,8 @@ from assistant.messages import Given
 from assistant.model import catalogue, select
 from assistant.model.base import check_sight
 from assistant.model.provider.litellm_model import warm_up
-from assistant.secrets.current import redactor
 from assistant.secrets.redactor import Redactor
+from assistant.secrets.registered import redactor
 from assistant.session import listing, transcript
 from assistant.session.history import group
 from assistant.session.transcript import Transcript

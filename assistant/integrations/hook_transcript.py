@@ -14,7 +14,7 @@ from typing import Any
 from assistant.agent.capture import ended
 from assistant.importing.items import message, text_of
 from assistant.integrations.visible import label
-from assistant.secrets.current import redactor
+from assistant.secrets.registered import redactor
 from assistant.session.adopting import Adopted, Message, adopt
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace

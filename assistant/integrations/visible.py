@@ -91,7 +91,7 @@ class VisibleFiles:
                 f"there is no file {name[:200]!r} in this memory",
                 f"Available: {', '.join(self.names())}",
             )
-        from assistant.secrets.current import redactor  # 30 ms
+        from assistant.secrets.registered import redactor  # 30 ms
 
         return redactor().redact(read_text(path))
 

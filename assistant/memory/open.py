@@ -75,7 +75,7 @@ def open_model_switch(
     """
     from assistant.memory.embedding import compile
     from assistant.memory.index.model_switch import ModelSwitch
-    from assistant.secrets.current import CurrentRedactor
+    from assistant.secrets.registered import CurrentRedactor
 
     return ModelSwitch(workspace, compile.load(embedding, progress), CurrentRedactor())
 

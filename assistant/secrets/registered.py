@@ -1,10 +1,12 @@
-"""The secrets that the owner registered: names in a file, values in the system's keyring.
+"""The secrets that the owner registered, and the redactor of these and the environment's.
 
-Without a keyring the values are in the file too, which only the owner may read.
+Their names are in a file, their values in the system's keyring; without a keyring the values are in
+the file too, which only the owner may read.
 """
 
 import contextlib
 import json
+import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
@@ -14,11 +16,18 @@ from typing import Any
 from assistant.config import config_file
 from assistant.disk import locking, storage
 from assistant.errors import ConfigError, UsageError
+from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import SHORTEST
 
 SERVICE = "assistant"
 """The service name of our values in the keyring."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+KEY_NAME = re.compile(
+    r"(?:(?:^|_)(?:KEY|PASS|PASSPHRASE|PWD|CREDENTIAL|AUTH|PAT)|APIKEY|PASSWORD|PASSWD|SECRET|TOKEN)"
+    r"S?(?:_|$)",
+    re.IGNORECASE,
+)
+"""Names of environment variables that hold keys."""
 
 
 def store() -> Path:
@@ -139,3 +148,38 @@ def _resolved(name: str, value: str | None) -> str:
 def _delete_from_keyring(name: str) -> None:
     with _keyring() as keyring, contextlib.suppress(keyring.errors.PasswordDeleteError):
         keyring.delete_password(SERVICE, name)  # it may be gone already
+
+
+# The redactor
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables whose names mark them as keys, without paths."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if KEY_NAME.search(name) and len(value) >= 8 and not value.startswith(("/", "~/"))
+    }
+
+
+def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
+    """Return a redactor of the registered secrets and the environment's. Raises ConfigError."""
+    return Redactor(from_environment(environ) | values())
+
+
+class CurrentRedactor:
+    """The redactor of a long-running process, rebuilt when the registered secrets change."""
+
+    def __init__(self) -> None:
+        self._cached: tuple[tuple[int, int] | None, Redactor] | None = None
+
+    def __call__(self) -> Redactor:
+        """Return the current redactor. Raises ConfigError."""
+        try:
+            status = store().stat()
+            version = (status.st_ino, status.st_mtime_ns)
+        except FileNotFoundError:
+            version = None
+        if self._cached is None or self._cached[0] != version:
+            self._cached = (version, redactor())
+        return self._cached[1]

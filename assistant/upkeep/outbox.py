@@ -12,7 +12,7 @@ from pathlib import Path
 from assistant.disk import locking, programs, storage
 from assistant.display import shortened
 from assistant.errors import AssistantError, ConfigError, StorageError
-from assistant.secrets.current import redactor
+from assistant.secrets.registered import redactor
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.session.entries import AssistantEntry, InterruptedEntry

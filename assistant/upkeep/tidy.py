@@ -22,7 +22,7 @@ from assistant.messages import Message, Reply
 from assistant.model import select
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
-from assistant.secrets.current import redactor
+from assistant.secrets.registered import redactor
 from assistant.settings.tree import validate
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace

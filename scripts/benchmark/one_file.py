@@ -15,7 +15,7 @@ from statistics import median
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local import LocalMemory
-from assistant.secrets.current import CurrentRedactor
+from assistant.secrets.registered import CurrentRedactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure

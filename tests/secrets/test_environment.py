@@ -1,6 +1,6 @@
 import pytest
 
-from assistant.secrets.current import from_environment
+from assistant.secrets.registered import from_environment
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.errors import ConfigError, UsageError
 from assistant.secrets import registered
-from assistant.secrets.current import redactor
+from assistant.secrets.registered import redactor
 
 
 class Keyring(keyring.backend.KeyringBackend):

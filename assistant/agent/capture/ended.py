@@ -222,7 +222,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
     from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
     from assistant.memory.open import open_memory
-    from assistant.secrets.current import redactor
+    from assistant.secrets.registered import redactor
     from assistant.session.history import group
 
     conversation = transcript.borrow(workspace.sessions, session)

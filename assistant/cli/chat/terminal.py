@@ -154,6 +154,6 @@ class _RedactedHistory(FileHistory):
     """The history of the prompt, kept on disk without secrets."""
 
     def store_string(self, string: str) -> None:
-        from assistant.secrets.current import redactor  # its patterns: behind the prompt
+        from assistant.secrets.registered import redactor  # its patterns: behind the prompt
 
         super().store_string(redactor().redact(string))

@@ -96,7 +96,7 @@ def remind(
       assistant remind tomorrow at 9 call the bank
       assistant remind every Friday at 18 put out the bins
     """
-    from assistant.secrets.current import redactor
+    from assistant.secrets.registered import redactor
     from assistant.upkeep import reminders
 
     text = redactor().redact(" ".join(words))

@@ -50,7 +50,7 @@ def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
     from functools import partial
 
     from assistant.agent.memory_text import CORE_TOKENS, standing  # the parser: for this alone
-    from assistant.secrets.current import redactor
+    from assistant.secrets.registered import redactor
 
     workspace, settings = options.workspace(), options.settings()
     stands = partial(

@@ -338,7 +338,7 @@ def map_(
     import webbrowser
     from datetime import datetime
 
-    from assistant.secrets.current import redactor
+    from assistant.secrets.registered import redactor
     from assistant.session.listing import recalls
     from assistant.upkeep.map.page import gather, page
 

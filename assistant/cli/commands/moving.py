@@ -68,7 +68,7 @@ def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: 
     from assistant.importing.formats import Export  # JSON streams, markdown: behind `--help`
     from assistant.importing.importer import Importer
     from assistant.importing.package import Package
-    from assistant.secrets.current import redactor
+    from assistant.secrets.registered import redactor
 
     export = Export(Package(path))
     importer = Importer(

@@ -198,7 +198,7 @@ def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
     """Have the model say what old facts matter for, and tell the owner in a line."""
     from datetime import date
 
-    from assistant.secrets.current import redactor
+    from assistant.secrets.registered import redactor
     from assistant.upkeep import mattering
     from assistant.upkeep.tidy import configured_model
 

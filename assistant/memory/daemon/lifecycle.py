@@ -118,7 +118,7 @@ def open_owned(
     `resident`: this process stays. Raises EmbedderError, StorageError.
     """
     from assistant.memory.embedding import compile
-    from assistant.secrets.current import CurrentRedactor
+    from assistant.secrets.registered import CurrentRedactor
 
     with ThreadPoolExecutor(1) as loader:
         loading = loader.submit(compile.load, settings.embedding, progress)
