@@ -39,6 +39,7 @@ from assistant.memory.base import (
     ServerCollection,
     SourceStatus,
     Upkept,
+    fill,
     no_notices,
     no_progress,
 )
@@ -74,6 +75,8 @@ SHOWN_LINES = 5
 """Damaged lines that are listed by number."""
 UNKNOWN = "files that changed"
 """Reported as not indexed yet if another thread is finding out which files these are."""
+MOST_UNDATED, MOST_TOKENS = 500, 50_000
+"""Passages of a past day that are read, since only the journal has the dates of some."""
 MOST_NAMED = 5
 """Facts missing from a file that are told one by one."""
 _T = TypeVar("_T")
@@ -182,10 +185,13 @@ class LocalMemory:
     def recall(self, query: Query) -> Recall:
         if query.within not in ("", FACTS):
             return self._library.recall(query)
-        result, behind = self._read_index(lambda: self._recaller.recall(query))
+        asked = query if query.as_of is None else replace(query, k=MOST_UNDATED, budget=MOST_TOKENS)
+        result, behind = self._read_index(lambda: self._recaller.recall(asked))
         passages, near_misses = (
             self._annotated(found, query) for found in (result.passages, result.near_misses)
         )
+        if query.as_of is not None:
+            passages = tuple(fill(passages, *self._recaller.limits(query))[0])
         tokens = sum(passage.tokens for passage in passages)
         answer = replace(result, tokens=tokens, passages=passages, near_misses=near_misses)
         if behind:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from datetime import date
@@ -71,7 +72,10 @@ class MemoryContract:
         today = date.today().isoformat()
         asked = Query("the dentist", as_of=today)
         assert [p.date for p in memory.recall(asked).passages if FACTS[0] in p.text] == [today]
-        before = memory.recall(replace(asked, as_of="2020-01-01"))
+        remember(memory, *(f"Dentist number {number} is full" for number in range(12)))
+        text = path.read_text()
+        path.write_text(re.sub("## (Remembered.*|Auto-captured.*)", "## Dentists", text))
+        before = memory.recall(replace(asked, k=1, as_of="2020-01-01"))
         assert [p.text for p in before.passages] == ["- The optician is Bo"]
         assert before.tokens == sum(p.tokens for p in before.passages)
 

@@ -259,7 +259,7 @@ class Vocabulary:
         self._database = database
 
     def __contains__(self, word: str) -> bool:
-        """Whether a text in any language contains the folded word, in this form."""
+        """Whether a text contains, or contained, the folded word in this form."""
         with self._database.using() as db:
             found = db.execute("SELECT 1 FROM vocabulary WHERE word = ?", (word,)).fetchone()
         return found is not None

@@ -22,6 +22,7 @@ from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.words import SHORTEST, Term, folded
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
+    LANGUAGES,
     OFTEN,
     is_function_word,
     language_of,
@@ -76,7 +77,7 @@ class Spelling:
 
     def _meant(self, word: str, language: str) -> str:
         """The known words that an unknown word stands for; the word itself if there are none."""
-        if folded(word) in self._catalog.vocabulary or self._is_known(word, language):
+        if self._is_known(word, language) or self._is_known_elsewhere(word):
             return word
         odds = {
             other: (distance, has_other_letter)
@@ -96,6 +97,12 @@ class Spelling:
         return " ".join(
             other.capitalize() if word[0].isupper() else other for other in best[:MEANT]
         )
+
+    def _is_known_elsewhere(self, word: str) -> bool:
+        """Whether a text in any language contains the word in this form."""
+        if folded(word) not in self._catalog.vocabulary:
+            return False
+        return any(self._is_known(word, language) for language in LANGUAGES)
 
     def _is_known(self, word: str, language: str) -> bool:
         return self._catalog.words.holds_any(self._catalog.words.terms(word, language))

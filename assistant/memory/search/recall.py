@@ -141,7 +141,7 @@ class Recaller:
         if query.own is not None:
             source, count = query.own
             lists.insert(0, self._search(query.text, query, only=source).chosen[:count])
-        chosen, others = fill(_distinct(lists), *self._limits(query))
+        chosen, others = fill(_distinct(lists), *self.limits(query))
         return Recall(
             query=query.text,
             tokens=sum(scored.tokens for scored in chosen),
@@ -154,7 +154,7 @@ class Recaller:
         """The core facts, best first, as many as fit into the tokens."""
         return fill(self._core.facts(), CORE_FACTS, tokens)[0]
 
-    def _limits(self, query: Query) -> tuple[int, int]:
+    def limits(self, query: Query) -> tuple[int, int]:
         """The most passages and tokens."""
         return query.k or self._settings.k, query.budget or self._settings.budget
 
@@ -165,7 +165,7 @@ class Recaller:
         if not question.words:
             return NOTHING
         ranked = self.rank(question, query, only)
-        k, budget = self._limits(query)
+        k, budget = self.limits(query)
         scored = self._scored(ranked, max(READ, 2 * k + SPARE), query.as_of)
         results = arrange(scored, question.telling)
         if not query.turn:

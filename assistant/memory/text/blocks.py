@@ -10,8 +10,6 @@ from markdown_it.token import Token
 
 from assistant.memory.text.markdown import (
     BREAKS,
-    COMMENT,
-    COMMENT_END,
     PARSER,
     Plain,
     inline_words,
@@ -19,6 +17,7 @@ from assistant.memory.text.markdown import (
     plain,
     shown,
     struck,
+    unclosed_comment,
     words_of,
 )
 
@@ -152,7 +151,7 @@ class _Document:
         if not self.tokens:
             return False
         unclosed = self.text.startswith("---") and self.tokens[0].type != "front_matter"
-        unclosed |= self.text.rfind(COMMENT) > self.text.rfind(COMMENT_END)
+        unclosed |= unclosed_comment(self.text, self.tokens) is not None
         return unclosed or self.tokens[-1].type in _NEVER_CLOSED
 
     def unit(self, start: int, end: int, words: Plain) -> Unit:

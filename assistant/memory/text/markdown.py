@@ -56,16 +56,25 @@ PARSER = _parser()
 """Yields block tokens only; the inline ones hold their source in `content`."""
 
 
-def unclosed_comment(text: str) -> int | None:
-    """The line, from 1, on which a comment begins that is never closed; None if there is none."""
-    first = _COMMENT_BEGINS.search(text, text.rfind(COMMENT_END) + 1)
-    if first is None:
+def unclosed_comment(text: str, tokens: Sequence[Token] = ()) -> int | None:
+    """The line, from 1, on which a comment begins that is never closed; None if there is none.
+
+    `tokens` are the text's, if it has been parsed.
+    """
+    begins = _COMMENT_BEGINS.finditer(text, text.rfind(COMMENT_END) + 1)
+    lines = [text.count("\n", 0, begin.start()) for begin in begins]
+    if not lines:
         return None
-    line = text.count("\n", 0, first.start())
-    fences = [token.map for token in PARSER.parse(text) if token.type == "fence" and token.map]
-    return None if any(begin <= line < end for begin, end in fences) else line + 1
+    blocks = (token for token in tokens or PARSER.parse(text) if token.type in _VERBATIM)
+    verbatim = [block.map for block in blocks if block.map]
+    return next(
+        (line + 1 for line in lines if not any(first <= line < last for first, last in verbatim)),
+        None,
+    )
 
 
+_VERBATIM = frozenset({"fence", "code_block", "html_block"})
+"""Blocks in which `<!--` begins no comment of the file's."""
 _COMMENT_BEGINS = re.compile(r"^ {0,3}<!--", re.MULTILINE)
 BREAKS = re.compile(r"\r\n|\r|\n")
 

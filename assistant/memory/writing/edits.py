@@ -17,6 +17,7 @@ from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     BREAKS,
+    COMMENT,
     LINES,
     is_struck,
     line_digest,
@@ -26,6 +27,7 @@ from assistant.memory.text.markdown import (
     plain,
     strike_out,
     superseded_note,
+    unclosed_comment,
 )
 from assistant.memory.writing.draft import Draft, FileState
 from assistant.memory.writing.images import Images
@@ -186,11 +188,16 @@ def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
     """Write comments at the ends of facts' lines, from the end of a file on.
 
     A fact that has changed since it was shown, or whose line can hold no comment, is passed over.
-    Raises LedgerError if that leaves none.
+    Raises LedgerError if that leaves none, and for a file with an unclosed comment, which the end
+    of a mark would close.
     """
     edits, refused = [], None
     for source in dict.fromkeys(mark.passage.source for mark in marks):
         text = draft.editable(source)
+        if COMMENT in text and (line := unclosed_comment(text)):
+            raise LedgerError(
+                f"{source} has a comment that is never closed (line {line})", "Add --> to its end"
+            )
         chunks = chunks_of(text, source)
         changes: dict[tuple[int, int], str] = {}
         for mark in (mark for mark in marks if mark.passage.source == source):

@@ -262,7 +262,11 @@ class Journal:
         Raises StorageError.
         """
         with self._lock:
-            stat = storage.stat_or_none(self._path)
+            with storage.reported("read", self._path):
+                try:
+                    stat = storage.stat_of(self._path)
+                except FileNotFoundError:
+                    stat = None
             if stat is None:
                 self._clear()
                 self._stat = None

@@ -114,6 +114,8 @@ def test_a_comment_that_is_never_closed_hides_nothing(place: Path, run: Run) -> 
     assert passage["heading"][-1] == "Home"
     assert run("remember", "Cleo has the map").returncode == 0
     assert path.read_text().startswith(lines)
+    assert run("memory", "core", "add", "Ada has it").returncode == 1
+    assert "The boiler is a Vaillant" in run("recall", "the boiler").stdout
     told = "MEMORY.md has a comment that is never closed (line 3)"
     for command in (("memory", "status"), ("memory", "check"), ("doctor",)):
         assert told in run(*command).stdout

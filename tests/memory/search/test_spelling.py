@@ -67,3 +67,15 @@ def test_an_error_or_two_give_way_to_what_memory_knows(
 )
 def test_what_is_spelt_right_stays(spelling: Spelling, asked: str, language: str) -> None:
     assert spelling.corrected(asked, language) == asked
+
+
+def test_an_error_that_memory_no_longer_holds_is_one_again(
+    workspace: Workspace, embedder: PolyglotEmbedder
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    index = Synchronizer(workspace, embedder, IndexSettings())
+    for line in ("- The dentits is in Park Street\n", "- The dentist is in Park Street\n"):
+        path.write_text(line)
+        index.refresh()
+    assert Spelling(index.store.catalog, embedder).corrected("dentits", "english") == "dentist"
+    index.close()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.errors import StorageError
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.journal import Edit, Journal, Purging, Write, now
@@ -183,3 +184,15 @@ def test_a_purge_leaves_no_word_in_the_journal(path: Path) -> None:
     assert journal.purges == opened(path).purges == {}
     assert b"secret" not in path.read_bytes()
     assert said(journal) == said(Journal(path))
+
+
+def test_a_journal_that_cannot_be_looked_at_is_not_an_empty_one(path: Path) -> None:
+    journal = opened(path)
+    journal.begin(write("a"))
+    path.unlink()
+    path.symlink_to(path.name)
+    with pytest.raises(StorageError, match="cannot be read"):
+        journal.refresh()
+    path.unlink()
+    journal.refresh()
+    assert not journal.records
