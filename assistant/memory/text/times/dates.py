@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
+from itertools import pairwise
 
 from assistant.errors import UsageError
 from assistant.memory.text.times import languages
@@ -17,6 +18,31 @@ NEAR = 40
 """Characters beside a date in which the other end of its span is looked for."""
 _DATE_FOLLOWS = re.compile(r",? ?(?:the |den |dem |der |el |le )?\0")
 _DATE_NEAR = re.compile(rf"[\w\s,.–-]{{0,{NEAR}}}?\0")
+_TIME = (
+    r"(?:(?:at|from|around|by|um|ab|gegen|a las?|à)\s\d[\d:.]*|(?:at\s)?(?:noon|midnight)"
+    r"|\d\d?(?:[:h.]\d\d|\s?[ap]\.?m\b))"
+)
+"""What makes a day that is named by its number alone one to come, if it stands beside it."""
+_TIME_BEFORE = re.compile(
+    rf"{_TIME}(?:,?\s(?:[ap]m|o'clock|uhr|in the \w+|on|am|\w+day|\w+tag))*,?\s\Z", re.IGNORECASE
+)
+_TIME_BEHIND = re.compile(
+    r"(?:(?:,|\s(?:and|und))\s(?:(?:on|am|the|den)\s)*\d\d?(?:st|nd|rd|th|\.))*"
+    rf"\s?(?:[-–,:(]\s?)?{_TIME}",
+    re.IGNORECASE,
+)
+_TO_COME = re.compile(
+    r"\b(?:will|going to|due|must|should|needs?|ha(?:ve|s) to|deadline|muss|müssen|soll|wird"
+    r"|werden|fällig)\b",
+    re.IGNORECASE,
+)
+"""Words for what is to come, in the sentence of such a day."""
+_BY = re.compile(r"\bby\s\Z", re.IGNORECASE)
+_DONE = re.compile(r"\b(?:paid|sold|bought|sent|\w{2,}ed)\b", re.IGNORECASE)
+"""Words for what is no longer to be done by then."""
+_PLANNED_FOR = re.compile(r"\b(?:for|until|till|to|für|bis|auf|zum)\s\Z", re.IGNORECASE)
+"""Before a day to come, also in a sentence on the past: "was booked for the 28th"."""
+_SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?]\s|(?<=[a-z])\.\s|[;\n]")
 _HABIT = re.compile(
     r"\b(?:open|opens|opened|closed|hours|works?|working|usually|ge(?:öffnet|schlossen)|offen)\b",
     re.IGNORECASE,
@@ -147,17 +173,49 @@ def _nearest(found: Period, anchor: date | None) -> Period:
 
 
 def with_months(text: str, anchor: str) -> str:
-    """The text, in which the days that it names by their number alone have a month and a year."""
+    """The text, in which the days that it names by their number alone have a month and a year.
+
+    That is done only of those that are surely to come: "paid on the 1st" tells of a past one.
+    """
     named = [*languages.monthdays(text)]
     blanked = without(text, mentioned(text, anchor)) if named else ""
-    for start, end, number in reversed(named):
-        first = date.fromisoformat(anchor)
+    first = date.fromisoformat(anchor)
+    told = text
+    for place, (start, end, number) in reversed([*enumerate(named)]):
         months = (months_from(first, shift).start for shift in range(3))
         days = (on_day(month.year, month.month, number) for month in months)
         found = next((period.start for period in days if period and period.start >= first), None)
-        if found and not _DATE_NEAR.match(blanked, end):
-            text = f"{text[:start]}{found:%B} {found.day}, {found.year}{text[end:]}"
-    return text
+        if found is None or _DATE_NEAR.match(blanked, end):
+            continue
+        beside = named[max(place - 1, 0) : place + 2]
+        spans_days = any(
+            _BETWEEN.fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
+        )
+        if _is_to_come(text, start, end, found.weekday(), spans_days):
+            told = f"{told[:start]}{found:%B} {found.day}, {found.year}{told[end:]}"
+    return told
+
+
+def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) -> bool:
+    """Whether a day named by its number is one to come, as its sentence says it.
+
+    It has a time, or the weekday that it then is, or its sentence has a word for what is to come.
+    """
+    ends = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(text)), len(text)]
+    begins = max(at for at in ends if at <= start)
+    sentence = text[begins : min(at for at in ends if at >= end)]
+    is_past = languages.says("past", sentence) and not languages.says("planned", sentence)
+    if is_past and not _PLANNED_FOR.search(text, begins, start):
+        return False
+    named = [to for _, to, day in languages.weekdays(text) if day == weekday and to <= start]
+    return bool(
+        is_sure
+        or _TIME_BEHIND.match(text, end)
+        or _TIME_BEFORE.search(text, begins, start)
+        or _TO_COME.search(sentence)
+        or (_BY.search(text, begins, start) and not _DONE.search(sentence))
+        or any(text[to:start].strip(" ,").lower() in ("", "the", "den", "dem") for to in named)
+    )
 
 
 def without(text: str, dates: Sequence[Mention]) -> str:

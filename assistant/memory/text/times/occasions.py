@@ -50,6 +50,16 @@ _CLOCK = re.compile(
 )
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
 """Words that make a time of a number alone."""
+_TO_TIME = re.compile(
+    r"(?:\s(?:with|in|mit|bei|con|avec)(?:\s[^\W\d]+){1,2})?"
+    r"[\s,:(]*(?:(?:at|from|by|around|about|um|ab|gegen|vers|à|a las?|в)\s|@)*",
+    re.IGNORECASE,
+)
+"""Between a part of the day and its time: "tonight, at 8", "Friday evening with Bo at 8"."""
+_TO_PART = re.compile(
+    r"[\s,(]*(?:(?:on|am|el|le|de)\s)?(?:(?:today|tomorrow|heute|\w+day|\w+tag)\s)?", re.IGNORECASE
+)
+"""Between a time and its part of the day: "at 8 on Friday night"."""
 _BESIDE = re.compile(r",?\s(?:(?:on|the|am|el|le)\s)?")
 """Between "in two weeks" and a weekday of that week."""
 _CLAUSE = re.compile(
@@ -109,7 +119,7 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     for start, end, time in _timed(said, anchor or (YEARLESS if dated else None), day):
         if dated and start == end:
             found.append(_yearly(text, start, time))
-        elif not _is_past(text, start, end, time, day) or _is_planned(rest, start, anchor):
+        elif not _is_past(text, start, end, time, day) or _is_planned(said, start, anchor):
             found.append(Occasion(start, end, time))
     return tuple(dict.fromkeys(found))
 
@@ -232,17 +242,26 @@ def _time(text: str) -> str:
         sure = (match["sep"] or ".") != "." or match["half"] or match["clock"]
         if not (sure or f" {text[: match.start()]}".rstrip().lower().endswith(_BEFORE_HOUR)):
             continue
+        if not sure and _is_date(text, match):
+            continue
         at = clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or "")
-        if at and not match["half"] and 1 <= at.hour <= 12:
-            at = in_part(at, _part_beside(text, match))
-            return f"{at:%H:%M}" if at else ""
+        if at and not match["half"] and not match["hour"].startswith("0") and at.hour <= 12:
+            at = in_part(at, _part_beside(text, match)) or at
         if at:
             return f"{at:%H:%M}"
     return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
 
 
+def _is_date(text: str, match: re.Match[str]) -> bool:
+    """Whether a number is that of a date: "ab 3.12."."""
+    dates = mentioned(text, YEARLESS)
+    return any(mention.start <= match.start() < mention.end for mention in dates)
+
+
 def _part_beside(text: str, match: re.Match[str]) -> int | None:
-    """The part of the day that is named nearest to a time."""
-    parts = languages.parts_of_the_day(text)
-    near = [(max(start - match.end(), match.start() - end), part) for start, end, part in parts]
-    return min(near)[1] if near else None
+    """The part of the day that is named directly beside a time."""
+    for start, end, part in languages.parts_of_the_day(text):
+        is_before = end <= match.start() and _TO_TIME.fullmatch(text, end, match.start())
+        if is_before or _TO_PART.fullmatch(text, match.end(), start):
+            return part
+    return None
