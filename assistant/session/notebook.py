@@ -45,14 +45,12 @@ class Spending:
     @property
     def spent(self) -> int:
         """The tokens spent this month."""
-        return self.tokens.get(self._month, 0)
+        return self.tokens.get(_month(), 0)
 
     def spend(self, tokens: int) -> None:
         """Add tokens that were spent now."""
-        self.tokens[self._month] = self.spent + tokens
+        self.tokens[_month()] = self.spent + tokens
 
-    @property
-    def _month(self) -> str:
-        """This month, but none before the first: a clock that is set back begins no new count."""
-        now = datetime.now().astimezone().strftime("%Y-%m")
-        return max(now, min(self.tokens, default=""))
+
+def _month() -> str:
+    return datetime.now().astimezone().strftime("%Y-%m")

@@ -36,7 +36,7 @@ def as_tables(value: Any) -> Any:
     """Parse a list of tables, in which a text stands for a table with only a name; also from an
     environment variable: JSON, or names with commas or line ends between them."""
     if isinstance(value, str) and not value.lstrip().startswith("["):
-        value = re.split(r"[,\n]", value)
+        value = [name for name in re.split(r"[,\n]", value) if name.strip()]
     listed = as_list(value)
     if not isinstance(listed, list | tuple):
         return listed

@@ -60,7 +60,7 @@ def unknown_tools(policy: Mapping[str, Sequence[str]]) -> list[str]:
     for key, rules in policy.items():
         for rule in rules:
             tool = rule.partition(":")[0].strip()
-            if not tool.startswith("mcp") and not any(map(across(tool).matches, TOOLS)):
+            if not tool.startswith(("mcp", "*")) and not any(map(across(tool).matches, TOOLS)):
                 near = get_close_matches(tool, TOOLS, n=1)
                 question = f"; did you mean {near[0]}?" if near else ""
                 lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{question}")

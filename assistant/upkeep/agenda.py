@@ -98,13 +98,15 @@ def once_a_day(
     workspace: Workspace, memory: Keeper, today: date, waiting: Sequence[str]
 ) -> list[str]:
     """A line on what is due today, and those of `waiting` that were not shown today."""
-    day, *shown = storage.read_or_empty(workspace.day).decode("utf-8", "replace").split("\n")
+    day, *shown = (
+        storage.read_or_empty(workspace.day).decode("utf-8", "surrogateescape").split("\n")
+    )
     is_first = day != today.isoformat()
     new = [line for line in waiting if is_first or line not in shown]
     if is_first or new:
         storage.private_directory(workspace.private)
         lines = [today.isoformat(), *(() if is_first else shown), *new]
-        storage.replace(workspace.day, "\n".join(lines).encode())
+        storage.replace(workspace.day, "\n".join(lines).encode("utf-8", "surrogateescape"))
     return [*(_due_today(workspace, memory, today) if is_first else ()), *new]
 
 

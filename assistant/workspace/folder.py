@@ -333,10 +333,11 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
                         result.reject(name, f"lies more than {DEEPEST} folders deep")
                     elif _is_citable(result, name):
                         folders.append(name)
-                elif not name.lower().endswith((".md", ".orig")):
+                elif (original := original_of(name)) is not None:
+                    if original.lower().endswith(".md"):
+                        result.reject_copy(name)
+                elif not name.lower().endswith(".md"):
                     continue
-                elif original_of(name) is not None:
-                    result.reject_copy(name)
                 elif entry.is_file(follow_symlinks=False):  # saves a system call
                     if _is_citable(result, name):
                         result.sources.append(name)

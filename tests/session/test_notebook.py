@@ -52,10 +52,3 @@ def test_a_clock_that_was_ahead_loses_no_count() -> None:
     assert note.spent == 900
     note.spend(10)
     assert note.tokens == {month: 910, "2999-01": 5}
-
-
-def test_a_clock_that_is_set_back_begins_no_new_count() -> None:
-    note = Note(tokens={"2998-12": 70, "2999-01": 5})
-    assert note.spent == 70
-    note.spend(10)
-    assert note.tokens == {"2998-12": 80, "2999-01": 5}
