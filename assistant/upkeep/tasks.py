@@ -165,7 +165,9 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     parsed: tuple[Schedule, str] | Reading | None
     has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
     days = None if inherited and (inherited.is_timed or inherited.every) else inherited
-    parsed = instruction(text, days=days) or _ending(text, days)
+    parsed = instruction(text, days=days)
+    if parsed is None and (days or not inherited):
+        parsed = _ending(text, days)
     is_own = isinstance(parsed, tuple) or has_own_time or (parsed and parsed.end)
     if inherited and not is_own:
         parsed = inherited, text
@@ -182,13 +184,18 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
 
 
 def _ending(text: str, days: Schedule | None) -> tuple[Schedule, str] | Reading | None:
-    """A schedule after the task, or a time on these days; the task itself may name no time."""
+    """A schedule after the task, or a time on these days; the task itself may name no time.
+
+    Of a task that has days already, "review what I do daily" is what is to be done.
+    """
     words = (word.start() for word in re.finditer(r"\b\w", text))
     for begin in words if days else starts(text):
         match = schedule(text[begin:], days=days)
-        if match and not text[begin + match[1] :].strip(" .!)"):
-            what = text[:begin].rstrip(" (,;:—–-")
-            times = [time for word in what.split() if (time := sure_times(word))]
-            end = len(text) if days else 0
-            return Reading(end=end, word=times[0]) if times else (match[0], what)
+        if not match or (days and not match[0].is_timed) or text[begin + match[1] :].strip(" .!)"):
+            continue
+        what = text[:begin].rstrip(" (,;:—–-")
+        times = [time for word in what.split() if (time := sure_times(word))]
+        if times:
+            return None if days else Reading(word=times[0])
+        return match[0], what
     return None

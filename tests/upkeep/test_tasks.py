@@ -85,6 +85,7 @@ def test_a_time_in_an_item_is_one_on_the_days_of_its_heading() -> None:
         (3, "Monday to Friday at 15:00", "tea"),
         (4, "Monday to Friday at 11:45", "the report"),
         (5, "Monday to Friday at 09:00", "list what I did on Friday"),
+        (6, "Monday to Friday at 09:00", "prepare for Friday at 10"),
         (8, "every Friday at 16:00", "review"),
         (9, "every Monday at 08:00", "call Bo"),
         (10, "every Friday at 09:00", "the plants"),
@@ -92,5 +93,43 @@ def test_a_time_in_an_item_is_one_on_the_days_of_its_heading() -> None:
         (14, "once, on 2026-11-27 at 15:30", "cake"),
         (16, "every Friday at 16:00", "list what is due on Monday at 9"),
     ]
-    assert [(line.line, line.word) for line in unread] == [(6, "Friday"), (17, "at 10")]
-    assert unread[1].cure == "It does not say on which days; write “every day at 10:”"
+    assert [(line.line, line.word) for line in unread] == [(17, "at 10")]
+    assert unread[0].cure == "It does not say on which days; write “every day at 10:”"
+
+
+def test_words_of_time_in_a_task_change_nothing_of_the_heading_above_it() -> None:
+    items = (
+        "review what I do daily",
+        "plan the meals for every day",
+        "write to Tom on Mondays",
+        "tidy the desk at 10",
+    )
+    found, unread = tasks("## Every Friday at 17:00\n" + "".join(f"- {item}\n" for item in items))
+    assert [task.text for task in found] == [*items] and not unread
+    assert {describe(task.schedule) for task in found} == {"every Friday at 17:00"}
+    items = (
+        "review Friday report at 10",
+        "plan the meals for every day",
+        "tell Ada what is weekly",
+    )
+    found, unread = tasks("## Every weekday\n" + "".join(f"- {item}\n" for item in items))
+    assert [task.text for task in found] == [*items] and not unread
+    assert {describe(task.schedule) for task in found} == {"Monday to Friday at 09:00"}
+
+
+def test_a_zone_and_half_of_the_day_in_an_item_are_kept() -> None:
+    found, unread = tasks(
+        "## Every weekday\n- at 10 Europe/London: tea\n- call mom at 10 UTC\n"
+        "## Every evening\n- lunch at 9:30 am\n- at 8 a.m.: swim\n- read at 9:30 pm\n- eat at 7\n"
+    )
+    assert [
+        (f"{task.schedule.times[0]:%H:%M}", task.schedule.zone, task.text) for task in found
+    ] == [
+        ("10:00", "Europe/London", "tea"),
+        ("10:00", "UTC", "call mom"),
+        ("09:30", "", "lunch"),
+        ("08:00", "", "swim"),
+        ("21:30", "", "read"),
+        ("19:00", "", "eat"),
+    ]
+    assert not unread

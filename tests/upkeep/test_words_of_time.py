@@ -188,6 +188,8 @@ jeden zweiten Freitag = every 2 weeks on Friday at 09:00, from 2026-11-27
 alle zwei Monate = every 2 months at 09:00, from 2026-11-24
 """
 PASSED = """\
+on 2026-11-23 at 00:00
+the 23rd at 0:00
 at half past nine
 at ten past four
 on 2020-01-01

@@ -56,6 +56,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>[,&–-])",
     re.IGNORECASE,
 )
+_AM = re.compile(r"\da\.?m\b|\sa\.?m\b", re.IGNORECASE)
 _HOURS = re.compile(r"[\d:]+\s?h(?:\d\d)?", re.IGNORECASE)
 """A time of day, unless it follows "in" or "every"."""
 _WORDS = re.compile(r"(?<![\w-])\w+")
@@ -166,7 +167,8 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     if at is None:
         return Reading(word=words, cure="The time is not in that part of it")
     day = reader.once or now.date()
-    if at == time.min and (day == now.date() or part in (EVENING, NIGHT)):
+    ends_today = day == now.date() and not reader.is_dated
+    if at == time.min and (ends_today or part in (EVENING, NIGHT)):
         day += DAY  # the midnight that ends it
     due = datetime.combine(day, at)
     if reader.zone:
@@ -440,7 +442,11 @@ class _Reader:
         self.fault = ("", "")
         """Words that cannot be a time, and what to write in their place."""
         self.once: date | None = None
+        self.is_dated = False
+        """Whether the one day is named by its date."""
         self.times: list[time] = []
+        self.halved: list[time] = []
+        """Those times that say "am"."""
         self.parts: list[int] = []
         """Parts of the day for which no time is said."""
         self.zone = ""
@@ -536,8 +542,9 @@ class _Reader:
     def _at_times_of(self, days: Schedule) -> Schedule:
         """Another schedule at the times that were read, in its part of the day if it names one."""
         part = days.times[0].hour
-        times = {in_part(at, part) or at for at in self.times}
-        return replace(days, times=tuple(sorted(times)), is_timed=True)
+        times = {at if at in self.halved else in_part(at, part) or at for at in self.times}
+        zone = self.zone or days.zone
+        return replace(days, times=tuple(sorted(times)), zone=zone, is_timed=True)
 
     def _first_day(self, times: tuple[time, ...]) -> date | None:
         """The next day of the rule with an interval of one."""
@@ -707,6 +714,7 @@ class _Reader:
         times = said.clocks()
         if not times or self._unit in _MINUTES:
             return False
+        self.halved += [token.value for token in said if _AM.search(token.word)]
         part = self.parts.pop() if self.parts else None
         if named := said.values("part"):
             if part is not None:
@@ -841,6 +849,7 @@ class _Reader:
             months = [(number // 12, number % 12 + 1) for number in numbers]
         else:
             return False
+        self.is_dated = True
         days = [date(*pair, day) for pair in months if 1 <= day <= calendar.monthrange(*pair)[1]]
         self.once = next((candidate for candidate in days if year or candidate >= today), None)
         if self.once is None:
