@@ -169,9 +169,10 @@ class Child:
                     ending = Moved(self.number, "stopped", "it was stopped", reply)
                 case events.TurnFinished(reply=reply):
                     ending = Moved(self.number, "done", reply=reply)
-                case events.TurnFailed(message):
+                case events.TurnFailed(message, cure):
+                    reason = ". ".join(filter(None, (message, cure)))
                     reply = last_text(group(self.talk.transcript.entries)[-1].entries)
-                    ending = Moved(self.number, "failed", message, reply)
+                    ending = Moved(self.number, "failed", reason, reply)
         return ending
 
 

@@ -172,6 +172,16 @@ def test_one_that_fails_delegates_or_runs_out_is_a_result(bench: Bench) -> None:
     assert "## 3. c — done" in said and "There is no tool 'delegate'" in said
 
 
+def test_the_cure_of_a_failure_is_in_the_result(bench: Bench) -> None:
+    def refused(_: Sequence[Message]) -> Answer:
+        raise ModelError("the key is refused", "Set another key", kind=ModelFailure.AUTH)
+
+    bench.child = {TASKS[0]: refused, TASKS[1]: says("Here.")}
+    talk = bench.begin()
+    list(talk.send("go"))
+    assert "the key is refused. Set another key" in result(talk)
+
+
 def test_one_that_calls_for_ever_is_ended_by_its_rounds(bench: Bench) -> None:
     def endless(messages: Sequence[Message]) -> Answer:
         call = ToolCall(f"c{len(messages)}", "look", {"what": str(len(messages))})
