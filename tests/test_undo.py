@@ -1,7 +1,10 @@
 """Every turn can be taken back: what the model wrote and remembered, and what commands deleted."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -14,11 +17,12 @@ from assistant.cli.chat.screen import Choice
 from assistant.cli.chat.slash import COMMANDS
 from assistant.cli.chat.slash import Host as ChatHost
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Origin, Query
+from assistant.memory.base import Fact, JournalEntry, Origin, Query
+from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
-from assistant.session.entries import AttachmentEntry, CapturedEntry, CaptureEntry
+from assistant.session.entries import AttachmentEntry, CapturedEntry, CaptureEntry, UserEntry
 from assistant.session.history import group
 from assistant.tools.policy import ApproveAll
 from assistant.workspace import template, trust
@@ -128,6 +132,33 @@ def test_what_a_tool_makes_again_is_no_reason_to_ask(
     assert "/undo" not in chat.conversation.toolbox.review(call).detail
     (chat.workspace.root / "site/node_modules").rename(chat.workspace.root / "site/pages")
     assert "/undo cannot take back" in chat.conversation.toolbox.review(call).detail
+
+
+def test_finding_what_turns_changed_looks_at_each_write_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = [f"2026-05-01T10:{minute:02}:00+00:00" for minute in range(40)]
+    entries = [UserEntry("go on", id=f"m{n}", time=time) for n, time in enumerate(times)]
+    elsewhere = Origin("owner", "another", ("m1",))
+    writes = [
+        JournalEntry(f"w{n}", time, "remember", "MEMORY.md", "x", origin)
+        for n, time in enumerate(times)
+        for origin in (elsewhere, Origin("assistant"))
+    ]
+    parsed: list[str] = []
+
+    def fromisoformat(text: str) -> datetime:
+        parsed.append(text)
+        return datetime.fromisoformat(text)
+
+    monkeypatch.setattr("assistant.app.undo._time", fromisoformat)
+    memory = SimpleNamespace(log=lambda limit: writes[:limit], waiting=lambda: ())
+    place = template.create(tmp_path / "place").workspace
+    changes = list(changed_by(place, cast(Keeper, memory), "this", entries))
+    assert [(change.turn.asked.id, len(change.facts)) for change in changes] == [
+        (entry.id, 1) for entry in reversed(entries)
+    ]
+    assert len(parsed) <= 3 * len(entries)
 
 
 class Host(ChatHost):

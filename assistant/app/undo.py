@@ -1,6 +1,6 @@
 """Find the files and facts that a turn changed, and undo them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -54,14 +54,18 @@ def changed_by(
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     pending = memory.waiting()
     turns = group(entries)
+    facts: dict[str, list[JournalEntry]] = {}
+    waiting: dict[str, list[Held]] = {}
+    turn_of = _turns_of(turns, session)
+    for write in writes:
+        facts.setdefault(turn_of(write.origin, write.time), []).append(write)
+    for held in pending:
+        waiting.setdefault(turn_of(held.fact.origin, held.time), []).append(held)
     for turn in reversed(turns):
-        checkpoint = checkpoints.load(workspace.checkpoints, session, turn.asked.id)
-        facts = tuple(w for w in writes if _turn_of(w.origin, w.time, turns, session) is turn)
-        waiting = tuple(
-            h for h in pending if _turn_of(h.fact.origin, h.time, turns, session) is turn
-        )
-        if facts or waiting or checkpoint.changed():
-            yield Changed(turn, checkpoint, facts, waiting)
+        id = turn.asked.id
+        checkpoint = checkpoints.load(workspace.checkpoints, session, id)
+        if id in facts or id in waiting or checkpoint.changed():
+            yield Changed(turn, checkpoint, tuple(facts.get(id, ())), tuple(waiting.get(id, ())))
 
 
 def last_change(
@@ -105,20 +109,25 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
     return TakenBack(files_back, removed, tuple(undone), dropped, tuple(unchanged))
 
 
-def _turn_of(origin: Origin, time: str, turns: Sequence[Turn], session: str) -> Turn | None:
-    """The turn of a session that a fact is from: that of the first entry that states it, whenever
-    it was written; of a fact that names no entries, the turn in which it was written."""
+def _turns_of(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], str]:
+    """A function that gives the turn of a session that a fact is from, by the id of its request, or
+    "": that of the first entry that states the fact, whenever it was written; of a fact that names
+    no entries, the turn in which it was written."""
+    order = {entry.id: number for number, turn in enumerate(turns) for entry in turn.entries}
+    spans = [(_time(turn.entries[0].time), _time(turn.entries[-1].time)) for turn in turns]
 
-    def is_from(turn: Turn) -> bool:
-        if origin.session == session and origin.entries:
-            return any(entry.id in origin.entries for entry in turn.entries)
-        first, last = (_time(turn.entries[index].time) for index in (0, -1))
-        is_from_session = origin.session == session or (
-            origin.session is None and origin.kind == "assistant"
-        )
-        return is_from_session and first <= _time(time) <= last
+    def turn_of(origin: Origin, time: str) -> str:
+        is_from_session = origin.session == session
+        if not is_from_session and (origin.session is not None or origin.kind != "assistant"):
+            return ""
+        if is_from_session and origin.entries:
+            numbers = [order[entry] for entry in origin.entries if entry in order]
+        else:
+            written = _time(time)
+            numbers = [n for n, (first, last) in enumerate(spans) if first <= written <= last]
+        return turns[min(numbers)].asked.id if numbers else ""
 
-    return next(filter(is_from, turns), None)
+    return turn_of
 
 
 def _time(text: str) -> datetime:
