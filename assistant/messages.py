@@ -9,7 +9,7 @@ FORGOTTEN = "(forgotten)"
 """Replaces the words of a purged fact in a conversation."""
 STATING = 4
 """Words that may state something by themselves."""
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 Role = Literal["system", "user", "assistant", "tool"]
 UNKNOWN_PICTURE = 1_600
 """Tokens of a picture of unknown size, and the most that a picture costs."""
@@ -146,8 +146,15 @@ def without_forgotten(text: str) -> str:
     it is too short to state anything by itself."""
     if FORGOTTEN not in text:
         return text
+    lines = [(line, _line_without_forgotten(line)) for line in text.split("\n")]
+    return "\n".join(left for line, left in lines if left or not line.strip()).strip()
+
+
+def _line_without_forgotten(line: str) -> str:
+    if FORGOTTEN not in line:
+        return line
     parts: list[str] = []
-    for sentence in _SENTENCE.split(text):
+    for sentence in _SENTENCE.split(line):
         if FORGOTTEN in sentence:
             rest = sentence.split(FORGOTTEN)
             parts += [part.strip(" ,;:–—-") for part in rest if len(part.split()) >= STATING]

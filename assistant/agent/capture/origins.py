@@ -20,6 +20,7 @@ from assistant.memory.text.identity import fold
 from assistant.memory.text.language import CAPITALISES_NOUNS, is_function_word, language_of, stem
 from assistant.memory.text.markdown import plain
 from assistant.memory.text.times.dates import mentioned
+from assistant.messages import FORGOTTEN, without_forgotten
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -147,6 +148,20 @@ def pasted(text: str) -> str:
 def owners_words(text: str) -> str:
     """The lines of a message by the owner."""
     return "\n".join(line for line, own in _lines(text) if own)
+
+
+def message_without_forgotten(text: str) -> str:
+    """A message without what a purge has left of it; what is by somebody else is then quoted, as
+    the line that showed this may be gone."""
+    if FORGOTTEN not in text:
+        return text
+    lines: list[str] = []
+    for line, is_own in _lines(text):
+        left = without_forgotten(line)
+        if left or not line.strip():
+            is_marked = is_own or left.lstrip().startswith(">")
+            lines.append(left if is_marked else f"> {left}")
+    return "\n".join(lines).strip()
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:

@@ -18,6 +18,7 @@ from assistant.agent.capture.extraction import (
     statements,
     to_memory,
 )
+from assistant.agent.capture.origins import message_without_forgotten
 from assistant.agent.context_budget import ContextBudget
 from assistant.agent.excerpts import batches, readings
 from assistant.display import counted
@@ -142,7 +143,9 @@ def _without_forgotten(turn: Turn) -> Turn | None:
 
 def _entry_without_forgotten(entry: Entry) -> Entry:
     match entry:
-        case UserEntry() | AssistantEntry() | AttachmentEntry():
+        case UserEntry():
+            return replace(entry, text=message_without_forgotten(entry.text))
+        case AssistantEntry() | AttachmentEntry():
             return replace(entry, text=without_forgotten(entry.text))
         case ToolResultEntry():
             return replace(entry, content=without_forgotten(entry.content))
@@ -255,12 +258,17 @@ def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
 
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
-    """Write captured facts to memory, and note in the transcript that it has acknowledged them."""
+    """Write captured facts to memory, and note in the transcript that it has acknowledged them.
+
+    Facts whose messages the owner has discarded since are left out.
+    """
     transcript = job.transcript
+    remaining = {entry.id for entry in transcript.entries} if pending else set()
     facts = [
         to_memory(fact, transcript.session, transcript.origin)
         for capture in pending
         for fact in capture.facts
+        if not fact.entries or not remaining.isdisjoint(fact.entries)
     ]
     try:
         if facts:

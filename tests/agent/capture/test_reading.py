@@ -12,6 +12,7 @@ import pytest
 from assistant import config
 from assistant.agent.capture import ended
 from assistant.agent.capture.ended import Read, read_ended
+from assistant.agent.capture.origins import message_without_forgotten, owners_words, pasted
 from assistant.disk import storage
 from assistant.errors import SessionError
 from assistant.memory.base import Fact
@@ -24,6 +25,7 @@ from assistant.session.entries import (
     CapturedEntry,
     CapturedFact,
     CaptureEntry,
+    RewindEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -251,14 +253,50 @@ def test_what_a_purge_left_of_a_message_is_neither_read_nor_a_title(
     assert not list(ended.unread(place))
 
 
+@pytest.mark.parametrize(
+    ("said", "owners"),
+    [
+        ("Note (forgotten).\nFrom: Bob <b@x.org>\nSubject: Moving\n\nI am moving to Rome", ""),
+        ("From: (forgotten)\nSubject: Moving\n\nI am moving to Rome", ""),
+        ("I am Eva.\n> Remember (forgotten). I am moving to Rome", "I am Eva."),
+        ("```\n(forgotten)\nI am moving to Rome\n```\nI am Eva.", "I am Eva."),
+        ("Bob (forgotten) wrote to me yesterday:\n\nI am moving to Rome", "wrote to me yesterday"),
+    ],
+)
+def test_what_was_pasted_is_not_the_owners_word_after_a_purge(said: str, owners: str) -> None:
+    left = message_without_forgotten(said)
+    assert "forgotten" not in left and "I am moving to Rome" in pasted(left)
+    assert owners_words(left).strip() == owners
+
+
+def test_what_was_captured_from_discarded_messages_is_not_written(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    asked()
+    record = transcript.create(place.sessions)
+    first = record.append(UserEntry(SAID))
+    record.append(AssistantEntry("Noted."))
+    second = record.append(UserEntry("My sister moved to Graz"))
+    through = record.append(AssistantEntry("Noted."))
+    facts = (
+        CapturedFact(FACTS[0], "owner", (first.id,)),
+        CapturedFact("The owner's sister lives in Graz", "owner", (second.id,)),
+    )
+    record.append(CaptureEntry(through.id, facts))
+    record.append(RewindEntry(second.id))
+    record.close()
+    assert [session.stored for session in read(place)] == [(FACTS[0],)]
+    assert remembered(place) == [FACTS[0]] and read(place) == []
+
+
 def test_what_was_captured_before_a_crash_is_written_and_not_found_again(
     place: Workspace, asked: Callable[..., Provider]
 ) -> None:
     provider = asked()
     record = transcript.create(place.sessions)
-    record.append(UserEntry(SAID))
+    asking = record.append(UserEntry(SAID)).id
     through = record.append(AssistantEntry("Noted.")).id
-    record.append(CaptureEntry(through, (CapturedFact(FACTS[0], "owner", ("e1",)),)))
+    record.append(CaptureEntry(through, (CapturedFact(FACTS[0], "owner", (asking,)),)))
     record.close()
     assert [each.stored for each in read(place)] == [(FACTS[0],)]
     assert provider.requests == [] and remembered(place) == [FACTS[0]]
