@@ -193,6 +193,8 @@ class CallFilter:
             text = text[end.end() if end["close"] else end.start() :].lstrip()
             while text.lower().startswith(END):
                 text = text[len(END) :].lstrip()
+            if END.startswith(text.lower()):
+                return  # the stream broke off in an end tag
         yield text
 
     def _end(self, text: str, head: re.Match[str]) -> re.Match[str] | None:

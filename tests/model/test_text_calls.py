@@ -222,6 +222,12 @@ def test_the_prose_is_shown_without_markup_wherever_it_is_cut(
     assert [parse(block, TOOLS) for block in blocks] == [MEANT] * text.count(CALL)
 
 
+@pytest.mark.parametrize("size", range(1, len("</tool_call>")))
+def test_a_stray_end_tag_that_was_cut_off_is_not_shown(size: int) -> None:
+    shown, blocks = read(f"{CALL}</tool_call>\n</TOOL_call>"[: len(CALL) + 13 + size])
+    assert shown == "" and len(blocks) == 1
+
+
 def test_prose_is_not_held_back_longer_than_it_must() -> None:
     calls = CallFilter(TOOLS)
     assert calls.feed("Let me see") == "Let me see"
