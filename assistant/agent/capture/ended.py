@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from assistant import config
 from assistant.disk import locking, programs, storage
+from assistant.disk.locking import LockHeld
 from assistant.display import counted
 from assistant.errors import AssistantError, SessionError
 from assistant.events import drained
@@ -101,8 +102,15 @@ def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False)
     """
     tried: set[Unread] = set()
     failed: set[str] = set()
+    path = _lock_path(workspace).with_name("capturing.lock")
     while True:
-        with locking.lock(_lock_path(workspace).with_name("capturing.lock"), READING_SECONDS):
+        try:
+            lock = locking.lock(path, READING_SECONDS)
+        except LockHeld:
+            if wait:
+                continue
+            raise
+        with lock:
             sessions = list(unread(workspace, failed=asked))
             ended = [
                 session

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -13,7 +14,7 @@ from assistant import config
 from assistant.agent.capture import ended
 from assistant.agent.capture.ended import Read, read_ended
 from assistant.agent.capture.origins import message_without_forgotten, owners_words, pasted
-from assistant.disk import storage
+from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.memory.base import Fact
 from assistant.memory.daemon.lifecycle import stop
@@ -345,6 +346,17 @@ def test_the_owner_decides_when_chats_are_read(
     monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", capture)
     chat(place).close()
     assert read(place) == [] and provider.requests == []
+
+
+def test_what_waits_for_sessions_outlasts_a_long_reading(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended, "READING_SECONDS", 0.05)
+    reading = locking.lock(place.private / "capturing.lock", 1)
+    timer = Timer(0.5, reading.release)
+    timer.start()
+    assert list(read_ended(place, wait=True)) == []
+    timer.join()
 
 
 def test_untrusted_nothing_is_read(place: Workspace, asked: Callable[..., Provider]) -> None:
