@@ -303,7 +303,8 @@ class Forgotten:
 class JournalEntry:
     """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset.
 
-    `waits_again`: its fact waits for review again because the write was undone.
+    `waits_again`: its fact waits for review again because the write was undone. `gone`: its line
+    was gone before the write was undone with others.
     """
 
     id: str
@@ -314,6 +315,7 @@ class JournalEntry:
     origin: Origin
     undone: bool = False
     waits_again: bool = False
+    gone: bool = False
 
 
 AGENDA_DAYS = 30

@@ -140,7 +140,7 @@ def _show_change(change: "Change") -> None:
 
 
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
-    """Undo the latest write to memory, with all that its command or its chat wrote."""
+    """Undo the latest write to memory, with the rest of its `remember` command or its chat."""
     with context.obj.memory() as memory:
         entries = memory.undo()
     if as_json:

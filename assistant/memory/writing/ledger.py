@@ -269,15 +269,13 @@ class Ledger:
         """Reverse these writes, or the latest that still stands, to the byte if nothing else
         changed; return them, newest first.
 
-        Consecutive writes that belong together are reversed together. Raises
-        LedgerError if there is none, or the owner has since changed its lines.
+        Consecutive writes that belong together are reversed together, without those whose lines
+        are gone. Raises LedgerError if there is none, or the owner has since changed its lines.
         """
 
         def plan(change: Change) -> tuple[JournalEntry, ...]:
             if done := self._journal.of_request(request):
-                return self._undone(
-                    self._journal.records[done[part].undoes or ""].write for part in sorted(done)
-                )
+                return self._undone(done[part] for part in sorted(done))
             writes = self._to_undo(ids)
             if not writes:
                 raise LedgerError(
@@ -285,18 +283,27 @@ class Ledger:
                 )
             self._check_not_erased(writes)
             images, sources = self.commits.images, self._workspace.sources()
+            undos, refused = [], []
             for part, write in enumerate(writes):
                 gone = still_gone(change.draft, images, sources, write)
                 marks = write.action == "mark"
-                edits = tuple(reversed_edits(change.draft, images, gone, lenient=marks))
-                change.writes.append(
+                try:
+                    edits = tuple(reversed_edits(change.draft, images, gone, lenient=marks))
+                except LedgerError:
+                    refused.append(write)
+                    is_plain = write.added is not None and len(write.edits) == 1
+                    if ids or not is_plain or len(refused) == len(writes):
+                        raise
+                    edits = ()
+                undos.append(
                     Write(
                         new_id(), now(), "undo", write.text, edits=edits,
                         request=request, part=part, undoes=write.id,
                     )
                 )  # fmt: skip
+            change.writes += undos
             created.update(e.source for write in writes for e in write.edits if e.creates_file)
-            return self._undone(writes)
+            return self._undone(undos)
 
         created: set[str] = set()
         with self.commits.locked():
@@ -307,10 +314,16 @@ class Ledger:
                     path.unlink()
         return undone
 
-    def _undone(self, writes: Iterable[Write]) -> tuple[JournalEntry, ...]:
+    def _undone(self, undos: Iterable[Write]) -> tuple[JournalEntry, ...]:
+        pairs = [(self._journal.records[undo.undoes or ""].write, undo) for undo in undos]
         return tuple(
-            replace(self._journal.entry(write), undone=True, waits_again=bool(write.held))
-            for write in writes
+            replace(
+                self._journal.entry(write),
+                undone=True,
+                waits_again=bool(write.held),
+                gone=bool(write.added) and not undo.edits,
+            )
+            for write, undo in pairs
         )
 
     def reviewed(self, ids: Sequence[str], request: str | None) -> list[Fact]:

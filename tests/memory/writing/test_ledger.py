@@ -596,3 +596,35 @@ def test_what_fits_under_no_heading_goes_under_its_day(workspace: Workspace) -> 
     ledger.remember([Fact("Has a dog", "Auto-captured", under="Pets")])
     text = (workspace.root / "MEMORY.md").read_text()
     assert text.endswith("## Auto-captured -- 2026-11-21\n\n- Has a dog\n")
+
+
+@pytest.mark.parametrize("deleted", [("Ada",), ("Bob", "Eve")])
+def test_facts_written_together_are_undone_without_those_whose_lines_are_gone(
+    ledger: AddressedLedger, workspace: Workspace, deleted: tuple[str, ...]
+) -> None:
+    before = memory(workspace)
+    ledger.remember([Fact("The boat is blue")])
+    boat = memory(workspace)
+    names = ("Ada", "Bob", "Eve")
+    ledger.remember([Fact(f"The key is with {name}", together="t") for name in names])
+    lines = memory(workspace).splitlines(keepends=True)
+    kept = [line for line in lines if not any(name in line for name in deleted)]
+    write(workspace, "".join(kept))
+    undone = ledger.undo(request="r")
+    assert {entry.text.split()[-1]: entry.gone for entry in undone} == {
+        name: name in deleted for name in names
+    }
+    assert ledger.undo(request="r") == undone
+    assert memory(workspace) == boat
+    assert [entry.text for entry in ledger.undo()] == ["The boat is blue"]
+    assert memory(workspace) == before
+
+
+def test_facts_written_together_whose_lines_are_all_gone_are_not_undone(
+    ledger: AddressedLedger, workspace: Workspace
+) -> None:
+    before = memory(workspace)
+    ledger.remember([Fact("The boat is blue", together="t"), Fact("Ada is tall", together="t")])
+    write(workspace, before)
+    with pytest.raises(LedgerError, match="changed since"):
+        ledger.undo()
