@@ -122,20 +122,37 @@ def _parse_value(text: str, schema: Mapping[str, Any]) -> Any:
         return text
 
 
-def _is_quoted(text: str) -> bool:
-    """Whether the text ends inside a markdown fence, code span or quotation: no call is meant."""
-    *lines, last = text.split("\n")
-    open_fence = ""
-    for line in lines:
+class _Markdown:
+    """Follows a text to its end. While that is inside a fence, code span or quotation, no call is
+    meant."""
+
+    def __init__(self) -> None:
+        self._fence = ""
+        self._line: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Continue the text."""
+        *lines, last = text.split("\n")
+        for line in lines:
+            self._end_line("".join([*self._line, line]))
+            self._line = []
+        self._line.append(last)
+
+    def is_quoted(self) -> bool:
+        """Whether the text ends inside a markdown fence, code span or quotation."""
+        last = "".join(self._line)
+        self._line = [last]
+        in_span = len(re.findall("`+", last)) % 2
+        return bool(self._fence or in_span or FENCE.match(last) or QUOTATION.match(last))
+
+    def _end_line(self, line: str) -> None:
         fence = FENCE.match(line)
         remainder = line[fence.end() :] if fence else ""
-        if fence and not open_fence:
+        if fence and not self._fence:
             if fence["fence"][0] == "~" or "`" not in remainder:
-                open_fence = fence["fence"]
-        elif fence and fence["fence"].startswith(open_fence) and not remainder.strip():
-            open_fence = ""
-    in_span = len(re.findall("`+", last)) % 2
-    return bool(open_fence or in_span or FENCE.match(last) or QUOTATION.match(last))
+                self._fence = fence["fence"]
+        elif fence and fence["fence"].startswith(self._fence) and not remainder.strip():
+            self._fence = ""
 
 
 class CallFilter:
@@ -149,23 +166,30 @@ class CallFilter:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.blocks: list[Block] = []
         self._tools = tools
-        self._text = ""
-        self._shown = 0
-        self._has_call = False
+        self._shown = _Markdown()
+        self._has_prose = False
+        self._held = ""
+        self._calls: list[str] = []
 
     def feed(self, piece: str) -> str:
         """Add a piece and return the text that can be shown."""
-        self._text += piece
-        if self._has_call:
+        if self._calls:
+            self._calls.append(piece)
             return ""
-        start = self._shown
-        while head := OPEN.search(self._text, self._shown):
-            if not _is_quoted(self._text[: head.start()]):
-                self._has_call, self._shown = True, head.start()
-                return self._text[start : self._shown].rstrip()
-            self._shown = head.end()
-        self._shown += _safe_length(self._text[self._shown :])
-        return self._text[start : self._shown]
+        text = self._held + piece
+        followed = start = 0
+        while head := OPEN.search(text, start):
+            self._shown.add(text[followed : head.start()])
+            followed, start = head.start(), head.end()
+            if not self._shown.is_quoted():
+                self._calls.append(text[followed:])
+                self._has_prose |= bool(text[:followed].strip())
+                return text[:followed].rstrip()
+        end = start + _safe_length(text[start:])
+        self._shown.add(text[followed:end])
+        self._held = text[end:]
+        self._has_prose |= bool(text[:end].strip())
+        return text[:end]
 
     def finish(self, *, ended: bool) -> str:
         """Read the calls, and return the rest of what can be shown: the prose after them.
@@ -173,12 +197,11 @@ class CallFilter:
         `ended` is True if the model stopped by itself, False if the stream broke off. A call
         without an end then counts as closed only if the model stopped and the call parses.
         """
-        rest = self._text[self._shown :]
-        if not self._has_call:
-            return rest
-        paragraphs = [prose for prose in self._read_calls(rest, ended=ended) if prose]
-        has_prose_before = bool(self._text[: self._shown].strip())
-        return "\n\n".join([""] * has_prose_before + paragraphs) if paragraphs else ""
+        if not self._calls:
+            return self._held
+        text = "".join(self._calls)
+        paragraphs = [prose for prose in self._read_calls(text, ended=ended) if prose]
+        return "\n\n".join([""] * self._has_prose + paragraphs) if paragraphs else ""
 
     def _read_calls(self, text: str, *, ended: bool) -> Iterator[str]:
         """Read the calls of a text; yield the prose around them."""
@@ -217,8 +240,13 @@ class CallFilter:
 
 def _next_call(text: str) -> re.Match[str] | None:
     """Find the first opening tag that is not quoted."""
-    heads = OPEN.finditer(text)
-    return next((head for head in heads if not _is_quoted(text[: head.start()])), None)
+    before, followed = _Markdown(), 0
+    for head in OPEN.finditer(text):
+        before.add(text[followed : head.start()])
+        followed = head.start()
+        if not before.is_quoted():
+            return head
+    return None
 
 
 def _safe_length(text: str) -> int:

@@ -1,5 +1,6 @@
 """Calls in text: what is read, what is refused, what is shown, wherever the text is cut."""
 
+import time
 from typing import Any
 
 import pytest
@@ -226,6 +227,17 @@ def test_the_prose_is_shown_without_markup_wherever_it_is_cut(
 def test_a_stray_end_tag_that_was_cut_off_is_not_shown(size: int) -> None:
     shown, blocks = read(f"{CALL}</tool_call>\n</TOOL_call>"[: len(CALL) + 13 + size])
     assert shown == "" and len(blocks) == 1
+
+
+@pytest.mark.parametrize("line", ["Some words of prose.\n", "Say `<tool_call>`.\n"])
+def test_long_prose_takes_time_in_proportion_to_its_length(line: str) -> None:
+    def seconds(lines: int) -> float:
+        start = time.process_time()
+        assert read(line * lines, pieces=4 * lines)[0] == line * lines
+        return time.process_time() - start
+
+    short = min(seconds(1_000) for _ in range(3))
+    assert seconds(16_000) < 16 * 3 * short
 
 
 def test_prose_is_not_held_back_longer_than_it_must() -> None:
