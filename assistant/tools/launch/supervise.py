@@ -255,7 +255,7 @@ def below(ancestor: int) -> dict[int, int]:
     return memory_by_pid
 
 
-FLOOD = 32_000_000
+FLOOD = 8_000_000
 """The most bytes that a server may send between two messages to it."""
 COMPLAINTS = 20_000
 """The most bytes of standard error that are passed on."""

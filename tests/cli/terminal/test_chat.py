@@ -1,5 +1,6 @@
 """The chat on a real terminal: what stands on the screen while it answers and afterwards."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -201,7 +202,8 @@ def test_the_tools_lines_say_what_was_done_and_the_status_what_it_took(
         tty.wait("›")
         tty.say("Mia plays chess")
         tty.wait("Done.", gone=WORKING)
-        told = [row for row in tty.whole.splitlines() if row[:1] in "·✗ " and row.strip()]
+        rows = re.sub(r" · \d+ s$", "", tty.whole, flags=re.MULTILINE).splitlines()
+        told = [row for row in rows if row[:1] in "·✗ " and row.strip()]
         assert told[0].startswith('· remembered "Mia plays chess" MEMORY.md:')
         assert told[1:4] == ["· plan: 1/2 done", "  [x] look", "  [>] think"]
         assert told[4].startswith("✗ read_file: nowhere.md → there is no file nowhere.md")
