@@ -167,7 +167,7 @@ def test_one_that_fails_delegates_or_runs_out_is_a_result(bench: Bench) -> None:
     seen = list(talk.send("go"))
     assert isinstance(seen[-1], events.TurnFinished)
     said = result(talk)
-    assert "## 1. e — failed" in said and "of 1,500 tokens]" in said
+    assert "## 1. e — failed" in said and "of 1,500 tokens. " in said
     assert "## 2. r — failed" in said and "RuntimeError: the model is gone" in said
     assert "## 3. c — done" in said and "There is no tool 'delegate'" in said
 
@@ -192,7 +192,7 @@ def test_one_that_calls_for_ever_is_ended_by_its_rounds(bench: Bench) -> None:
     talk = bench.begin()
     list(talk.send("go"))
     assert "## 1. find the tide — failed" in result(talk)
-    assert "within the requests allowed for one turn]" in result(talk)
+    assert "within the requests allowed for one turn. " in result(talk)
     assert "Here." in result(talk)
 
 
@@ -353,7 +353,7 @@ def test_together_they_cost_no_more_than_the_lead_may_still_spend(bench: Bench) 
     seen = list(talk.send("go"))
     assert isinstance(seen[-1], events.TurnFailed) and "600 of 600 tokens" in seen[-1].message
     assert talk.usage.tokens == 600
-    assert result(talk).count("of 200 tokens]\nLooking.") == 3
+    assert result(talk).count("of 200 tokens. Give it a smaller task, or more tokens]\nLooking.") == 3
 
 
 def test_the_first_conversation_waits_for_the_owner_while_a_subtask_runs(bench: Bench) -> None:

@@ -302,7 +302,3 @@ def test_every_list_opens_at_its_first_entry(
         tty.wait("› message 0")
         pressed(tty, ENTER, "What should be undone?")
         tty.wait("› files, facts and conversation")
-        tty.send(ESCAPE)
-        tty.wait("›", gone="What should be undone?")
-        pressed(tty, "/rewind\r", "Go back to before which message?")
-        tty.wait("› message 4")
