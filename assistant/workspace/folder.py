@@ -300,13 +300,13 @@ class Survey:
         self.odd[shortened(name, 100).encode("utf-8", "backslashreplace").decode()] = reason
 
     def reject_copy(self, name: str) -> None:
-        """Record that an entry is a sync conflict copy."""
+        """Record that an entry is a sync conflict copy, if it is one of a memory file."""
         original = original_of(name) or ""
         if original.lower().endswith(".md"):
             self.copies[name] = original
-        self.reject(
-            name, f"is a conflict copy of {original}; `assistant memory merge` merges its facts"
-        )
+            self.reject(
+                name, f"is a conflict copy of {original}; `assistant memory merge` merges its facts"
+            )
 
 
 DEEPEST = 64
@@ -333,9 +333,8 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
                         result.reject(name, f"lies more than {DEEPEST} folders deep")
                     elif _is_citable(result, name):
                         folders.append(name)
-                elif (original := original_of(name)) is not None:
-                    if original.lower().endswith(".md"):
-                        result.reject_copy(name)
+                elif original_of(name) is not None:
+                    result.reject_copy(name)
                 elif not name.lower().endswith(".md"):
                     continue
                 elif entry.is_file(follow_symlinks=False):  # saves a system call

@@ -72,6 +72,12 @@ def test_what_waits_is_shown_once_a_day_and_again_when_it_has_changed(workspace:
     assert again.startswith("2 facts wait")
 
 
+def test_a_notice_about_a_name_that_is_not_utf_8_is_shown_once(workspace: Workspace) -> None:
+    day, notice = date(2026, 11, 26), "skills/a\udcff cannot be read"
+    assert notice in once_a_day(workspace, DuelessMemory(), day, [notice])
+    assert once_a_day(workspace, DuelessMemory(), day, [notice]) == []
+
+
 def test_rules_and_skills_without_effect_are_named_once_a_day(workspace: Workspace) -> None:
     trust.grant(workspace)
     config.config_file().parent.mkdir(parents=True, exist_ok=True)

@@ -215,7 +215,10 @@ def test_the_more_specific_of_ask_and_allow_decides() -> None:
 
 
 def test_a_rule_about_no_tool_is_named() -> None:
-    rules = {"deny": ("secret/*", "read_file:x", "{read_file,x}", "mcp_mail_*"), "allow": ("red",)}
+    rules = {
+        "deny": ("secret/*", "read_file:x", "{read_file,x}", "mcp_mail_*", "*delete*"),
+        "allow": ("red",),
+    }
     denied, allowed = unknown_tools(rules)
     assert denied == "policy.deny has 'secret/*', but no tool is called 'secret/*'"
     assert "'red'" in allowed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.workspace.folder import original_of
+from assistant.workspace.folder import Workspace, original_of
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,13 @@ def test_a_copy_is_known_by_its_name(name: str) -> None:
 )  # fmt: skip
 def test_what_an_owner_may_call_a_note_is_none(name: str) -> None:
     assert original_of(name) is None
+
+
+def test_copies_below_memory_are_those_of_its_markdown_files(workspace: Workspace) -> None:
+    folder = workspace.root / "memory"
+    folder.mkdir()
+    copies = {"n.md.rej", "n.md.sync-conflict-20260101-120000-AAAAAAA", "n.md.orig"}
+    for name in {*copies, "n.md", "n.png.orig", "plan.txt"}:
+        (folder / name).write_text("x")
+    assert set(workspace.copies()) == {f"memory/{name}" for name in copies}
+    assert set(workspace.survey().odd) == set(workspace.copies())

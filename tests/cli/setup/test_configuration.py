@@ -246,3 +246,9 @@ def test_a_setting_that_was_taken_away_says_what_to_do_instead(key: str) -> None
     with pytest.raises(ConfigError, match=f"no setting '{section}.*{name}' any more") as caught:
         settings.validate(raw, sources=())
     assert caught.value.cure == f"Remove it: {settings.REMOVED[key]}"
+
+
+@pytest.mark.parametrize("listed", ["", " , ", "\n"])
+def test_an_empty_list_of_sections_names_none(listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSISTANT_CONTEXT__SECTIONS", listed)
+    assert settings.validate(config.load()).context.sections == ()
