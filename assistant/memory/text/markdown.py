@@ -1,6 +1,7 @@
 """Markdown: its parser, its lines, its words without markup, and facts struck out in it. Pure."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -61,10 +62,11 @@ def unclosed_comment(text: str, tokens: Sequence[Token] = ()) -> int | None:
 
     `tokens` are the text's, if it has been parsed.
     """
-    begins = _COMMENT_BEGINS.finditer(text, text.rfind(COMMENT_END) + 1)
-    lines = [text.count("\n", 0, begin.start()) for begin in begins]
-    if not lines:
+    begins = [each.start() for each in _COMMENT_BEGINS.finditer(text, text.rfind(COMMENT_END) + 1)]
+    if not begins:
         return None
+    starts = line_starts(text)
+    lines = (bisect_right(starts, begin) - 1 for begin in begins)
     blocks = (token for token in tokens or PARSER.parse(text) if token.type in _VERBATIM)
     verbatim = [block.map for block in blocks if block.map]
     return next(
@@ -75,7 +77,7 @@ def unclosed_comment(text: str, tokens: Sequence[Token] = ()) -> int | None:
 
 _VERBATIM = frozenset({"fence", "code_block", "html_block"})
 """Blocks in which `<!--` begins no comment of the file's."""
-_COMMENT_BEGINS = re.compile(r"^ {0,3}<!--", re.MULTILINE)
+_COMMENT_BEGINS = re.compile(r"(?<![^\r\n]) {0,3}<!--")
 BREAKS = re.compile(r"\r\n|\r|\n")
 
 
