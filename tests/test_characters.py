@@ -47,7 +47,7 @@ def entered(work: Callable[[], Iterator[Any]]) -> int:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_others_get_their_turn_at_each_stretch(text: str) -> None:
-    assert entered(lambda: cuts(text, 0)) >= len(text) // (2 * STRETCH)
+    assert entered(lambda: cuts(text)) >= len(text) // (2 * STRETCH)
 
 
 def test_what_lies_across_the_end_of_a_stretch_is_found_whole() -> None:

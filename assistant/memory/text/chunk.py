@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import unicodedata
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -87,37 +87,26 @@ def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = 
     )
 
 
-def repeated(chunk: Chunk, occurrence: int) -> Chunk:
-    """The chunk as the `occurrence`th repetition of the same text in its file; 0 is the first."""
-    if not occurrence:
-        return chunk
-    return replace(chunk, id=identify(chunk.source, chunk.heading, chunk.text, occurrence))
-
-
 def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> Chunk:
     """Return a chunk under its id with other words than its file's."""
     words = "\0".join((text, plain, *heading, chunk.date or "")).encode("utf-8", "surrogatepass")
     return replace(chunk, text=text, plain=plain, heading=heading, variant=crc32(words))
 
 
-def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
-    """The chunk with positions in the whole text, given that its stretch begins at `start`."""
-    return Chunk(  # `replace` takes five times as long, for each chunk behind an edit
-        chunk.id,
-        chunk.source,
-        chunk.ordinal + ordinal,
-        chunk.text,
-        chunk.plain,
-        chunk.heading,
-        chunk.start_line + line,
-        chunk.end_line + line,
-        chunk.start_char + start,
-        chunk.end_char + start,
-        chunk.date,
-        chunk.mentions,
-        chunk.status,
-        chunk.until,
-        chunk.variant,
+def placed(chunk: Chunk, ordinal: int, start: int, line: int, occurrence: int = 0) -> Chunk:
+    """The chunk with positions in the whole text, given that its piece begins at `start`, as the
+    `occurrence`th repetition of its text in the file; 0 is the first."""
+    id = chunk.id
+    if occurrence:
+        id = identify(chunk.source, chunk.heading, chunk.text, occurrence)
+    return replace(
+        chunk,
+        id=id,
+        ordinal=chunk.ordinal + ordinal,
+        start_line=chunk.start_line + line,
+        end_line=chunk.end_line + line,
+        start_char=chunk.start_char + start,
+        end_char=chunk.end_char + start,
     )
 
 
@@ -158,20 +147,15 @@ ITEMS = 16
 """One item in this many starts a piece, on average."""
 
 
-def cuts(text: str, start: int, items: int = ITEMS) -> Iterator[int]:
-    """Where the pieces begin that follow the one at `start`."""
-    for first, stop in stretches(text, start):
+def cuts(text: str, items: int = ITEMS) -> Iterator[int]:
+    """Where pieces of a text begin, but for the first."""
+    for first, stop in stretches(text):
         for line in _CUT.finditer(text, first, stop):
+            if not line.start() or len(line[0]) >= STRETCH:
+                continue
             whole = line.end() < stop or ends_a_line(text, stop)
-            if line.start() > start and whole and _is_cut(line, items):
+            if whole and (line[1] or crc32(line[0].encode("utf-8", "surrogatepass")) % items == 0):
                 yield line.start()
-
-
-def _is_cut(line: re.Match[str], items: int) -> bool:
-    """Whether a line that may start a piece does; a very long one never."""
-    if len(line[0]) >= STRETCH:
-        return False
-    return bool(line[1] or crc32(line[0].encode("utf-8", "surrogatepass")) % items == 0)
 
 
 CACHED_CHARS = 12_000_000
@@ -207,8 +191,9 @@ class Chunker:
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
         self._items = items
-        self._cached: OrderedDict[str, list[Piece]] = OrderedDict()
-        """The pieces of each source's previous text, the least recently parsed source first."""
+        self._cached: OrderedDict[str, dict[tuple[str, Section], Piece]] = OrderedDict()
+        """The pieces of each source's previous text, by their text and the section above them; the
+        least recently parsed source first."""
         self._free_chars = cached_chars
         self._lock = threading.Lock()
 
@@ -218,57 +203,51 @@ class Chunker:
 
     def batches(self, text: str, source: str) -> Iterator[Sequence[Chunk]]:
         """Yield the chunks of a file's text, in order, some together."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         ordinal = line = start = 0
-        for piece in self.pieces(text.removeprefix("\ufeff"), source):
-            yield piece.placed(ordinal, start, line, counts)
-            ordinal += len(piece.chunks)
+        for length, piece in self._pieces(text.removeprefix("\ufeff"), source):
+            chunks = []
+            for chunk in piece.chunks:
+                chunks.append(placed(chunk, ordinal, start, line, counts[chunk.id]))
+                counts[chunk.id] += 1
+            yield chunks
+            ordinal += len(chunks)
             line += piece.lines
-            start += len(piece.text)
+            start += length
 
-    def pieces(self, text: str, source: str) -> Iterator["Piece"]:
-        """Yield the pieces of a text without byte-order mark, in order.
-
-        Pieces of the source's previous text are reused; as they follow in the same order before
-        and after an edit, only the text around the edit is cut again.
-        """
+    def _pieces(self, text: str, source: str) -> "Iterator[tuple[int, Piece]]":
+        """Yield the pieces of a text, in order, with their lengths. Those of the source's previous
+        text are not parsed again."""
         with self._lock:
-            cached = self._cached.get(source, [])
-        indexes = {piece.text: index for index, piece in enumerate(cached)}
-
-        def parsed(part: str) -> Piece:
-            if part in indexes and (piece := cached[indexes[part]]).above == section:
-                return piece
-            return self._parsed(part, source, section)
-
-        pieces: list[Piece] = []
-        index = start = 0
-        section, ends = TOP, None
+            cached = self._cached.get(source, {})
+        pieces: dict[tuple[str, Section], Piece] = {}
+        start, section = 0, TOP
+        ends = chain(cuts(text, self._items), [len(text)])
         try:
             while start < len(text):
-                if _continues(text, start, section, cached, index):
-                    piece, ends = cached[index], None
-                    index += 1
-                else:
-                    ends = ends or chain(cuts(text, start, self._items), [len(text)])
-                    piece = _joined(text, start, ends, parsed)
-                    index = indexes.get(piece.text, index - 1) + 1
-                start, section = start + len(piece.text), piece.section
-                pieces.append(piece)
-                yield piece
+                end, joined = next(ends), 1
+                while True:  # its last block may be open, and take as much again
+                    key = text[start:end], section
+                    piece = pieces[key] = cached.get(key) or self._parsed(*key, source)
+                    if not piece.open or end == len(text):
+                        break
+                    *_, end = islice(ends, joined)
+                    joined *= 2
+                yield end - start, piece
+                start, section = end, piece.section
         finally:  # a caller that stops early goes on with these the next time
-            self._cache(source, pieces if start >= len(text) else pieces + cached[max(index, 1) :])
+            self._cache(source, pieces if start >= len(text) else cached | pieces)
 
-    def _cache(self, source: str, pieces: "list[Piece]") -> None:
+    def _cache(self, source: str, pieces: "dict[tuple[str, Section], Piece]") -> None:
         """Cache the pieces of a source; the sources parsed longest ago make room."""
         with self._lock:
-            self._free_chars += _size(self._cached.pop(source, []))
+            self._free_chars += _size(self._cached.pop(source, {}))
             self._cached[source] = pieces
             self._free_chars -= _size(pieces)
             while self._free_chars < 0:
                 self._free_chars += _size(self._cached.popitem(last=False)[1])
 
-    def _parsed(self, text: str, source: str, above: Section) -> "Piece":
+    def _parsed(self, text: str, above: Section, source: str) -> "Piece":
         parsed = parse(text, self._fits, self._max_chars)
         file_date = heading_date(PurePosixPath(source).stem)
         section = above
@@ -279,46 +258,14 @@ class Chunker:
             else:
                 date = section.date or file_date
                 chunks.append(_chunk(block, len(chunks), text, source, section, date))
-        once = dict.fromkeys((chunk.id for chunk in chunks), 1)
-        return Piece(text, above, tuple(chunks), breaks_in(text), section, parsed.open, once)
+        return Piece(chunks, breaks_in(text), section, parsed.open)
 
 
-def _continues(
-    text: str, start: int, section: Section, cached: "Sequence[Piece]", index: int
-) -> bool:
-    """Return whether a text goes on with the cached piece at `index`, and ends it there.
-
-    A piece ends where a line starts the next one, so the next must follow too, with its whole
-    first line: the last piece of a text may end in the middle of one.
-    """
-    if index + 2 >= len(cached):
-        return False
-    piece = cached[index]
-    return (
-        (piece.above is section or piece.above == section)
-        and text.startswith(piece.text, start)
-        and text.startswith(cached[index + 1].text, start + len(piece.text))
-    )
+def _size(pieces: "Iterable[tuple[str, Section]]") -> int:
+    return sum(len(text) for text, _ in pieces)
 
 
-def _joined(
-    text: str, start: int, ends: Iterator[int], parsed: Callable[[str], "Piece"]
-) -> "Piece":
-    """Parse the piece up to the next end, or as many more as its last block stays open for."""
-    end, joined = next(ends), 1
-    piece = parsed(text[start:end])
-    while piece.open and end < len(text):
-        *_, end = islice(ends, joined)
-        joined *= 2
-        piece = parsed(text[start:end])
-    return piece
-
-
-def _size(pieces: "Iterable[Piece]") -> int:
-    return sum(len(piece.text) for piece in pieces)
-
-
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of a file, between two lines that start a heading or a list item.
 
@@ -326,46 +273,10 @@ class Piece:
     `section` is the one it ends in. `open`: its last block may go on after it.
     """
 
-    text: str
-    above: Section
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     lines: int
     section: Section
     open: bool
-    once: dict[str, int]
-    """The ids of its chunks, each counted once."""
-    _placed: tuple[tuple[int, ...], Sequence[Chunk]] = ((), ())
-    """Its last position, and the chunks there."""
-
-    def placed(
-        self, ordinal: int, start: int, line: int, counts: dict[str, int]
-    ) -> Sequence[Chunk]:
-        """Return the chunks as positioned in a file in which this piece starts here.
-
-        `counts` are the chunks before by id, and is updated. The same position as the last one
-        returns the same chunks.
-        """
-        if len(self.once) == len(self.chunks) and counts.keys().isdisjoint(self.once):
-            counts |= self.once
-            repeats: list[int] = []
-        else:
-            repeats = _count(self.chunks, counts)
-        position = (ordinal, start, line, *repeats)
-        last, chunks = self._placed  # read once: another thread may place the piece elsewhere
-        if last != position:
-            own = map(repeated, self.chunks, repeats) if repeats else self.chunks
-            chunks = [placed(chunk, ordinal, start, line) for chunk in own]
-            self._placed = position, chunks
-        return chunks
-
-
-def _count(chunks: Iterable[Chunk], counts: dict[str, int]) -> list[int]:
-    """Return how often each chunk is counted already, and count it."""
-    repeats = []
-    for chunk in chunks:
-        repeats.append(counts.get(chunk.id, 0))
-        counts[chunk.id] = repeats[-1] + 1
-    return repeats
 
 
 def _chunk(

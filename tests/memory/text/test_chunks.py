@@ -6,10 +6,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from assistant.memory.text.blocks import MAX_CHARS
-from assistant.memory.text.chunk import TOP, Chunk, Chunker, repeated
+from assistant.memory.text.chunk import TOP, Chunk, Chunker, placed
 from tests.support.chunking import chunk
 
 LIMIT = 64
@@ -329,9 +328,9 @@ def uncut(text: str) -> list[Chunk]:
     """The chunks of a file that is parsed as a whole."""
     times: Counter[str] = Counter()
     found = []
-    whole = Chunker(count_tokens, LIMIT)._parsed(text.removeprefix("\ufeff"), "MEMORY.md", TOP)
-    for ordinal, each in enumerate(whole.chunks):
-        found.append(replace(repeated(each, times[each.id]), ordinal=ordinal))
+    whole = Chunker(count_tokens, LIMIT)._parsed(text.removeprefix("\ufeff"), TOP, "MEMORY.md")
+    for each in whole.chunks:
+        found.append(placed(each, 0, 0, 0, times[each.id]))
         times[each.id] += 1
     return found
 
@@ -389,7 +388,7 @@ def test_no_more_is_remembered_than_there_is_room_for() -> None:
     for number in range(100):
         list(chunker(f"# {number}\n\n- {'long ' * 60}\n", f"{number}.md"))
     assert chunker._cached
-    assert sum(len(each.text) for pieces in chunker._cached.values() for each in pieces) <= 1000
+    assert sum(len(text) for pieces in chunker._cached.values() for text, _ in pieces) <= 1000
 
 
 def test_an_open_fence_is_read_in_linear_time() -> None:

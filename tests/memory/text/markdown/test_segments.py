@@ -15,7 +15,7 @@ LINES = st.sampled_from(
 
 def cut(text: str) -> list[str]:
     """The pieces of a text."""
-    places = [0, *cuts(text, 0), len(text)]
+    places = [0, *cuts(text), len(text)]
     return [text[start:end] for start, end in pairwise(places)]
 
 
