@@ -93,38 +93,32 @@ def merge_copy(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[st
 
     Without a common base nothing is deleted; `forgotten` facts, by their keys, do not come back.
     """
-    ends = newline(ours)
-    own, other = (_Version(with_newlines(text, "\n")) for text in (ours, copy))
-    best: dict[str, Unit] = {}
+    own, other, base = (_Version(with_newlines(text, "\n")) for text in (ours, copy, ""))
+    facts = sorted(other.facts, key=lambda fact: struck_on(fact.text))
+    latest = {fact.name[1]: fact for fact in facts}
+    existing, said = {fact.name[1] for fact in own.facts}, {unit.text.strip() for unit in own.units}
+    taken, left = dict[Name, Unit](), list[str]()
     for unit in other.units:
         kind, key, _ = unit.name
-        if kind == "item" and (key not in best or struck_on(unit.text) > struck_on(best[key].text)):
-            best[key] = unit
-    units = {name: _with_copy(unit, best.get(name[1])) for name, unit in own.by_name.items()}
-    orders = {heading: list(names) for heading, names in own.sections.items()}
-    present = {name[1] for name in own.by_name if name[0] == "item"}
-    for heading, names in other.sections.items():
-        for name in names:
-            kind, key, _ = name
-            if kind == "item" and key not in present and key not in forgotten:
-                present.add(key)
-                units[name] = best[key]
-                orders.setdefault(heading, [heading]).append(name)
-                units.setdefault(heading, other.by_name.get(heading, Unit("", TOP)))
-    own_prose = {name[1] for name in own.by_name if name[0] == "prose"}
-    left = [u.text for u in other.units if u.name[0] == "prose" and u.name[1] not in own_prose]
-    units |= _overruled(units, {}, own.by_name, other.by_name)
-    names = [name for order in orders.values() for name in order]
-    return with_newlines(_text(names, units, [own, other]), ends), left
+        if kind == "prose" and key not in said:
+            left.append(unit.text)
+        elif kind != "item":
+            taken[unit.name] = unit
+        elif key in existing or key not in forgotten:
+            taken.setdefault((kind, key, 0), replace(latest[key], name=(kind, key, 0)))
+    other.units = [*taken.values()]
+    base.units = [unit for unit in other.units if unit.name[0] == "heading"]
+    merged = _Merge(base, own, other, own).result()
+    return with_newlines(merged.text, newline(ours)), left
 
 
 def added(before: str, after: str) -> dict[str, str]:
     """The facts that stand in `after` and not in `before`, as they are said, by their keys."""
-    existing = {unit.name[1] for unit in _Version(before).units if unit.name[0] == "item"}
+    existing = {fact.name[1] for fact in _Version(before).facts}
     return {
-        unit.name[1]: unit.text.strip()
-        for unit in _Version(after).units
-        if unit.name[0] == "item" and unit.name[1] not in existing and not struck_on(unit.text)
+        fact.name[1]: fact.text.strip()
+        for fact in _Version(after).facts
+        if fact.name[1] not in existing and not struck_on(fact.text)
     }
 
 
@@ -157,7 +151,14 @@ class _Version:
             self.units.append(Unit(block, name))
             before, gap = name, ""
         self.gaps[before, END] = gap
-        self.by_name = {unit.name: unit for unit in self.units}
+
+    @property
+    def facts(self) -> list[Unit]:
+        return [unit for unit in self.units if unit.name[0] == "item"]
+
+    @cached_property
+    def by_name(self) -> dict[Name, Unit]:
+        return {unit.name: unit for unit in self.units}
 
     @cached_property
     def sections(self) -> dict[Name, list[Name]]:
@@ -227,12 +228,16 @@ def _words(line: str) -> str:
 
 
 class _Merge:
-    """A merge of two versions. `lead` and `other` are the sides, whichever is called ours."""
+    """A merge of two versions. `lead` and `other` are the sides, whichever is called ours, unless
+    one is chosen as the `lead`."""
 
-    def __init__(self, base: _Version, ours: _Version, theirs: _Version) -> None:
-        self._base, self._ours, self._theirs = base, ours, theirs
+    def __init__(
+        self, base: _Version, ours: _Version, theirs: _Version, lead: _Version | None = None
+    ) -> None:
+        self._base, self._ours = base, ours
         self._lead, self._other = sorted(
-            (ours, theirs), key=lambda side: [unit.text for unit in side.units]
+            (ours, theirs),
+            key=lambda side: (side is not lead, [unit.text for unit in side.units]),
         )
         self._merged: dict[Name, Unit] = {TOP: Unit("", TOP)}
         self._orphans: dict[Name, list[Unit]] = {}
@@ -402,22 +407,11 @@ def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
     line = max((head, other_head), key=lambda text: (struck_on(text), text))
     before = base.text.split("\n", 1)[1] if base else ""
     if body != other_body:
-        base_lines, *sides = (_lines(text) for text in (before, body, other_body))
-        first, second = sorted(sides)
+        base_lines, first, second = (_lines(text) for text in (before, body, other_body))
         deleted = {text for text in base_lines if text not in first or text not in second}
         more = [text for text in second if text not in first]
         body = "".join(text for text in [*first, *more] if text not in deleted)
     return Unit(f"{line}\n{body}", one.name)
-
-
-def _with_copy(own: Unit, other: Unit | None) -> Unit:
-    """A fact of ours, struck out if it was later in the copy, with what is nested in it there."""
-    if other is None or own.name[0] != "item" or own.text == other.text:
-        return own
-    head = max(own.text, other.text, key=struck_on).partition("\n")[0]
-    body, more = (_lines(unit.text.partition("\n")[2]) for unit in (own, other))
-    more = [line for line in more if line not in body]
-    return Unit("".join([f"{head}\n", *body, *more]), own.name)
 
 
 def _overruled(

@@ -86,10 +86,10 @@ def test_a_copy_gives_its_facts_and_takes_none() -> None:
     text, left = merge_copy(ours, copy, {"gone"})
     assert text == memory(
         "~~a~~ (superseded 2026-11-22: d)\n  - in it\n  - else",
-        "~~b~~ (superseded 2026-11-21: c)",
-        "c",
         "d",
+        "~~b~~ (superseded 2026-11-21: c)",
         "~~bb~~ (superseded 2026-11-21: c)",
+        "c",
     )
     assert left == ["Else.\n"]
     assert merge_copy(text, copy, {"gone"}) == (text, left)
