@@ -6,6 +6,7 @@ of any other interval from the epoch, alike on every machine.
 """
 
 import calendar
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -31,18 +32,17 @@ REACH = timedelta(days=366 * 8)
 class Schedule:
     """When something is due.
 
-    Either `rule`, an RRULE of RFC 5545 without its times, or `once`; both at each of `times`. Or
-    `every`, within the hours from `start` to `end` and on `weekdays` (Monday is 0). `begins` is the
-    first day of a rule; `zone`, the zone of the times, is empty for that of the machine.
+    Either on the days of `rule`, an RRULE of RFC 5545 without its times, or `once`; both at each of
+    `times`. Without times, at each multiple of `every` on the days of the rule; within `hours`, an
+    interval has its times. `begins` is the first day of a rule; `zone`, the zone of the times, is
+    empty for that of the machine.
     """
 
     rule: str = ""
     times: tuple[time, ...] = (NINE,)
     once: date | None = None
     every: timedelta | None = None
-    start: time = time.min
-    end: time | None = None
-    weekdays: tuple[int, ...] = ()
+    hours: tuple[time, time] | None = None
     begins: date | None = None
     zone: str = ""
     is_timed: bool = False
@@ -64,7 +64,7 @@ class Schedule:
             there = now.astimezone(zone).replace(tzinfo=None)
             found = replace(self, zone="")._nearest(there, step)
             return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
-        if self.every:
+        if self.every and not self.hours:
             return next(self._multiples(now, step), None)
         due = [datetime.combine(day, at) for day in self._days_near(now, step) for at in self.times]
         if step > 0:
@@ -95,21 +95,12 @@ class Schedule:
         """The RRULE with its times of day, for a calendar; empty for one day."""
         if self.once:
             return ""
-        days = ",".join(CODES[weekday] for weekday in self.weekdays)
-        if self.every and not self.end:
+        times, rule = self.times, self.rule
+        if self.every and not self.hours:
             minutes = self.every // timedelta(minutes=1)
             unit, count = ("MINUTELY", minutes) if minutes % 60 else ("HOURLY", minutes // 60)
-            interval = f";INTERVAL={count}" if count > 1 else ""
-            return f"FREQ={unit}{interval}{f';BYDAY={days}' if days else ''}"
-        times, rule = self.times, self.rule
-        if self.every:
-            offsets = self._offsets()
-            times = tuple(
-                sorted(
-                    {(datetime.combine(ORIGIN, self.start) + offset).time() for offset in offsets}
-                )
-            )
-            rule = f"FREQ=DAILY;BYDAY={days}" if days else "FREQ=DAILY"
+            step = f";INTERVAL={count}" if count > 1 else ""
+            return rule.replace("DAILY", f"{unit}{step}", 1)
         if len(times) == 1 or "BYSETPOS" in rule:
             return rule
         hours, minutes_of = (
@@ -122,12 +113,6 @@ class Schedule:
         rule = rule.replace("FREQ=WEEKLY;BYDAY", "FREQ=DAILY;BYDAY")
         places = _joined([product.index(at) + 1 for at in times])
         return f"{rule};BYSETPOS={places}" if rule.startswith("FREQ=DAILY") else self.rule
-
-    def _offsets(self) -> list[timedelta]:
-        """From the start of its hours, when an interval is due."""
-        assert self.every and self.end
-        length = (datetime.combine(ORIGIN, self.end) - datetime.combine(ORIGIN, self.start)) % DAY
-        return [number * self.every for number in range(length // self.every + 1)]
 
     def key(self, due: datetime) -> str:
         """A name for a due time that is the same on every machine."""
@@ -150,30 +135,32 @@ class Schedule:
     def _multiples(self, now: datetime, step: int) -> Iterator[datetime]:
         """The due times of an interval before (with now) or after now, the nearest first."""
         assert self.every
-        if self.end:
-            yield from self._in_hours(now, step)
-            return
-        utc = now.astimezone(UTC).replace(tzinfo=None)
+        utc, days = now.astimezone(UTC).replace(tzinfo=None), _days(self.rule)
         count = (utc - ORIGIN) // self.every + (step > 0)
         for number in range(8 * 366 * 24 * 60):
             due = ORIGIN + (count + step * number) * self.every
             local = datetime.fromtimestamp(due.replace(tzinfo=UTC).timestamp())  # with its fold
             if abs(local - now) > REACH:
                 return
-            if not self.weekdays or local.weekday() in self.weekdays:
+            if not days or CODES[local.weekday()] in days:
                 yield local
 
-    def _in_hours(self, now: datetime, step: int) -> Iterator[datetime]:
-        """The same, of an interval within hours; these may go over midnight."""
-        begin = datetime.combine(now, self.start) - step * DAY
-        offsets = self._offsets()
-        for number in range(REACH.days):
-            for offset in offsets[::step]:
-                due = begin + step * number * DAY + offset
-                if self.weekdays and due.weekday() not in self.weekdays:
-                    continue
-                if due > now if step > 0 else due <= now:
-                    yield due
+
+def interval(
+    every: timedelta, hours: tuple[time, time] | None = None, days: Sequence[str] = ()
+) -> Schedule:
+    """Every so often; within hours, which may go over midnight, counted from the first of them."""
+    rule, times = f"FREQ=DAILY;BYDAY={','.join(days)}" if days else "FREQ=DAILY", set[time]()
+    if hours:
+        begin, end = (datetime.combine(ORIGIN, hour) for hour in hours)
+        steps = range((end - begin) % DAY // every + 1)
+        times = {(begin + number * every).time() for number in steps}
+    return Schedule(rule, tuple(sorted(times)), every=every, hours=hours)
+
+
+def _days(rule: str) -> list[str]:
+    """The weekdays of a rule, by their codes."""
+    return re.findall(r"(?<=[=,])-?\d?[A-Z]{2}\b", rule.partition("BYDAY")[2])
 
 
 def _joined(numbers: Sequence[int]) -> str:
@@ -202,7 +189,7 @@ def rhythm(schedule: Schedule) -> str:
     parts = dict(part.split("=") for part in schedule.rule.split(";"))
     unit, count = _UNITS[parts["FREQ"]], parts.get("INTERVAL")
     every = f"every {count} {unit}s" if count else f"every {unit}"
-    days = parts.get("BYDAY", "").split(",") if "BYDAY" in parts else []
+    days = _days(schedule.rule)
     if "BYSETPOS" in parts and not days:  # on the day of the month that it begins on
         return every
     if "BYSETPOS" in parts:
@@ -232,11 +219,10 @@ def _interval(schedule: Schedule) -> str:
     minutes = int(schedule.every.total_seconds()) // 60
     number, unit = (minutes // 60, "hour") if minutes % 60 == 0 else (minutes, "minute")
     words = f"every {unit}" if number == 1 else f"every {number} {unit}s"
-    if schedule.end:
-        words += f" between {schedule.start:%H:%M} and {schedule.end:%H:%M}"
-    if schedule.weekdays:
-        words += f", {_named([CODES[weekday] for weekday in schedule.weekdays])}"
-    return words
+    if schedule.hours:
+        words += " between {:%H:%M} and {:%H:%M}".format(*schedule.hours)
+    days = _days(schedule.rule)
+    return f"{words}, {_named(days)}" if days else words
 
 
 def _named(days: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from assistant.memory.text.times.languages import Language, languages, later
-from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule
+from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule, interval
 
 LONGEST = 300
 """Characters in which a schedule is looked for."""
@@ -524,10 +524,8 @@ class _Reader:
         if self._unit in _MINUTES:
             if self._monthdays or self.zone or self._begins:
                 return None
-            start, end = self._window or (time.min, None)
             every = timedelta(minutes=_MINUTES[self._unit] * self._count)
-            days = tuple(CODES.index(code) for code in self._days)
-            return Schedule(every=every, start=start, end=end, weekdays=days, times=())
+            return interval(every, self._window, self._days)
         dated = bool(self._days or self._monthdays or self._begins or self._unit == "day")
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from assistant.memory.text.times.schedule import Schedule
+from assistant.memory.text.times.schedule import Schedule, interval
 
 WEEKDAYS = Schedule("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", (time(9), time(17)))
 LEAP = Schedule("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29")
 ONCE = Schedule(once=date(2026, 3, 4), times=(time(8), time(20)))
-NIGHTS = Schedule(every=timedelta(minutes=90), start=time(22), end=time(6))
+NIGHTS = interval(timedelta(minutes=90), (time(22), time(6)))
 
 
 @pytest.mark.parametrize(
