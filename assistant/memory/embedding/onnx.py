@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,6 @@ TOKENIZER = "tokenizer.json"
 BATCH_TOKENS = 256
 """Padded tokens a run; one runs on each core. Twice as many are no faster and take 13 MB more."""
 MAX_THREADS = 4
-
-Feeds = dict[str, NDArray[np.int64] | NDArray[np.float32]]
 
 
 class Session:
@@ -53,15 +52,25 @@ class Session:
         self._options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self.dimension = int(self._session.get_outputs()[0].shape[1])
 
-    def run(self, lengths: Sequence[int], feeds: Callable[[list[int]], Feeds]) -> Vectors:
-        """A vector a text, of these lengths in tokens; `feeds` makes the input of some, by number.
+    def run(
+        self, name: str, lengths: Sequence[int], tokens: Callable[[int], NDArray[Any]]
+    ) -> Vectors:
+        """A vector a text, of these lengths in tokens; `tokens` gives those of a text, by number,
+        for the input `name`.
 
         Each batch runs on one processor: its steps are too short to be shared out.
         """
         vectors = np.empty((len(lengths), self.dimension), dtype=np.float32)
 
         def run(rows: list[int]) -> None:
-            vectors[rows] = self._session.run(None, feeds(rows), self._options)[0]
+            given = [tokens(row) for row in rows]
+            longest = max(map(len, given))
+            padded = np.zeros((len(rows), longest, *given[0].shape[1:]), given[0].dtype)
+            for row, values in zip(padded, given, strict=True):
+                row[: len(values)] = values
+            mask = np.arange(longest) < np.array([*map(len, given)])[:, None]
+            feeds = {name: padded, "attention_mask": mask.astype(np.int64)}
+            vectors[rows] = self._session.run(None, feeds, self._options)[0]
 
         lots = list(batches(lengths))
         list((_workers().map if len(lots) > 1 else map)(run, lots))
@@ -91,17 +100,8 @@ class OnnxEmbedder:
         return len(encoding) + cut_off
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
-
-        def feeds(rows: list[int]) -> Feeds:
-            shape = (len(rows), max(len(ids[row]) for row in rows))
-            tokens, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-            for number, row in enumerate(rows):
-                tokens[number, : len(ids[row])] = ids[row]
-                mask[number, : len(ids[row])] = 1
-            return {"input_ids": tokens, "attention_mask": mask}
-
-        return normalized(self._session.run(list(map(len, ids)), feeds))
+        ids = [np.array(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
+        return normalized(self._session.run("input_ids", [*map(len, ids)], ids.__getitem__))
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)

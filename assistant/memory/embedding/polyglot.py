@@ -14,7 +14,6 @@ maps were fitted on English sentences that both models read (`scripts/align`).
 import functools
 import hashlib
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,14 +46,18 @@ LONGEST = 2_000
 _encoding = threading.Lock()
 
 
-class _WithEnglish(ABC):
-    """MiniLM, which limits the length of texts, and another model."""
+class MappedEmbedder:
+    """MiniLM, which limits the length of texts, and for other languages the Universal Sentence
+    Encoder. Thread-safe.
 
-    def __init__(self, english: Embedder, dimension: int, *files: Path) -> None:
+    The encoder takes 125 MB, and is loaded for the first text that needs it.
+    """
+
+    def __init__(self, english: Embedder, *files: Path) -> None:
         self.english = english
-        self.dimension = dimension
+        self.dimension = english.dimension
         self.max_tokens = english.max_tokens
-        self.fingerprint = "-".join([english.fingerprint, *map(_hash, files)])
+        self.fingerprint = "-".join([english.fingerprint, *map(_hash, files or [USE_MAP])])
 
     def count_tokens(self, text: str) -> int:
         return self.english.count_tokens(text)
@@ -62,16 +65,24 @@ class _WithEnglish(ABC):
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
 
-    @abstractmethod
-    def embed(self, texts: Sequence[str]) -> Vectors: ...
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        texts = [_readable(text) for text in texts]
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        others = [row for row, text in enumerate(texts) if language_of(text) in USE_LANGUAGES]
+        english = sorted({*range(len(texts))}.difference(others))
+        if others:
+            vectors[others] = mapped(encoded([texts[row] for row in others]), USE_MAP)
+        vectors[english] = self.english.embed([texts[row] for row in english])
+        return vectors
 
 
-class PolyglotEmbedder(_WithEnglish):
+class PolyglotEmbedder(MappedEmbedder):
     """MiniLM and e5, concatenated. Thread-safe. e5 takes 60 MB, and is loaded for the first
     text."""
 
     def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
-        super().__init__(english, 2 * english.dimension, WIDE_MAP, WIDE_MEAN)
+        super().__init__(english, WIDE_MAP, WIDE_MEAN)
+        self.dimension *= 2
         self._opened = functools.cache(wide)
         self._opening = threading.Lock()
 
@@ -88,26 +99,6 @@ class PolyglotEmbedder(_WithEnglish):
         with self._opening:
             encoder = self._opened()
         return encoder.encoded(texts)
-
-
-class MappedEmbedder(_WithEnglish):
-    """MiniLM, and for other languages the Universal Sentence Encoder. Thread-safe.
-
-    The encoder takes 125 MB, and is loaded for the first text that needs it.
-    """
-
-    def __init__(self, english: Embedder) -> None:
-        super().__init__(english, english.dimension, USE_MAP)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        texts = [_readable(text) for text in texts]
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        others = [row for row, text in enumerate(texts) if language_of(text) in USE_LANGUAGES]
-        english = sorted({*range(len(texts))}.difference(others))
-        if others:
-            vectors[others] = mapped(encoded([texts[row] for row in others]), USE_MAP)
-        vectors[english] = self.english.embed([texts[row] for row in english])
-        return vectors
 
 
 def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
