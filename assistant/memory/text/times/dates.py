@@ -31,23 +31,12 @@ _TIME_BEHIND = re.compile(
     rf"\s?(?:[-–,:(]\s?)?{_TIME}",
     re.IGNORECASE,
 )
-_TO_COME = re.compile(
-    r"\b(?:will|going to|due|must|should|needs?|ha(?:ve|s) to|deadline|muss|müssen|soll|wird"
-    r"|werden|fällig)\b",
-    re.IGNORECASE,
+PLANNED_FOR = re.compile(
+    r"\b(?:for|until|till|by|to|für|bis|auf|zum|pour|para)\s+(?:the\s+)?\Z", re.I
 )
-"""Words for what is to come, in the sentence of such a day."""
-_BY = re.compile(r"\bby\s\Z", re.IGNORECASE)
-_DONE = re.compile(r"\b(?:paid|sold|bought|sent|\w{2,}ed)\b", re.IGNORECASE)
-"""Words for what is no longer to be done by then."""
-_PLANNED_FOR = re.compile(r"\b(?:for|until|till|to|für|bis|auf|zum)\s\Z", re.IGNORECASE)
 """Before a day to come, also in a sentence on the past: "was booked for the 28th"."""
+_BY = re.compile(r"\bby\s\Z", re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?]\s|(?<=[a-z])\.\s|[;\n]")
-_HABIT = re.compile(
-    r"\b(?:open|opens|opened|closed|hours|works?|working|usually|ge(?:öffnet|schlossen)|offen)\b",
-    re.IGNORECASE,
-)
-"""What is so from one weekday to another, is so every week."""
 _TO = r"\s*(?:-|–|—|to|until|till|through|thru|bis|al?|au|hasta(?:\sel)?|jusqu['’]au)\s*"
 _ARTICLE = r"(?:(?:the|zum|den|el|le)\s+)?(?:(?:\w*day|\w+tag|mittwoch|sonnabend),?\s+)?"
 _BETWEEN = re.compile(rf"(?:{_TO}|\s*/\s*){_ARTICLE}", re.IGNORECASE)
@@ -205,15 +194,15 @@ def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) ->
     begins = max(at for at in ends if at <= start)
     sentence = text[begins : min(at for at in ends if at >= end)]
     is_past = languages.says("past", sentence) and not languages.says("planned", sentence)
-    if is_past and not _PLANNED_FOR.search(text, begins, start):
+    if is_past and not PLANNED_FOR.search(text, begins, start):
         return False
     named = [to for _, to, day in languages.weekdays(text) if day == weekday and to <= start]
     return bool(
         is_sure
         or _TIME_BEHIND.match(text, end)
         or _TIME_BEFORE.search(text, begins, start)
-        or _TO_COME.search(sentence)
-        or (_BY.search(text, begins, start) and not _DONE.search(sentence))
+        or languages.says("due", sentence)
+        or (_BY.search(text, begins, start) and not languages.says("done", sentence))
         or any(text[to:start].strip(" ,").lower() in ("", "the", "den", "dem") for to in named)
     )
 
@@ -232,7 +221,7 @@ def ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     """
     named = languages.weekdays(text)
     found = [span for span in named if not _DATE_FOLLOWS.match(text, span[1])]
-    to, habit = re.compile(rf"\s*[-–]\s*|\s{_TO}", re.IGNORECASE), _HABIT.search(text) is not None
+    to, habit = re.compile(rf"\s*[-–]\s*|\s{_TO}", re.IGNORECASE), languages.says("open", text)
     ended = -1
     for (start, end, weekday), after in zip(found, [*found[1:], None], strict=False):
         begin = _next(day, weekday)

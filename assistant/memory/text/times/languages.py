@@ -68,9 +68,7 @@ class Language:
     after: str = r"(?!\w)"
     script: str = ""
     telling: str = ""
-    yearly: str = ""
-    past: str = ""
-    planned: str = ""
+    says: dict[str, str] = field(default_factory=dict)
     schedule: dict[str, Any] = field(default_factory=dict)
     connectives: str = ""
     compounds: dict[str, str] = field(default_factory=dict)
@@ -176,16 +174,16 @@ def _scripts() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def says(what: str, text: str) -> bool:
-    """Whether a text has a word of any language for what is `yearly`, `past` or `planned`."""
+    """Whether a text has a word of any language for what is `past`, `planned` and so on."""
     return _saying(what).search(text) is not None
 
 
 @functools.cache
 def _saying(what: str) -> re.Pattern[str]:
     words = (
-        f"{language.before}(?:{getattr(language, what)}){language.after}"
+        f"{language.before}(?:{language.says[what]}){language.after}"
         for language in languages().values()
-        if getattr(language, what)
+        if what in language.says
     )
     return re.compile("|".join(words), re.IGNORECASE)
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from assistant.memory.text.times import languages
-from assistant.memory.text.times.dates import ahead, mentioned, spans, with_months, without
+from assistant.memory.text.times.dates import (
+    PLANNED_FOR,
+    ahead,
+    mentioned,
+    spans,
+    with_months,
+    without,
+)
 from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
 from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
@@ -25,7 +32,6 @@ EVER = ORIGIN.date()
 FROM_WHEN = ", but it does not say from when"
 NEAR = timedelta(days=120)
 """Nobody says of a day that is so near, without its year, that it was the one of last year."""
-_FOR = re.compile(r"\b(?:for|until|till|by|to|für|bis|auf|zum|pour|para)\s+(?:the\s+)?\Z", re.I)
 A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
 _MAY_SPEAK = re.compile(
@@ -233,7 +239,7 @@ def _is_planned(text: str, start: date, anchor: str | None) -> bool:
         return False
     named = [mention for mention in mentioned(text, anchor) if mention.period.start == start]
     near = start - date.fromisoformat(anchor) <= NEAR
-    return any(near or _FOR.search(text, 0, mention.start) for mention in named)
+    return any(near or PLANNED_FOR.search(text, 0, mention.start) for mention in named)
 
 
 def _time(text: str) -> str:

@@ -36,8 +36,8 @@ YEAR = date(2026, 1, 1), date(2026, 12, 31)
 
 def words_of(language: Language) -> Iterator[str]:
     lists = [language.months, language.weekdays, language.numbers, language.seasons,
-             language.telling, language.connectives, language.yearly, language.past,
-             language.planned, *language.units.values(), *language.compounds]  # fmt: skip
+             language.telling, language.connectives, *language.says.values(),
+             *language.units.values(), *language.compounds]  # fmt: skip
     for listed in (*lists, *chain.from_iterable(language.forms.values())):
         yield from re.findall(r"[^\W\d_]{2,}", listed)
     for kind, words in language.schedule.items():

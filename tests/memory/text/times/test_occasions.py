@@ -101,6 +101,8 @@ TOLD = "2026-11-17"
         ("Ab 3.12. arbeite ich in Bern", ["2026-12-03"]),
         ("We met on the 3rd", []),
         ("Paid the rent on the 1st", []),
+        ("Paid the rent on the 1st at 9", []),
+        ("Bo arrives on the 20th", ["2026-11-20"]),
         ("Sold the car on the 20th.", []),
         ("Rent paid by the 1st", []),
         ("Pay the rent by the 1st", ["2026-12-01"]),
