@@ -19,7 +19,6 @@ from assistant.memory.text.times.dates import (
     with_months,
     without,
 )
-from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
 from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
 
@@ -47,8 +46,6 @@ _HABIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """What is done every week is not an appointment, unless a time is named."""
-_ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20|21)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])")
-_NUMERIC_MONTH = re.compile(r"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?![\w/-])")
 _CLOCK = re.compile(
     r"(?<![\d:.,-])(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d)"
     r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?",
@@ -195,9 +192,6 @@ def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, d
     dates = mentioned(text, anchor)
     spoken = spans(text, dates)
     named = [(period.start, period.end) for period in spoken if period.end - period.start < A_YEAR]
-    for form in (_ISO_MONTH, _NUMERIC_MONTH):
-        months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
-        named += [(month.start, month.end) for month in months]
     if day is not None:
         named += _ahead(without(text, dates), day)
     return list(dict.fromkeys(named))
