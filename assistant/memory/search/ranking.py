@@ -12,7 +12,6 @@ that they compare between questions.
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
@@ -123,43 +122,25 @@ Scores = NDArray[np.float32]
 Marks = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
 class Sections:
-    """The sections of a layout: `of` has each chunk's section, counted from 0, and `numbers` the
-    catalog's number of each section. `beside` marks, for each distance up to `REACH`, the chunks
-    that follow another of their section at that distance."""
+    """The sections of a layout, each with its chunks beside one another."""
 
-    layout: Layout
-    of: NDArray[np.int64]
-    numbers: Rows
-    beside: tuple[Marks, ...]
-
-    @classmethod
-    def read(cls, layout: Layout) -> "Sections":
-        """Read the sections of a layout."""
-        numbers, of = np.unique(layout.section, return_inverse=True)
-        beside = (of[distance:] == of[:-distance] for distance in range(1, REACH + 1))
-        return cls(layout, of, numbers, tuple(beside))
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._numbers, self._of = np.unique(layout.section, return_inverse=True)
 
     def headed(self, postings: Postings) -> Marks:
         """The chunks whose headings contain a word, by its postings in headings."""
-        return np.isin(self.numbers, postings[0])[self.of]
+        return np.isin(self._numbers, postings[0])[self._of]
 
     def around(self, values: Scores) -> Scores:
         """The weighted sum of the values of each chunk and its neighbours in the section."""
         total = OWN * values
-        for distance, same in enumerate(self.beside, 1):
+        for distance in range(1, REACH + 1):
+            same = self._of[distance:] == self._of[:-distance]
             total[distance:] += values[:-distance] * same
             total[:-distance] += values[distance:] * same
         return total
-
-
-@dataclass(frozen=True, slots=True)
-class WordScores:
-    """By position: the share of the question covered, and BM25 of a turn with those around it."""
-
-    covered: Scores
-    bm25: Scores
 
 
 def match(
@@ -168,28 +149,29 @@ def match(
     searched: Sequence[Term],
     postings: Mapping[str, Postings],
     headings: Mapping[str, Postings],
-) -> WordScores:
-    """Score all chunks by the words of a question: its `terms`, of which some are `searched`."""
+) -> tuple[Scores, Scores]:
+    """For all chunks, by the words of a question: its `terms`, of which some are `searched`. The
+    share of the question that is covered, and BM25 of a turn with those around it."""
     layout = sections.layout
     total, has_turns = len(layout), bool(layout.turn.any())
-    scores = WordScores(*(np.zeros(total, dtype=np.float32) for _ in range(2)))
+    covered, bm25 = (np.zeros(total, dtype=np.float32) for _ in range(2))
     whole = sum(float(idf(term.document_frequency, total)) for term in terms) or 1.0
-    lengths = sections.around(layout.length.astype(np.float32)) if has_turns else scores.bm25
+    lengths = sections.around(layout.length.astype(np.float32)) if has_turns else bm25
     for term in searched:
         rows, times = postings[term.text]
         positions, weight = layout.positions(rows), idf(len(rows), total) / whole
-        covered = np.zeros(total, dtype=np.bool_)
-        covered[positions] = True
+        holds = np.zeros(total, dtype=np.bool_)
+        holds[positions] = True
         if len(terms) > 1:  # with one word, a heading that has it would say it of all below
-            covered |= sections.headed(headings[term.text])
-        scores.covered[covered] += weight
+            holds |= sections.headed(headings[term.text])
+        covered[holds] += weight
         if has_turns:
             counts = np.zeros(total, dtype=np.float32)
             counts[positions] = times
-            scores.bm25[:] += weight * saturated(sections.around(counts), lengths, lengths.mean())
-    scores.covered[layout.turn] = 0
-    scores.bm25[~layout.turn] = 0
-    return scores
+            bm25 += weight * saturated(sections.around(counts), lengths, lengths.mean())
+    covered[layout.turn] = 0
+    bm25[~layout.turn] = 0
+    return covered, bm25
 
 
 def idf(frequency: int, total: int) -> np.float32:
@@ -216,7 +198,7 @@ class View:
     def __init__(self, catalog: Catalog, scan: Scan, layout: Layout) -> None:
         self.layout = layout
         self._scan = scan
-        self.sections = Sections.read(layout)
+        self.sections = Sections(layout)
         self._catalog = catalog
         self._lock = threading.Lock()
         self._headings: dict[int, Column | None] = {}

@@ -24,7 +24,7 @@ from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import ranking
 from assistant.memory.search.question import Question, Spelling, read
-from assistant.memory.search.ranking import SIGNALS, Matrix, View, Weights, WordScores, match
+from assistant.memory.search.ranking import SIGNALS, Matrix, View, Weights, match
 from assistant.memory.search.selection import Scored, arrange, relevant
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.sections import MemorySettings
@@ -34,44 +34,6 @@ CORE_FACTS = 100
 """Candidates for the core."""
 _SHAPING = Path(__file__).with_name("shaping.txt")
 """Sentences of the kind that should shape any answer, one a line."""
-
-
-class Core:
-    """The core of one memory: the facts that should shape any answer, whatever it is about.
-
-    "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease". But
-    facts about a person's health, habits and wishes are alike: they are near the mean vector of a
-    few sentences of that kind. The core is computed again when the index has changed.
-    """
-
-    def __init__(self, store: IndexStore, embedder: Embedder) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._layout: Layout | None = None
-        self._facts: list[Passage] = []
-
-    def facts(self) -> list[Passage]:
-        """The current facts nearest to the mean vector, best first."""
-        layout = self._store.catalog.layout()
-        if layout is not self._layout:
-            near, cosines = self._store.dense.nearest(layout, self._mean, CORE_FACTS)
-            chunks = self._store.catalog.chunks(layout.rowid[near].tolist())
-            self._facts = [
-                passage(chunk, cosine)
-                for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
-                if chunk.status == "current"
-                and core_mark(chunk.text) != NOT_CORE
-                and chunk.source not in PROCEDURE_FILES
-                and not chunk.source.startswith(ARCHIVE)
-            ]
-            self._layout = layout
-        return self._facts
-
-    @functools.cached_property
-    def _mean(self) -> NDArray[np.float32]:
-        vectors = self._embedder.embed(_SHAPING.read_text(encoding="utf-8").splitlines())
-        mean: NDArray[np.float32] = normalized(vectors.mean(axis=0, keepdims=True))[0]
-        return mean
 
 
 NEAREST = 100
@@ -128,7 +90,8 @@ class Recaller:
         self._weights = weights
         self._embedder = embedder
         self._view: View | None = None
-        self._core = Core(store, embedder)
+        self._core_layout: Layout | None = None
+        self._core_facts: list[Passage] = []
 
     def recall(self, query: Query) -> Recall:
         """The best passages within the budget. Raises UsageError if `as_of` is not a date."""
@@ -151,8 +114,33 @@ class Recaller:
         )
 
     def core(self, tokens: int) -> list[Passage]:
-        """The core facts, best first, as many as fit into the tokens."""
-        return fill(self._core.facts(), CORE_FACTS, tokens)[0]
+        """The facts that should shape any answer, whatever it is about, best first, as many as fit
+        into the tokens.
+
+        "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease".
+        But facts about a person's health, habits and wishes are alike: they are near the mean
+        vector of a few sentences of that kind.
+        """
+        layout = self.store.catalog.layout()
+        if layout is not self._core_layout:
+            near, cosines = self.store.dense.nearest(layout, self._shaping, CORE_FACTS)
+            chunks = self.store.catalog.chunks(layout.rowid[near].tolist())
+            self._core_facts = [
+                passage(chunk, cosine)
+                for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
+                if chunk.status == "current"
+                and core_mark(chunk.text) != NOT_CORE
+                and chunk.source not in PROCEDURE_FILES
+                and not chunk.source.startswith(ARCHIVE)
+            ]
+            self._core_layout = layout
+        return fill(self._core_facts, CORE_FACTS, tokens)[0]
+
+    @functools.cached_property
+    def _shaping(self) -> NDArray[np.float32]:
+        vectors = self._embedder.embed(_SHAPING.read_text(encoding="utf-8").splitlines())
+        mean: NDArray[np.float32] = normalized(vectors.mean(axis=0, keepdims=True))[0]
+        return mean
 
     def limits(self, query: Query) -> tuple[int, int]:
         """The most passages and tokens."""
@@ -184,8 +172,10 @@ class Recaller:
             nearest, cosines = self.store.dense.nearest(layout, vector, NEAREST)
         else:
             nearest, cosines = scan.nearest(layout, vector, len(layout), is_eligible)
-        words, mattering = self._words(question, view), view.mattering(vector)
-        worded = _largest(words.covered + words.bm25, WORDED)
+        words, terms = self.store.catalog.words, question.searched
+        postings, headings = words.in_chunks(terms), words.in_headings(terms)
+        covered, bm25 = match(view.sections, question.terms, terms, postings, headings)
+        worded, mattering = _largest(covered + bm25, WORDED), view.mattering(vector)
         others = np.concatenate([worded, _largest(mattering, NEAREST)])
         others = np.setdiff1d(others, nearest)
         positions = np.concatenate([nearest, others])
@@ -197,8 +187,8 @@ class Recaller:
             vector,
             positions,
             dense=dense,
-            covered=words.covered[positions] ** 2,
-            bm25=words.bm25[positions],
+            covered=covered[positions] ** 2,
+            bm25=bm25[positions],
         )
         order = np.lexsort((positions, -ranking.score(matrix, self._weights)))
         sources = np.array([*layout.sources, ""])[layout.source[positions[order]]]
@@ -208,16 +198,6 @@ class Recaller:
         scores = ranking.score(matrix, self._weights)
         order = np.lexsort((positions, -scores))
         return Ranked(layout, positions[order], scores[order], matrix[order])
-
-    def _words(self, question: Question, view: View) -> WordScores:
-        words = self.store.catalog.words
-        return match(
-            view.sections,
-            question.terms,
-            question.searched,
-            words.in_chunks(question.searched),
-            words.in_headings(question.searched),
-        )
 
     def _current_view(self) -> View:
         catalog = self.store.catalog

@@ -9,7 +9,7 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import ranking
-from assistant.memory.search.ranking import Sections, WordScores
+from assistant.memory.search.ranking import Scores, Sections
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 
@@ -41,30 +41,28 @@ def catalog(workspace: Workspace) -> Iterator[Catalog]:
     index.close()
 
 
-def match(catalog: Catalog, words: str) -> WordScores:
+def match(catalog: Catalog, words: str) -> tuple[Scores, Scores]:
     terms = catalog.words.terms(words)
     postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
-    return ranking.match(Sections.read(catalog.layout()), terms, terms, postings, headings)
+    return ranking.match(Sections(catalog.layout()), terms, terms, postings, headings)
 
 
 def test_a_fact_is_scored_by_what_it_covers_and_a_turn_by_bm25(catalog: Catalog) -> None:
-    found = match(catalog, "beans")
-    assert found.covered[0] == pytest.approx(1.0)
-    assert not found.covered[1:].any()
-    assert not found.bm25[:ANN].any()
+    covered, bm25 = match(catalog, "beans")
+    assert covered[0] == pytest.approx(1.0)
+    assert not covered[1:].any()
+    assert not bm25[:ANN].any()
 
 
 def test_a_turn_is_scored_by_the_words_around_it_too(catalog: Catalog) -> None:
-    bm25 = match(catalog, "beans").bm25
+    bm25 = match(catalog, "beans")[1]
     assert bm25[ANN] > bm25[BOB] > 0
     assert bm25[ANN + 2] > 0
     assert not bm25[ANN + 3 :].any()
 
 
 def test_a_fact_covers_what_it_or_its_heading_holds_however_often(catalog: Catalog) -> None:
-    one, other, both = (
-        match(catalog, words).covered for words in ("beans", "garden", "beans garden")
-    )
+    one, other, both = (match(catalog, words)[0] for words in ("beans", "garden", "beans garden"))
     assert one[0] > one[1] == 0
     assert both[0] > both[1] > 0
     assert both[0] == pytest.approx(1.0)
@@ -76,7 +74,7 @@ def test_rare_words_tell_more() -> None:
 
 
 def test_neighbours_end_with_the_section(catalog: Catalog) -> None:
-    sections = Sections.read(catalog.layout())
+    sections = Sections(catalog.layout())
     only = np.zeros(len(catalog.layout()), dtype=np.float32)
     only[[1, ANN, AND_LAST]] = 1
     assert sections.around(only).tolist() == [1, 2, 1, 2, 1, 1, 0, 1, 1, 2]
