@@ -9,7 +9,7 @@ out, doubled, or swapped with the next counts as an error.
 import calendar
 import gzip
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -27,6 +27,7 @@ from assistant.memory.text.language import (
     is_function_word,
     language_of,
     spell_signs,
+    speller,
     stem,
     variants,
     without_function_words,
@@ -40,18 +41,6 @@ SURE = 7
 """Minimum letters of a word that may have two wrong ones."""
 WORDS = 40
 """Maximum number of unknown words of a question that are corrected."""
-_LISTS = {
-    "arabic": "ar",
-    "dutch": "nl",
-    "english": "en",
-    "french": "fr",
-    "german": "de",
-    "italian": "it",
-    "portuguese": "pt",
-    "russian": "ru",
-    "spanish": "es",
-}
-"""The languages whose words are listed, by pyspellchecker."""
 _LONG_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
@@ -116,9 +105,9 @@ def _is_listed(word: str, language: str) -> bool:
 def _listed(language: str) -> bytes:
     """The word list of a language as JSON, with each word in quotes: a set would take ten times the
     memory, and more time to make than a few searches take."""
-    if language not in _LISTS:
+    if not (code := speller(language)):
         return b""
-    file = resources.files("spellchecker") / "resources" / f"{_LISTS[language]}.json.gz"
+    file = resources.files("spellchecker") / "resources" / f"{code}.json.gz"
     return gzip.decompress(file.read_bytes())
 
 
@@ -188,13 +177,14 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         text = spelling.corrected(text, language)
         terms = catalog.words.terms(_telling(text, language), language, variants(text))
     names = _names(text, language, catalog)
-    rarest_first = _rarest_first(names.get(term.text, term) for term in terms)
+    meant = dict.fromkeys(names.get(term.text, term) for term in terms)
+    rarest_first = sorted(meant, key=lambda term: term.document_frequency)
     times = asked(text, today)
     return Question(
         text=text,
         language=language,
         embedded=_cut(text, EMBEDDED_CHARS),
-        terms=rarest_first,
+        terms=tuple(rarest_first),
         searched=affordable(rarest_first),
         words=frozenset(word.casefold() for word in _WORD.findall(text)),
         telling=frozenset(_telling(text, language).casefold().split()),
@@ -208,11 +198,6 @@ def _without(text: str, mentions: Sequence[Mention]) -> str:
     for mention in reversed(mentions):
         text = f"{text[: mention.start]} {text[mention.end :]}"
     return text
-
-
-def _rarest_first(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """The terms, each once."""
-    return tuple(sorted(dict.fromkeys(terms), key=lambda term: term.document_frequency))
 
 
 def _telling(text: str, language: str) -> str:

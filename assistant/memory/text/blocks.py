@@ -1,12 +1,11 @@
 """Markdown text to headings and units: list items, paragraphs, tables, fences. Pure."""
 
+import functools
 import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-from markdown_it.token import Token
 
 from assistant.memory.text.markdown import (
     BREAKS,
@@ -114,33 +113,27 @@ class Unit:
     words: Plain
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a text holds, in order. `open`: its last block may go on in what follows it."""
-
-    blocks: tuple[Heading | Unit, ...]
-    open: bool
-
-
-def parse(text: str, fits: Callable[[str], bool], max_chars: int) -> Parsed:
-    """The headings and units of a text.
+def parse(
+    text: str, fits: Callable[[str], bool], max_chars: int
+) -> tuple[list[Heading | Unit], bool]:
+    """The headings and units of a text, and whether its last block may go on in what follows it.
 
     A unit that does not fit, or has more than `max_chars`, is split at its nested items, then at
     sentence ends. Time is linear in the text.
     """
     document = _Document(text, fits, max_chars)
-    return Parsed(tuple(_parsed(document)), document.open)
+    return list(document.blocks()), document.open
 
 
 class _Document:
     """A text with its tokens and the offsets of its lines."""
 
     def __init__(self, text: str, fits: Callable[[str], bool], max_chars: int) -> None:
-        self.text = text
-        self.fits = fits
-        self.max_chars = max_chars
-        self.starts = line_starts(text)
-        self.tokens = PARSER.parse(text)
+        self._text = text
+        self._fits = fits
+        self._max_chars = max_chars
+        self._starts = [*line_starts(text), len(text)]
+        self._tokens = PARSER.parse(text)
 
     @property
     def open(self) -> bool:
@@ -148,167 +141,133 @@ class _Document:
 
         So may front matter and a comment whose end is not there: they were read as something else.
         """
-        if not self.tokens:
+        if not self._tokens:
             return False
-        unclosed = self.text.startswith("---") and self.tokens[0].type != "front_matter"
-        unclosed |= unclosed_comment(self.text, self.tokens) is not None
-        return unclosed or self.tokens[-1].type in _NEVER_CLOSED
+        unclosed = self._text.startswith("---") and self._tokens[0].type != "front_matter"
+        unclosed |= unclosed_comment(self._text, self._tokens) is not None
+        return unclosed or self._tokens[-1].type in _NEVER_CLOSED
 
-    def unit(self, start: int, end: int, words: Plain) -> Unit:
-        """A range, not empty, as a unit."""
-        return Unit(start, end, self._line_at(start), self._line_at(end - 1), words)
+    def blocks(self) -> Iterator[Heading | Unit]:
+        """The headings, and the units of the other blocks."""
+        for first, last in self._siblings(0, len(self._tokens)):
+            token = self._tokens[first]
+            if token.type == "heading_open":
+                content = self._tokens[first + 1].content[: 2 * MAX_HEADING]
+                yield Heading(int(token.tag[1]), inline_words(content).text[:MAX_HEADING])
+            elif token.type.endswith("_list_open"):
+                yield from self._items(first, last)
+            elif token.type not in ("hr", "front_matter"):
+                yield from self._whole(first, last, *self._lines(first))
 
-    def _line_at(self, character: int) -> int:
-        return bisect_right(self.starts, character) - 1
+    def _siblings(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The sibling blocks between two tokens, as index ranges with the end exclusive."""
+        depth, start = 0, first
+        for index in range(first, last):
+            depth += self._tokens[index].nesting
+            if depth == 0:
+                yield start, index + 1
+                start = index + 1
 
-    def span(self, first: int, last: int, *, indented: bool = False) -> tuple[int, int]:
-        """The characters of lines `first` (0-based) to `last` (exclusive), blank ends left out."""
-        start = self.starts[first]
-        end = self.starts[last] if last < len(self.starts) else len(self.text)
-        own = self.text[start:end]
-        if not indented:
+    def _lines(self, index: int) -> tuple[int, int]:
+        """The lines of a block, 0-based, end exclusive."""
+        first, last = self._tokens[index].map or (0, 0)
+        return first, last
+
+    def _items(self, first: int, last: int) -> Iterator[Unit]:
+        """The items of a list."""
+        for opened, closed in self._siblings(first + 1, last - 1):
+            yield from self._whole(opened, closed, *self._lines(opened))
+
+    def _whole(self, first: int, last: int, top: int, bottom: int) -> Iterator[Unit]:
+        """The tokens from `first` to `last`, on these lines, as one unit, or as many as it takes to
+        fit."""
+        token = self._tokens[first]
+        start, end = self._starts[top], self._starts[bottom]
+        own = self._text[start:end]
+        if token.type != "code_block":
             start += len(own) - len(own.lstrip())
-        return start, end - (len(own) - len(own.rstrip()))
-
-    def pieces(self, start: int, end: int, ends: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-        """Ranges between two characters that fit."""
-        return pieces(self.text, start, end, self.fits, ends, self.max_chars)
-
-
-def _parsed(document: _Document) -> Iterator[Heading | Unit]:
-    tokens = document.tokens
-    for first, last in _blocks(tokens, 0, len(tokens)):
-        if tokens[first].type == "heading_open":
-            content = tokens[first + 1].content[: 2 * MAX_HEADING]
-            yield Heading(int(tokens[first].tag[1]), inline_words(content).text[:MAX_HEADING])
+        end -= len(own) - len(own.rstrip())
+        if end - start <= self._max_chars:
+            words = words_of(self._tokens[first:last], self._text[start:end])
+            if not words.text:
+                return
+            if self._fits(words.text):
+                yield self._unit(start, end, words)
+                return
+        if lists := self._nested_lists(first, last):
+            yield from self._item_parts(first, last, lists)
+        elif token.type in {"fence", "code_block"}:
+            yield from self._code_pieces(start, end, token.markup)
         else:
-            yield from _block_units(document, first, last)
+            yield from self._text_pieces(start, end, token.type == "table_open")
 
+    def _nested_lists(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The lists right inside an item, as index ranges with the end exclusive."""
+        if self._tokens[first].type != "list_item_open":
+            return []
+        inside = self._siblings(first + 1, last - 1)
+        return [(one, end) for one, end in inside if "_list_" in self._tokens[one].type]
 
-def _blocks(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The sibling blocks between two tokens, as index ranges with the end exclusive."""
-    depth = 0
-    start = first
-    for index in range(first, last):
-        depth += tokens[index].nesting
-        if depth == 0:
-            yield start, index + 1
-            start = index + 1
+    def _item_parts(
+        self, first: int, last: int, lists: Sequence[tuple[int, int]]
+    ) -> Iterator[Unit]:
+        """An over-long item: what stands around its nested lists, and the items of these."""
+        top, bottom = self._lines(first)
+        opening = first
+        for opened, closed in lists:
+            yield from self._whole(opening, opened, top, self._lines(opened)[0])
+            yield from self._items(opened, closed)
+            opening, top = closed, self._lines(closed)[0]
+        if opening < last - 1:
+            yield from self._whole(opening, last - 1, top, bottom)
 
-
-def _block_units(document: _Document, first: int, last: int) -> Iterator[Unit]:
-    """The units of one block: the items of a list, any other block whole."""
-    token = document.tokens[first]
-    match token.type:
-        case "bullet_list_open" | "ordered_list_open":
-            for item_first, item_last in _blocks(document.tokens, first + 1, last - 1):
-                yield from _whole(document, item_first, item_last, _lines(document, item_first))
-        case "hr" | "front_matter":
+    def _text_pieces(self, start: int, end: int, is_table: bool) -> Iterator[Unit]:
+        """A long unit in pieces; all of a struck one are superseded."""
+        ends = BREAKS if is_table else SENTENCES
+        marker = _MARKER.match(self._text, start, end)
+        inner = marker.end() if marker else start
+        if span := struck(self._text[inner:end]):
+            old = self._pieces(inner + span[0], inner + span[1], ends)
+            words = functools.partial(Plain, struck=True, until=span[2])
+            yield from self._framed(start, end, old, lambda own: words(plain(own)))
             return
-        case _:
-            yield from _whole(document, first, last, _lines(document, first))
+        for first, last in shown(self._text, start, end):
+            for left, right in self._pieces(first, last, ends):
+                if standing := plain(self._text[left:right]):
+                    yield self._unit(left, right, Plain(standing))
 
+    def _code_pieces(self, start: int, end: int, fence: str) -> Iterator[Unit]:
+        """A long code block in pieces of whole lines, its fences with the first and the last."""
+        inner, until = start, end
+        if fence:
+            lines = BREAKS.finditer(self._text, start, end)
+            inner = next((line.end() for line in lines), end)
+            last = self._text.rfind(fence, inner, end)
+            if last >= 0 and not self._text[last:end].strip(fence[0]):
+                until = last
+        ranges = self._pieces(inner, until, BREAKS)
+        yield from self._framed(start, end, ranges, lambda own: Plain(own.strip()))
 
-def _lines(document: _Document, index: int) -> tuple[int, int]:
-    """The lines of a block, 0-based, end exclusive."""
-    first, last = document.tokens[index].map or (0, 0)
-    return first, last
+    def _framed(
+        self,
+        start: int,
+        end: int,
+        ranges: Iterable[tuple[int, int]],
+        words: Callable[[str], Plain],
+    ) -> Iterator[Unit]:
+        """Units for ranges, the first and the last widened to the frame around them."""
+        spans = list(ranges)
+        for index, (left, right) in enumerate(spans):
+            standing = words(self._text[left:right])
+            left = start if index == 0 else left
+            right = end if index == len(spans) - 1 else right
+            if standing.text:
+                yield self._unit(left, right, standing)
 
+    def _pieces(self, start: int, end: int, ends: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+        return pieces(self._text, start, end, self._fits, ends, self._max_chars)
 
-def _whole(document: _Document, first: int, last: int, lines: tuple[int, int]) -> Iterator[Unit]:
-    """The tokens from `first` to `last` as one unit, or as many as it takes to fit."""
-    token = document.tokens[first]
-    start, end = document.span(*lines, indented=token.type == "code_block")
-    if end - start <= document.max_chars:
-        words = words_of(document.tokens[first:last], document.text[start:end])
-        if not words.text:
-            return
-        if document.fits(words.text):
-            yield document.unit(start, end, words)
-            return
-    if lists := _nested_lists(document.tokens, first, last):
-        yield from _item_parts(document, first, last, lists)
-    elif token.type in {"fence", "code_block"}:
-        yield from _code_pieces(document, start, end, token.markup)
-    else:
-        ends = BREAKS if token.type == "table_open" else SENTENCES
-        yield from _text_pieces(document, start, end, ends)
-
-
-def _nested_lists(tokens: Sequence[Token], first: int, last: int) -> list[tuple[int, int]]:
-    """The lists right inside an item, as index ranges with the end exclusive."""
-    if tokens[first].type != "list_item_open":
-        return []
-    level = tokens[first].level + 1
-    edges = [
-        index
-        for index in range(first + 1, last)
-        if tokens[index].level == level and "_list_" in tokens[index].type
-    ]
-    return [(opened, closed + 1) for opened, closed in zip(edges[::2], edges[1::2], strict=True)]
-
-
-def _item_parts(
-    document: _Document, first: int, last: int, lists: list[tuple[int, int]]
-) -> Iterator[Unit]:
-    """An over-long item: what stands around its nested lists, and the items of these."""
-    top, bottom = _lines(document, first)
-    opening = first
-    for opened, closed in lists:
-        until = _lines(document, opened)[0]
-        yield from _whole(document, opening, opened, (top, until))
-        yield from _block_units(document, opened, closed)
-        opening = closed
-        top = _lines(document, closed)[0]
-    if opening < last - 1:
-        yield from _whole(document, opening, last - 1, (top, bottom))
-
-
-def _text_pieces(
-    document: _Document, start: int, end: int, ends: re.Pattern[str]
-) -> Iterator[Unit]:
-    """A long unit in pieces; all of a struck one are superseded."""
-    marker = _MARKER.match(document.text, start, end)
-    inner = marker.end() if marker else start
-    if span := struck(document.text[inner:end]):
-        old = document.pieces(inner + span[0], inner + span[1], ends)
-        yield from _framed(document, start, end, old, lambda own: _old(own, span[2]))
-        return
-    for first, last in shown(document.text, start, end):
-        for left, right in document.pieces(first, last, ends):
-            if words := plain(document.text[left:right]):
-                yield document.unit(left, right, Plain(words))
-
-
-def _old(source: str, until: str | None) -> Plain:
-    return Plain(plain(source), struck=True, until=until)
-
-
-def _code_pieces(document: _Document, start: int, end: int, fence: str) -> Iterator[Unit]:
-    """A long code block in pieces of whole lines, its fences with the first and the last."""
-    inner, until = start, end
-    if fence:
-        lines = BREAKS.finditer(document.text, start, end)
-        inner = next((line.end() for line in lines), end)
-        last = document.text.rfind(fence, inner, end)
-        if last >= 0 and not document.text[last:end].strip(fence[0]):
-            until = last
-    ranges = document.pieces(inner, until, BREAKS)
-    yield from _framed(document, start, end, ranges, lambda own: Plain(own.strip()))
-
-
-def _framed(
-    document: _Document,
-    start: int,
-    end: int,
-    ranges: Iterable[tuple[int, int]],
-    words: Callable[[str], Plain],
-) -> Iterator[Unit]:
-    """Units for ranges, the first and the last widened to the frame around them."""
-    spans = list(ranges)
-    for index, (left, right) in enumerate(spans):
-        plain_words = words(document.text[left:right])
-        left = start if index == 0 else left
-        right = end if index == len(spans) - 1 else right
-        if plain_words.text:
-            yield document.unit(left, right, plain_words)
+    def _unit(self, start: int, end: int, words: Plain) -> Unit:
+        """A range, not empty, as a unit."""
+        first, last = (bisect_right(self._starts, at) - 1 for at in (start, end - 1))
+        return Unit(start, end, first, last, words)

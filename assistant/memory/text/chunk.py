@@ -248,17 +248,17 @@ class Chunker:
                 self._free_chars += _size(self._cached.popitem(last=False)[1])
 
     def _parsed(self, text: str, above: Section, source: str) -> "Piece":
-        parsed = parse(text, self._fits, self._max_chars)
+        blocks, is_open = parse(text, self._fits, self._max_chars)
         file_date = heading_date(PurePosixPath(source).stem)
         section = above
         chunks: list[Chunk] = []
-        for block in parsed.blocks:
+        for block in blocks:
             if isinstance(block, Heading):
                 section = section.under(block.level, block.title)
             else:
                 date = section.date or file_date
                 chunks.append(_chunk(block, len(chunks), text, source, section, date))
-        return Piece(chunks, breaks_in(text), section, parsed.open)
+        return Piece(chunks, breaks_in(text), section, is_open)
 
 
 def _size(pieces: "Iterable[tuple[str, Section]]") -> int:

@@ -34,6 +34,9 @@ class _Language:
     shared: str = ""
     signs: str = ""
     particles: str = ""
+    stems: bool = True
+    within: str = ""
+    speller: str = ""
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("language.toml").read_text("utf-8"))
@@ -59,13 +62,7 @@ _SHORT = 3
 _LEAST_SHARE = 5
 """A text is in a script that has more than one in so many of its characters; a word in Japanese
 has fewer letters than one in English."""
-_OF_SCRIPT = {"russian": ("ukrainian",), "arabic": ("urdu", "persian")}
-"""The other languages that are recognised in a script."""
 _LAST_LATIN = "\u024f"
-_UNTAUGHT = frozenset({"hebrew", "indonesian", "persian", "ukrainian", "urdu", "vietnamese"})
-"""Languages with function words and without stems."""
-_STEMMED = {name for name, language in _KNOWN.items() if language.words} | {"armenian", "tamil"}
-_STEMMED -= {"english"}
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]"
 )
@@ -114,17 +111,12 @@ def _told_by() -> dict[str, list[str]]:
     return languages
 
 
-@functools.cache
-def _not_english() -> frozenset[str]:
-    """The words that tell another language than English."""
-    return frozenset(word for word, languages in _told_by().items() if "english" not in languages)
-
-
 def language_of_script(text: str) -> str:
     """The language that a text's script tells; none, if it is in Latin letters."""
     for script, letters in () if text.isascii() or max(text) <= _LAST_LATIN else _SCRIPTS:
         if _LEAST_SHARE * len(letters.findall(text)) > len(text):
-            return next((name for name in _OF_SCRIPT.get(script, ()) if _is_in(name, text)), script)
+            others = (name for name, language in _KNOWN.items() if language.within == script)
+            return next((name for name in others if _is_in(name, text)), script)
     return ""
 
 
@@ -132,15 +124,8 @@ def _is_in(language: str, text: str) -> bool:
     """Whether a text has letters or words that tell this language from others in its script."""
     if not set(_KNOWN[language].letters).isdisjoint(text):
         return True
-    return language == "ukrainian" and not _only_ukrainian().isdisjoint(
-        _WORD.findall(text.casefold())
-    )
-
-
-@functools.cache
-def _only_ukrainian() -> frozenset[str]:
-    """Function words that Russian has not; of Arabic's script the letters tell."""
-    return _function_words()["ukrainian"] - _function_words()["russian"]
+    words = _function_words()["ukrainian"] - _function_words()["russian"]
+    return language == "ukrainian" and not words.isdisjoint(_WORD.findall(text.casefold()))
 
 
 @functools.lru_cache(4096)
@@ -152,8 +137,6 @@ def language_of(text: str) -> str:
     if not _NAMES_TOO.isdisjoint(words):
         words = _without_names(_WORD.findall(text))
     written = set() if text.isascii() and "'" not in text else _written_by(text)
-    if not written and _not_english().isdisjoint(words):
-        return "english"
     languages = [told_by[word] for word in words if word in told_by]
     counts = dict.fromkeys(_LATIN, 0)
     for name in chain(*languages, written, written & set(_SELDOM)):
@@ -186,6 +169,11 @@ def _written_by(text: str) -> set[str]:
     return matches.union(name for name, signs in _SIGNS.items() if signs.search(text))
 
 
+def speller(language: str) -> str:
+    """The code of the list of a language's words that are spelt right; empty if there is none."""
+    return _KNOWN[language].speller
+
+
 def is_function_word(word: str, language: str) -> bool:
     """Whether a word says nothing by itself."""
     return word.casefold() in _function_words().get(language, ())
@@ -205,7 +193,7 @@ def comparable(text: str, language: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = _NASAL.sub("\u0902", _UNWRITTEN.sub("", text).translate(_ALIKE))
-    if language in _STEMMED:
+    if language != "english" and _KNOWN[language].stems:
         text = _WORD_WITH_SIGNS.sub(lambda word: stem(word[0].casefold(), language), text)
     if text.isascii():
         return text
@@ -215,7 +203,7 @@ def comparable(text: str, language: str) -> str:
 @functools.lru_cache(20_000)
 def stem(word: str, language: str) -> str:
     """What the inflected forms of a word have in common; the word, in a language without stems."""
-    if language not in _STEMMED - _UNTAUGHT and language != "english":
+    if not _KNOWN[language].stems:
         return word
     with _stemming:  # a stemmer holds the word it is at
         return str(_stemmer(language).stemWord(word[:_LONGEST_WORD])) + word[_LONGEST_WORD:]
