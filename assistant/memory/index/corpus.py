@@ -12,7 +12,7 @@ from assistant.disk import storage
 from assistant.disk.storage import Stat, stat_or_none
 from assistant.memory.index.catalog import Source
 from assistant.memory.text.conflict_marks import conflict_in, without_marks
-from assistant.memory.text.markdown import COMMENT, unclosed_comment
+from assistant.memory.text.markdown import unclosed_comment
 from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
@@ -100,7 +100,7 @@ def text_warning(data: bytes) -> str:
         return (
             f"has an unresolved merge conflict (line {line}). Resolve it; nothing is written to it"
         )
-    if COMMENT in text and (line := unclosed_comment(text)):
+    if line := unclosed_comment(text):
         return f"has a comment that is never closed (line {line}); it is read as text. Add -->"
     return ""
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from assistant.memory.text.markdown import (
     BREAKS,
     PARSER,
+    UNCLOSED,
     Plain,
     inline_words,
     line_starts,
     plain,
     shown,
     struck,
-    unclosed_comment,
     words_of,
 )
 
@@ -133,7 +133,8 @@ class _Document:
         self._fits = fits
         self._max_chars = max_chars
         self._starts = [*line_starts(text), len(text)]
-        self._tokens = PARSER.parse(text)
+        self._env: dict[str, int] = {}
+        self._tokens = PARSER.parse(text, self._env)
 
     @property
     def open(self) -> bool:
@@ -144,8 +145,7 @@ class _Document:
         if not self._tokens:
             return False
         unclosed = self._text.startswith("---") and self._tokens[0].type != "front_matter"
-        unclosed |= unclosed_comment(self._text, self._tokens) is not None
-        return unclosed or self._tokens[-1].type in _NEVER_CLOSED
+        return unclosed or UNCLOSED in self._env or self._tokens[-1].type in _NEVER_CLOSED
 
     def blocks(self) -> Iterator[Heading | Unit]:
         """The headings, and the units of the other blocks."""

@@ -1,7 +1,6 @@
 """Markdown: its parser, its lines, its words without markup, and facts struck out in it. Pure."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,6 +15,8 @@ from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import digest
 
 COMMENT, COMMENT_END = "<!--", "-->"
+UNCLOSED = "unclosed"
+"""In the environment of a parse: the first line on which a comment begins that is never closed."""
 MAX_NESTING = 40
 """Levels of block nesting that are parsed (a nested list is two); deeper ones are read as text."""
 
@@ -37,6 +38,7 @@ def _closed_html(state: StateBlock, first: int, last: int, silent: bool) -> bool
     if state.src.startswith(COMMENT, begin):
         end = state.env.setdefault("comments_end", state.src.rfind(COMMENT_END))
         if end < begin:
+            state.env.setdefault(UNCLOSED, first)
             return False
     return html_block(state, first, last, silent)
 
@@ -57,27 +59,15 @@ PARSER = _parser()
 """Yields block tokens only; the inline ones hold their source in `content`."""
 
 
-def unclosed_comment(text: str, tokens: Sequence[Token] = ()) -> int | None:
-    """The line, from 1, on which a comment begins that is never closed; None if there is none.
-
-    `tokens` are the text's, if it has been parsed.
-    """
-    begins = [each.start() for each in _COMMENT_BEGINS.finditer(text, text.rfind(COMMENT_END) + 1)]
-    if not begins:
+def unclosed_comment(text: str) -> int | None:
+    """The line, from 1, on which a comment begins that is never closed; None if there is none."""
+    if text.find(COMMENT, text.rfind(COMMENT_END) + 1) < 0:
         return None
-    starts = line_starts(text)
-    lines = (bisect_right(starts, begin) - 1 for begin in begins)
-    blocks = (token for token in tokens or PARSER.parse(text) if token.type in _VERBATIM)
-    verbatim = [block.map for block in blocks if block.map]
-    return next(
-        (line + 1 for line in lines if not any(first <= line < last for first, last in verbatim)),
-        None,
-    )
+    env: dict[str, int] = {}
+    PARSER.parse(text, env)
+    return env[UNCLOSED] + 1 if UNCLOSED in env else None
 
 
-_VERBATIM = frozenset({"fence", "code_block", "html_block"})
-"""Blocks in which `<!--` begins no comment of the file's."""
-_COMMENT_BEGINS = re.compile(r"(?<![^\r\n]) {0,3}<!--")
 BREAKS = re.compile(r"\r\n|\r|\n")
 
 

@@ -17,7 +17,6 @@ from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     BREAKS,
-    COMMENT,
     LINES,
     is_struck,
     line_digest,
@@ -194,7 +193,7 @@ def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
     edits, refused = [], None
     for source in dict.fromkeys(mark.passage.source for mark in marks):
         text = draft.editable(source)
-        if COMMENT in text and (line := unclosed_comment(text)):
+        if line := unclosed_comment(text):
             raise LedgerError(
                 f"{source} has a comment that is never closed (line {line})", "Add --> to its end"
             )

@@ -343,6 +343,11 @@ def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None
     assert list(chunker(text, "MEMORY.md")) == whole
 
 
+def test_a_comment_that_an_item_leaves_open_is_read_alike_in_pieces() -> None:
+    text = "- <!-- c\n  - nested\n# Head\n-->\n"
+    assert list(Chunker(count_tokens, LIMIT, items=1)(text, "MEMORY.md")) == uncut(text)
+
+
 def test_a_list_s_first_item_is_no_front_matter() -> None:
     assert len(chunks("- A-- said Ben\n- B\n")) == 2
 
