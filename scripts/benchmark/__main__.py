@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 chunks, write nothing")
     parser.add_argument("--against", metavar="COMMIT", help="another commit beside this one")
     asked = parser.parse_args()
-    sizes = QUICK_SIZES if asked.quick else SIZES
+    sizes: tuple[int, ...] = QUICK_SIZES if asked.quick else SIZES
     report = Report()
     with measure.room() as directory:
         if asked.against:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from assistant import config
 from assistant.memory.daemon import client, lifecycle
+from assistant.memory.protocol import Keeper
 from assistant.workspace import folder as workspace
 from assistant.workspace.folder import Workspace
 
@@ -56,7 +57,7 @@ def make_workspace(root: Path) -> Workspace:
 
 
 @contextlib.contextmanager
-def daemon(place: Workspace) -> Iterator[client.DaemonMemory]:
+def daemon(place: Workspace) -> Iterator[Keeper]:
     """The memory of a workspace over its daemon, which ends with the block."""
     memory = client.connect(place, config.load())
     try:

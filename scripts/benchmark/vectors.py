@@ -29,7 +29,6 @@ class FactEmbedder:
         self.fingerprint = embedder.fingerprint
         self.dimension = embedder.dimension
         self.max_tokens = embedder.max_tokens
-        self.notice = embedder.notice
         self.count_tokens = embedder.count_tokens
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -523,7 +523,7 @@ def model(embedder: PolyglotEmbedder) -> None:
 
 @pytest.mark.timeout(300)
 def test_histories() -> None:
-    run(Histories, examples=12, steps=20)
+    run(Histories, examples=6, steps=20)
 
 
 @pytest.mark.slow

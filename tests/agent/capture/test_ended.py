@@ -214,20 +214,17 @@ def test_a_chat_without_a_model_or_trust_is_read_once_there_is_one(place: Path) 
     assert remembered(place) == list(FACTS)
 
 
-@pytest.mark.parametrize("wait", [(), ("--wait",)])
-def test_a_chat_that_failed_is_read_whenever_the_owner_asks(
-    place: Path, wait: tuple[str, ...]
-) -> None:
+def test_a_chat_that_failed_is_read_whenever_the_owner_asks(place: Path) -> None:
     answers: list[Callable[[Received], Answer]] = [lambda request: "Sorry, I cannot."]
     with Provider(respond=answering(lambda request: answers[-1](request))) as provider:
         ask(place, provider.url, "ask", SAID)
         settled(place, provider, 2)
-        for _ in range(2):
+        for wait in ((), ("--wait",)):
             failed = ask(place, provider.url, "memory", "capture", *wait, status=1)
             assert ": not read: " in failed and "holds no JSON" in failed
         answers.append(operations(*FACTS))
-        assert FACTS[1] in ask(place, provider.url, "memory", "capture", *wait)
-        assert ask(place, provider.url, "memory", "capture", *wait) == (
+        assert FACTS[1] in ask(place, provider.url, "memory", "capture")
+        assert ask(place, provider.url, "memory", "capture", "--wait") == (
             "All ended chats have been read.\n"
         )
     assert remembered(place) == list(FACTS)
