@@ -50,12 +50,15 @@ def test_what_slips_in_a_front_matter_is_named_with_its_line(workspace: Workspac
     write(workspace, "a", listed)
     write(workspace, "b", "---\ndescription: x\ntriger: sail\n---\n")
     write(workspace, "c", "---\ndescription: x\ntriggers: {sail: boat}\n---\n")
+    inline = "---\ndescription: x\ntriggers: [boats,\n  you]\nmetadata:\n  - a\n  - b\n---\n"
+    write(workspace, "d", inline)
     found = skills.load(workspace)
     assert [(each.path[7], each.line, each.fatal) for each in found.faults] == [
         ("a", 5, False),
         ("a", 6, False),
         ("b", 3, False),
         ("c", 3, False),
+        ("d", 4, False),
     ]
     assert "field 'triger' is unknown. Did you mean trigger" in found.notices[2]
     assert [trigger.text for trigger in found.skills[0].triggers] == ["boats"]
