@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import ahocorasick
 
@@ -207,16 +206,16 @@ def column(text: str, start: int, end: int) -> Iterator[Span]:
 _ACCOUNT = frozenset(WORDS["account columns"])
 
 
-def _by_form(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield secrets recognised by their whole line, or by their form alone, in this range."""
-    for line in _LINES.finditer(text, start, end):
+def _by_form(text: str) -> Iterator[Span]:
+    """Yield secrets recognised by their whole line, or by their form alone."""
+    for line in _LINES.finditer(text):
         kind, bar = _BARS[line.lastgroup or ""]
         value = line[line.lastgroup or ""]
         if _is_seed(value) if kind == "seed-phrase" else grade(value) >= bar:
             yield *line.span(line.lastgroup or ""), kind
-    for loose in _LOOSE.finditer(text, start, end):
+    for loose in _LOOSE.finditer(text):
         yield *loose.span(), f"{loose.lastgroup}-token"
-    for body in _PREFIXED.finditer(text, start, end):
+    for body in _PREFIXED.finditer(text):
         before = _PREFIX.search(text[max(0, body.start() - 26) : body.start()])
         if before and grade(body[1]) is Grade.RANDOM and not is_digest(body[1]):
             yield body.start() - len(before[0]), body.end(1), "token"
@@ -237,16 +236,6 @@ def _is_seed(line: str) -> bool:
     return len(words) % 3 == 0 and set(Mnemonic("english").wordlist).issuperset(words)
 
 
-BLOCK = 16_384
-"""Characters of a text that are searched, and cached, together, or up to twice as many."""
-BORDER_LINES = 8
-"""One line in this many, on average, starts a block after `BLOCK` characters."""
-BEFORE, AFTER = 512, 24_576
-"""Characters of context around a block."""
-REMEMBERED = 256
-"""The number of blocks whose findings are cached, 10 MB at most; 10,000 facts have some fifty."""
-LONGEST_MARK, LONGEST_LINE = 64, 4_400
-"""The most characters of a mark, and of a line or a form that is matched as a whole."""
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u[0-9a-fA-F]{4})')
 _LETTERS = re.compile(r"(?<!\\)\\(u[0-9a-fA-F]{4})")
@@ -257,89 +246,52 @@ _WRAPPED = re.compile(
 
 
 class Detector:
-    """Finds secrets by form and name, and known values exactly.
-
-    Findings are cached per block, so that a text that comes again, or grows, costs little.
-    """
+    """Finds secrets by form and name, and known values exactly."""
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:
         """`known` maps values to their stand-ins."""
         self._known = known or {}
         self._values = _automaton((value, value) for value in self._known)
-        self._find_by_looks = lru_cache(REMEMBERED)(_find_by_looks)
-        self._exact = lru_cache(REMEMBERED)(self._find_exact)
 
     def find(self, text: str) -> list[Span]:
         """Return the secrets in a text, in order and without overlaps."""
-        spans = list(_blockwise(self._exact, text)) if self._known else []
+        spans = self._find_known(text) if self._known else []
         plain, positions = _unescaped(text)
-        for start, end, kind in _blockwise(self._find_by_looks, plain):
+        for start, end, kind in _find_by_looks(plain):
             spans.append(
                 (positions[start], positions[end], kind) if positions else (start, end, kind)
             )
         existing = STAND_IN.finditer(text) if "[[secret:" in text else ()
         return _merged(spans, [stand_in.span() for stand_in in existing])
 
-    def _find_exact(self, text: str, first: int, stop: int) -> list[Span]:
+    def _find_known(self, text: str) -> list[Span]:
         """Find the known values, also across line ends in wrapped base64."""
-        spans = []
-        for last, (value,) in self._values.iter(text):
-            spans.append((last + 1 - len(value), last + 1, self._known[value]))
+        spans = [(start, end, self._known[value]) for start, end, value in self._matches(text)]
         for block in _WRAPPED.finditer(text):
-            positions = [
-                position for position in range(*block.span()) if text[position] not in "\r\n"
-            ]
-            for last, (value,) in self._values.iter(
-                "".join(text[position] for position in positions)
-            ):
-                spans.append(
-                    (positions[last + 1 - len(value)], positions[last] + 1, self._known[value])
-                )
+            places = [place for place in range(*block.span()) if text[place] not in "\r\n"]
+            unwrapped = "".join(text[place] for place in places)
+            for start, end, value in self._matches(unwrapped):
+                spans.append((places[start], places[end - 1] + 1, self._known[value]))
         return spans
 
-
-def _blockwise(look: Callable[[str, int, int], list[Span]], text: str) -> Iterator[Span]:
-    """Yield the findings of each block of the text, given its context."""
-    for first, stop in _blocks(text):
-        context_start = max(0, first - BEFORE)
-        context = text[context_start : stop + AFTER]
-        for start, end, kind in look(
-            context, first - context_start, min(stop - context_start, len(context))
-        ):
-            yield start + context_start, end + context_start, kind
+    def _matches(self, text: str) -> Iterator[Span]:
+        """Yield the start and end of each known value, and the value."""
+        for last, (value,) in self._values.iter(text):
+            yield last + 1 - len(value), last + 1, value
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each block.
-
-    A block starts at a line chosen by its content, so that an edit moves only the borders near it.
-    """
-    start = 0
-    while start < len(text):
-        limit = min(len(text), start + 2 * BLOCK)
-        stop = text.find("\n", start + BLOCK, limit) + 1
-        while (
-            stop and crc32(text[stop : stop + LINE].encode("utf-8", "surrogatepass")) % BORDER_LINES
-        ):
-            stop = text.find("\n", stop, limit) + 1
-        yield start, stop or limit
-        start = stop or limit
-
-
-def _find_by_looks(text: str, first: int, stop: int) -> list[Span]:
-    """Find what looks like a secret and starts in this range."""
+def _find_by_looks(text: str) -> list[Span]:
+    """Find what looks like a secret."""
     spans: list[Span] = []
     last_start = last_end = 0  # the last secret, whose inside is skipped
-    lowered = text[first : stop + LONGEST_MARK].replace("İ", "i").lower()  # İ would become two
-    for last, entries in _marks().iter(lowered):
-        end = first + last + 1
+    for last, entries in _marks().iter(text.replace("İ", "i").lower()):  # İ would become two
+        end = last + 1
         for length, rule in entries:
             start = end - length
-            if start < stop and not last_start <= start < last_end:
+            if not last_start <= start < last_end:
                 spans.extend(rule(text, start, end))
         last_start, last_end = spans[-1][:2] if spans else (0, 0)
-    by_form = _by_form(text, first, min(len(text), stop + LONGEST_LINE))
-    return [*spans, *(span for span in by_form if span[0] < stop)]
+    return [*spans, *_by_form(text)]
 
 
 def _noun(text: str, start: int, end: int) -> Iterator[Span]:
