@@ -27,10 +27,10 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-class _Named:
-    """Gives each event a `name`, that of its class in snake case: `turn_started`."""
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event; its `name` is that of its class in snake case: `turn_started`."""
 
-    __slots__ = ()
     name: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
@@ -38,7 +38,7 @@ class _Named:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnStarted(_Named):
+class TurnStarted(Event):
     """The owner's message is in the transcript."""
 
     session: str
@@ -46,14 +46,14 @@ class TurnStarted(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanged(_Named):
+class StateChanged(Event):
     """The turn moved to another state."""
 
     state: State
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(_Named):
+class Recalled(Event):
     """The passages in this turn's prompt; `citations` are `file:line`, best first.
 
     `weak`: they are only the nearest. `texts` are the first words of each.
@@ -66,7 +66,7 @@ class Recalled(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class SkillLoaded(_Named):
+class SkillLoaded(Event):
     """A skill is in this turn's prompt, since the message contains its `trigger`."""
 
     skill: str
@@ -75,7 +75,7 @@ class SkillLoaded(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Attached(_Named):
+class Attached(Event):
     """An attachment of the owner's message: its title, and its number of lines, or its
     `picture`."""
 
@@ -85,21 +85,21 @@ class Attached(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class TextDelta(_Named):
+class TextDelta(Event):
     """A piece of the reply."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningDelta(_Named):
+class ReasoningDelta(Event):
     """A piece of the model's reasoning, kept apart from the reply."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStarted(_Named):
+class ToolStarted(Event):
     """A tool call is about to run. `compact` is its one-line form."""
 
     call_id: str
@@ -109,7 +109,7 @@ class ToolStarted(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolPrinted(_Named):
+class ToolPrinted(Event):
     """The latest lines that a running command has printed."""
 
     call_id: str
@@ -117,7 +117,7 @@ class ToolPrinted(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFinished(_Named):
+class ToolFinished(Event):
     """A tool call has its result, even if it was refused or never ran (`error`).
 
     `diff` is its changes to files, as a unified diff.
@@ -132,7 +132,7 @@ class ToolFinished(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRequested(_Named):
+class ApprovalRequested(Event):
     """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write.
 
     `who` is the subtask that made the call; empty for the conversation itself.
@@ -146,7 +146,7 @@ class ApprovalRequested(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalDecided(_Named):
+class ApprovalDecided(Event):
     """The owner has decided on a call: `once`, `always` or `no`, with the reason they gave."""
 
     call_id: str
@@ -157,7 +157,7 @@ class ApprovalDecided(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionAsked(_Named):
+class QuestionAsked(Event):
     """The model asks the owner; with `several`, more than one option may be chosen."""
 
     call_id: str
@@ -167,7 +167,7 @@ class QuestionAsked(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class SubtaskMoved(_Named):
+class SubtaskMoved(Event):
     """A subtask of a call has started, does something, or has ended.
 
     `state` is `running`, `done`, `failed` or `stopped`; `doing` is its current activity, or why it
@@ -184,7 +184,7 @@ class SubtaskMoved(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class MessageJoined(_Named):
+class MessageJoined(Event):
     """A message from the owner joined the running turn.
 
     `interrupting`: the running model call or tool was stopped for it.
@@ -195,21 +195,21 @@ class MessageJoined(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Reminded(_Named):
+class Reminded(Event):
     """The program told the model something, such as that the turn must end."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Notice(_Named):
+class Notice(Event):
     """Something the owner should know that is not an error."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Retrying(_Named):
+class Retrying(Event):
     """The model call failed and is retried, after `delay` seconds, on `model`."""
 
     model: str
@@ -226,7 +226,7 @@ class Retrying(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Compacting(_Named):
+class Compacting(Event):
     """The progress of a compaction: `done` of `total` turns read for facts, then summarised."""
 
     step: Literal["facts", "summary"]
@@ -235,7 +235,7 @@ class Compacting(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted(_Named):
+class Compacted(Event):
     """`turns` older turns were replaced by a summary; token counts of the history sent."""
 
     turns: int
@@ -244,7 +244,7 @@ class Compacted(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class FactsCaptured(_Named):
+class FactsCaptured(Event):
     """Facts that compaction wrote to memory, and how many wait for the owner's review."""
 
     facts: tuple[str, ...]
@@ -252,7 +252,7 @@ class FactsCaptured(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFinished(_Named):
+class TurnFinished(Event):
     """The turn is over and its reply is in the transcript.
 
     `waiting`: nobody was there to answer the question in `reply`; the next message answers it.
@@ -265,38 +265,11 @@ class TurnFinished(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFailed(_Named):
+class TurnFailed(Event):
     """The turn could not be finished; the transcript is valid and another turn may follow."""
 
     message: str
     cure: str = ""
-
-
-Event = (
-    TurnStarted
-    | StateChanged
-    | Attached
-    | Recalled
-    | SkillLoaded
-    | TextDelta
-    | ReasoningDelta
-    | ToolStarted
-    | ToolPrinted
-    | ToolFinished
-    | ApprovalRequested
-    | ApprovalDecided
-    | QuestionAsked
-    | SubtaskMoved
-    | MessageJoined
-    | Reminded
-    | Notice
-    | Retrying
-    | Compacting
-    | Compacted
-    | FactsCaptured
-    | TurnFinished
-    | TurnFailed
-)
 
 
 def to_json(event: Event) -> str:

@@ -8,7 +8,7 @@ are the schema. A field with its default value is left out. An entry of an unkno
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
@@ -23,14 +23,24 @@ FORMAT = (1, 8)
 NO_USAGE = Usage()
 
 
+_TYPES: dict[str, type["Entry"]] = {}
+"""The classes of entries by their type."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class Entry:
+    """A line of a transcript."""
+
+    type: ClassVar[str]
     id: str = ""
     time: str = ""
 
+    def __init_subclass__(cls) -> None:
+        _TYPES[cls.type] = cls
+
 
 @dataclass(frozen=True, slots=True)
-class HeaderEntry(_Entry):
+class HeaderEntry(Entry):
     """The first line: the version of the format and the id of the session.
 
     `origin` names the other program that the conversation was held with, if any; `parent` is the
@@ -45,7 +55,7 @@ class HeaderEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class UserEntry(_Entry):
+class UserEntry(Entry):
     """A message of the owner. It begins a turn, unless it `joins` the running one."""
 
     type: ClassVar[str] = "user"
@@ -54,7 +64,7 @@ class UserEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class TitleEntry(_Entry):
+class TitleEntry(Entry):
     """A title that the owner gave the session; the last one counts."""
 
     type: ClassVar[str] = "title"
@@ -62,7 +72,7 @@ class TitleEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class AttachmentEntry(_Entry):
+class AttachmentEntry(Entry):
     """Data that came with a message, such as standard input; it is not the owner's own words.
 
     A `picture` is the name of a copy that is kept beside the session; `size` is in pixels. `inward`
@@ -78,7 +88,7 @@ class AttachmentEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class SkillEntry(_Entry):
+class SkillEntry(Entry):
     """A skill that the message triggered: its text, and the `trigger` that matched."""
 
     type: ClassVar[str] = "skill"
@@ -89,7 +99,7 @@ class SkillEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantEntry(_Entry):
+class AssistantEntry(Entry):
     """One answer of the model, or the part of it before an interruption.
 
     `signed` is the provider's own record of the reasoning, for providers that want it back.
@@ -105,7 +115,7 @@ class AssistantEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalEntry(_Entry):
+class ApprovalEntry(Entry):
     """A call waits for the owner (`decision` empty), or the owner has decided on it."""
 
     type: ClassVar[str] = "approval"
@@ -115,7 +125,7 @@ class ApprovalEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionEntry(_Entry):
+class QuestionEntry(Entry):
     """A call asks the owner something; its result is what they answer."""
 
     type: ClassVar[str] = "question"
@@ -126,7 +136,7 @@ class QuestionEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class SubtasksEntry(_Entry):
+class SubtasksEntry(Entry):
     """The sessions of a call's subtasks, and once they have ended, what these cost."""
 
     type: ClassVar[str] = "subtasks"
@@ -136,7 +146,7 @@ class SubtasksEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResultEntry(_Entry):
+class ToolResultEntry(Entry):
     """The result of a call. `synthetic`: the call did not run, or its result was lost."""
 
     type: ClassVar[str] = "tool_result"
@@ -161,7 +171,7 @@ class CitedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledEntry(_Entry):
+class RecalledEntry(Entry):
     """The passages recalled for the turn, best first. `weak`: none of them matches well."""
 
     type: ClassVar[str] = "recalled"
@@ -171,7 +181,7 @@ class RecalledEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class ReminderEntry(_Entry):
+class ReminderEntry(Entry):
     """A text that the program sends the model in the middle of a turn; `kind` is the reason."""
 
     type: ClassVar[str] = "reminder"
@@ -180,7 +190,7 @@ class ReminderEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class RetryEntry(_Entry):
+class RetryEntry(Entry):
     """A request failed before the first word; `model` was tried after `delay` seconds."""
 
     type: ClassVar[str] = "retry"
@@ -191,7 +201,7 @@ class RetryEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeEntry(_Entry):
+class NoticeEntry(Entry):
     """A notice shown to the owner; the model never sees it."""
 
     type: ClassVar[str] = "notice"
@@ -216,7 +226,7 @@ class CapturedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureEntry(_Entry):
+class CaptureEntry(Entry):
     """The facts found in the entries up to `through`, noted before they are written to memory.
 
     A compaction that was cut off only repeats the write, which is harmless; extracting the facts
@@ -230,7 +240,7 @@ class CaptureEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class CapturedEntry(_Entry):
+class CapturedEntry(Entry):
     """Memory has acknowledged the facts of these captures.
 
     `stored` and `waiting` count them; `kept` has the texts of the stored ones, `held` of those that
@@ -246,7 +256,7 @@ class CapturedEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class CompactionEntry(_Entry):
+class CompactionEntry(Entry):
     """From here on, `summary` replaces the entries up to and including `through`.
 
     `method` says who wrote it: the model, or the program with one line per turn.
@@ -263,7 +273,7 @@ class CompactionEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class InterruptedEntry(_Entry):
+class InterruptedEntry(Entry):
     """The turn or the answer was broken off here; `text` says why."""
 
     type: ClassVar[str] = "interrupted"
@@ -271,7 +281,7 @@ class InterruptedEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class RewindEntry(_Entry):
+class RewindEntry(Entry):
     """The owner rewound the session: the entries from `to` on no longer count."""
 
     type: ClassVar[str] = "rewind"
@@ -279,35 +289,11 @@ class RewindEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class OtherEntry(_Entry):
+class OtherEntry(Entry):
     """An entry of a type that a later version has added."""
 
     type: ClassVar[str] = "other"
     data: Mapping[str, Any]
-
-
-Entry = (
-    HeaderEntry
-    | UserEntry
-    | TitleEntry
-    | AttachmentEntry
-    | SkillEntry
-    | AssistantEntry
-    | ApprovalEntry
-    | QuestionEntry
-    | SubtasksEntry
-    | ToolResultEntry
-    | RecalledEntry
-    | ReminderEntry
-    | RetryEntry
-    | NoticeEntry
-    | CaptureEntry
-    | CapturedEntry
-    | CompactionEntry
-    | InterruptedEntry
-    | RewindEntry
-    | OtherEntry
-)
 
 
 def usage_of(entries: Iterable[Entry]) -> Usage:
@@ -333,10 +319,6 @@ def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEn
 
 
 # As lines of JSON
-
-_TYPES: dict[str, type[Any]] = {
-    kind.type: kind for kind in get_args(Entry) if kind is not OtherEntry
-}
 
 
 def encode(entry: Entry) -> bytes:
@@ -364,8 +346,8 @@ def decode(line: bytes) -> Entry:
         isinstance(values.get(name), str) for name in ("type", "id", "time")
     ):
         raise ValueError("it is not an object with a type, an id and a time")
-    kind = _TYPES.get(values["type"])
-    if kind is None:
+    kind = _TYPES.get(values["type"], OtherEntry)
+    if kind is OtherEntry:
         return OtherEntry(values, id=values["id"], time=values["time"])
     try:
         entry: Entry = msgspec.convert(values, kind)
