@@ -57,7 +57,8 @@ PROMPT = """\
 
 (This is one of several subtasks that you have handed to yourself. Nobody is watching, and nobody \
 can be asked except for approvals: do it alone, and answer with the result, complete and brief.)"""
-State = Literal["running", "done", "failed", "stopped"]
+STOPPED = "it was stopped"
+State = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +71,31 @@ class Limits:
     at_once: int = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """The progress of a subtask, or its end."""
-
-    number: int
-    state: State
-    doing: str = ""
-    reply: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Asks:
-    """A subtask's call waits for the owner's approval; the answer is put into the queue."""
-
-    number: int
-    request: ApprovalRequested
-    answer: "SimpleQueue[Decision]"
-
-
-Message = Moved | Asks
-
-
 class Child:
-    """A subtask that runs beside others. It calls `tell` with its progress, in its own thread."""
+    """A subtask that runs beside others. It calls `tell` with its events, in its own thread.
+
+    `state` is how it ended, with its `reply` and why (`doing`), once it has.
+    """
 
     def __init__(
         self,
+        call_id: str,
         number: int,
         task: str,
         talk: Conversation,
-        tell: Callable[[Message], None],
+        tell: Callable[[tuple["Child", Event]], None],
     ) -> None:
         self.number = number
-        self.task = task
         self.talk = talk
         self.title = shortened(one_line(task), TITLE)
-        self.thread = threading.Thread(target=self._run, name=f"subtask {number}", daemon=True)
+        self.decision: SimpleQueue[Decision] = SimpleQueue()
+        """Takes the owner's decision on the call that waits for it."""
+        self.state: State = "waiting"
+        self.doing = self.reply = ""
+        self._call_id = call_id
+        self._task = task
         self._tell = tell
+        self._thread = threading.Thread(target=self._run, name=f"subtask {number}", daemon=True)
         self._stopped = threading.Event()
         talk.approver = self
 
@@ -116,20 +104,38 @@ class Child:
         """The tokens it has used."""
         return self.talk.usage.tokens
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self.state not in ("waiting", "running")
+
+    def start(self) -> None:
+        """Run it in its thread."""
+        self._move("running")
+        self._thread.start()
+
     def stop(self) -> None:
         """Stop it at once; what it has said so far is its reply."""
         self._stopped.set()
         self.talk.interruption.cancel()
 
+    def join(self) -> None:
+        """Wait until it has ended; one that does not end counts as stopped."""
+        if self.state == "waiting":
+            self.talk.transcript.close()
+        else:
+            self._thread.join(PATIENCE)
+        if not self.ended:
+            self.state, self.doing = "stopped", STOPPED
+
     # The approver of its conversation
 
     def decide(self, request: ApprovalRequested) -> Decision:
         """Wait until the owner has decided; they are asked about one call at a time."""
-        answer: SimpleQueue[Decision] = SimpleQueue()
-        self._tell(Asks(self.number, request, answer))
+        self._tell((self, replace(request, who=self.title)))
         while not self._stopped.is_set():
             try:
-                return answer.get(timeout=TICK)
+                return self.decision.get(timeout=TICK)
             except Empty:
                 continue
         return Decision("no", "the subtask was stopped")
@@ -138,41 +144,48 @@ class Child:
         """Nobody answers a subtask's questions."""
         return None
 
+    def _move(self, state: State, doing: str = "") -> None:
+        session, doing = self.talk.transcript.session, self.talk.redactor.redact(doing)
+        moved = SubtaskMoved(
+            self._call_id, self.number, self.title, session, state, doing, self.spent
+        )
+        self._tell((self, moved))
+        self.state, self.doing = state, doing
+
     def _run(self) -> None:
+        state: State = "failed"
         try:
-            ending = self._run_turn()
+            state, reason, self.reply = self._run_turn()
         except AssistantError as error:
-            ending = Moved(self.number, "failed", str(error))
+            reason = str(error)
         except Exception as error:  # whatever goes wrong here must not stop the others
-            ending = Moved(self.number, "failed", f"{type(error).__name__}: {error}")
+            reason = f"{type(error).__name__}: {error}"
         finally:
             self.talk.transcript.close()
-        self._tell(ending)
+        self._move(state, reason)
 
-    def _run_turn(self) -> Moved:
-        """Run its turn, or the rest of it after a crash; return how it ended."""
+    def _run_turn(self) -> tuple[State, str, str]:
+        """Run its turn, or the rest of it after a crash; return its state, reason and reply."""
         turns = group(self.talk.transcript.entries)
         if turns and turns[-1].finished:
             entries = turns[-1].entries
             if isinstance(last := entries[-1], InterruptedEntry):
-                return Moved(self.number, "failed", last.text, last_text(entries))
-            return Moved(self.number, "done", reply=last_text(entries))
+                return "failed", last.text, last_text(entries)
+            return "done", "", last_text(entries)
         if self._stopped.is_set():
-            return Moved(self.number, "stopped", "it was stopped")
-        ending = Moved(self.number, "failed", "it did not finish")
-        prompt = PROMPT.format(task=self.task)
+            return "stopped", STOPPED, ""
+        ending: tuple[State, str, str] = ("failed", "it did not finish", "")
+        prompt = PROMPT.format(task=self._task)
         for event in self.talk.resume() if turns else self.talk.send(prompt):
             match event:
                 case events.ToolStarted(compact=compact):
-                    self._tell(Moved(self.number, "running", compact))
-                case events.TurnFinished(reply=reply, interrupted=True):
-                    ending = Moved(self.number, "stopped", "it was stopped", reply)
-                case events.TurnFinished(reply=reply):
-                    ending = Moved(self.number, "done", reply=reply)
+                    self._move("running", compact)
+                case events.TurnFinished(reply=reply, interrupted=interrupted):
+                    ending = ("stopped", STOPPED, reply) if interrupted else ("done", "", reply)
                 case events.TurnFailed(message, cure):
                     reason = ". ".join(filter(None, (message, cure)))
                     reply = last_text(group(self.talk.transcript.entries)[-1].entries)
-                    ending = Moved(self.number, "failed", reason, reply)
+                    ending = ("failed", reason, reply)
         return ending
 
 
@@ -185,8 +198,7 @@ class Team:
         self._lead = lead
         self._limits = limits
         self._call_id = call_id
-        self._messages: SimpleQueue[Message] = SimpleQueue()
-        self._ended: dict[int, Moved] = {}
+        self._messages: SimpleQueue[tuple[Child, Event]] = SimpleQueue()
         records = self._open_transcripts(tasks)
         self._children = [
             self._child(number, task, record, self._tokens_each(len(tasks)))
@@ -198,56 +210,43 @@ class Team:
 
         If the owner interrupts, the replies so far are the call's result.
         """
-        pending = list(self._children)
         try:
-            while len(self._ended) < len(self._children):
-                running = len(self._children) - len(pending) - len(self._ended)
-                for child in pending[: self._limits.at_once - running]:
-                    pending.remove(child)
-                    child.thread.start()
-                    yield self._event(Moved(child.number, "running"))
+            while not (all(child.ended for child in self._children) and self._messages.empty()):
+                running = sum(child.state == "running" for child in self._children)
+                waiting = [child for child in self._children if child.state == "waiting"]
+                for child in waiting[: self._limits.at_once - running]:
+                    child.start()
                 if self._lead.interruption.wanted():
                     self._stop()
                 try:
-                    message = self._messages.get(timeout=TICK)
+                    child, event = self._messages.get(timeout=TICK)
                 except Empty:
                     continue
-                if isinstance(message, Asks):
-                    yield from self._ask_owner(message)
-                    continue
-                if message.state != "running":
-                    self._ended[message.number] = message
-                yield self._event(message)
+                yield event
+                if isinstance(event, ApprovalRequested):
+                    yield self._decide(child, event)
         except (KeyboardInterrupt, GeneratorExit):
-            self._end(pending)
-            self._note_cost()
+            self._end()
             result = self._lead.toolbox.clean(self._result())
             self._lead.transcript.append(
                 ToolResultEntry(self._call_id, TOOL, result.content, result.error, result.compact)
             )
             raise
         finally:
-            self._end(pending)
-        self._note_cost()
+            self._end()
         return self._result()
 
     def _stop(self) -> None:
         for child in self._children:
-            if child.number not in self._ended:
+            if not child.ended:
                 child.stop()
 
-    def _end(self, pending: Sequence[Child]) -> None:
-        """Stop the subtasks that are running; one that reports no end counts as stopped."""
+    def _end(self) -> None:
+        """Stop the subtasks that still run."""
         self._stop()
         for child in self._children:
-            child.talk.transcript.close() if child in pending else child.thread.join(PATIENCE)
-        while not self._messages.empty():
-            message = self._messages.get()
-            if isinstance(message, Moved) and message.state != "running":
-                self._ended[message.number] = message
-        for child in self._children:
-            stopped = Moved(child.number, "stopped", "it was stopped")
-            self._ended.setdefault(child.number, stopped)
+            child.join()
+        self._note_cost()
 
     def _open_transcripts(self, tasks: Sequence[str]) -> list[Transcript]:
         """Create or reopen the transcript of each, naming it in the parent's transcript first."""
@@ -301,40 +300,24 @@ class Team:
             daily=lambda *_: (),
             checkpoints=Checkpoints(),  # what it changes belongs to the lead's turn
         )
-        return Child(number, task, talk, self._messages.put)
+        return Child(self._call_id, number, task, talk, self._messages.put)
 
-    def _ask_owner(self, asks: Asks) -> Generator[Event, None, None]:
+    def _decide(self, child: Child, request: ApprovalRequested) -> ApprovalDecided:
         """Ask the owner to approve a subtask's call, naming the subtask."""
-        title = self._children[asks.number - 1].title
-        request = replace(asks.request, who=title)
-        yield request
         decision = self._lead.approver.decide(request)
-        asks.answer.put(decision)
-        compact = f"{title}: {request.compact}"
+        child.decision.put(decision)
+        compact = f"{child.title}: {request.compact}"
         reason = self._lead.redactor.redact(decision.reason)
-        yield ApprovalDecided(request.call_id, request.tool, compact, decision.kind, reason)
-
-    def _event(self, moved: Moved) -> SubtaskMoved:
-        child = self._children[moved.number - 1]
-        return SubtaskMoved(
-            self._call_id,
-            moved.number,
-            child.title,
-            child.talk.transcript.session,
-            moved.state,
-            self._lead.redactor.redact(moved.doing),
-            child.spent,
-        )
+        return ApprovalDecided(request.call_id, request.tool, compact, decision.kind, reason)
 
     def _result(self) -> ToolResult:
         parts = []
         for child in self._children:
-            ending = self._ended[child.number]
             cost = f"session {child.talk.transcript.session}, {counted(child.spent, 'token')}"
-            head = f"## {child.number}. {child.title} — {ending.state} ({cost})"
-            reason = f"[{ending.doing}]" if ending.doing else ""
-            parts.append("\n".join(filter(None, [head, reason, ending.reply.strip()])))
-        succeeded = sum(ending.state == "done" for ending in self._ended.values())
+            head = f"## {child.number}. {child.title} — {child.state} ({cost})"
+            reason = f"[{child.doing}]" if child.doing else ""
+            parts.append("\n".join(filter(None, [head, reason, child.reply.strip()])))
+        succeeded = sum(child.state == "done" for child in self._children)
         compact = f"{succeeded} of {counted(len(self._children), 'subtask')} done"
         return ToolResult("\n\n".join(parts), error=not succeeded, compact=compact)
 
