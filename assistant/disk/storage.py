@@ -11,8 +11,9 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from assistant.disk.exchange import swap
@@ -155,6 +156,52 @@ def read_with_stat(path: Path) -> tuple[bytes, Stat]:
 
 def _stat(status: os.stat_result) -> Stat:
     return Stat(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+# By name in an open directory, so that no link on the way is followed
+
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Non-blocking: opening a FIFO must not wait for its writer."""
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_MODE = 0o666
+"""The mode of a new file, before the owner's umask."""
+
+
+def status_in(directory: int, name: str) -> os.stat_result | None:
+    """Return the status of a name, without following a link; None if it is missing."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def replace_in(
+    directory: int,
+    name: str,
+    data: bytes,
+    mode: int | None = None,
+    check: Callable[[], object] = lambda: None,
+) -> None:
+    """Replace or create a file atomically. `check` is called last, and may refuse by an error.
+
+    Raises OSError.
+    """
+    temporary = f".{token_hex(8)}.tmp"
+    descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=directory)
+    try:
+        try:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            DISK.write(descriptor, data)
+            DISK.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        check()
+        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        os.unlink(temporary, dir_fd=directory)
+        raise
 
 
 def private_directory(path: Path) -> Path:

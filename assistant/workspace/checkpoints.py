@@ -1,7 +1,7 @@
 """Checkpoints: the files that a turn changes, as they were before it, for undo.
 
     .assistant/checkpoints/SESSION.TURN/manifest.jsonl   a line for each path
-                                        files/N          a file's former content
+                                        files/DIGEST     a file's former content
 
 Code that may change files announces it (`Checkpoints.around`): existing files are copied first,
 and compared afterwards; copies of unchanged files are dropped. A process that is killed in between
@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Literal
@@ -38,10 +38,6 @@ MADE_BY_TOOLS = frozenset(
     ["node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache"]
 )
 """Folders that are not copied before a command: tools regenerate their content."""
-
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Kind = Literal["file", "link", "directory", "nothing"]
 Filter = Callable[[str], bool]
@@ -76,11 +72,13 @@ NOTHING = State("nothing")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path before a turn, with the name of its copy, and after; None if not compared yet."""
+    """A path before a turn, and after; None while what may change it is running.
+
+    The copy of a file is named by the digest of its bytes.
+    """
 
     path: str
     before: State
-    copy: str = ""
     after: State | None = None
 
     @property
@@ -92,20 +90,20 @@ class Change:
 
 @dataclass(eq=False, slots=True)
 class Watched:
-    """The paths that a running call may change, and their state before it."""
+    """The paths that a running call may change, and the stamps of what was there before it."""
 
-    before: dict[str, Change]
+    stamps: dict[str, tuple[int, ...]]
     paths: Sequence[Path]
     passed_over: Filter
 
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What one turn changed, by path. `pending` holds what the running calls may change."""
+    """What one turn changed, by path, and what the calls that are running may change."""
 
     folder: Path
     changes: dict[str, Change] = field(default_factory=dict)
-    pending: list[Watched] = field(default_factory=list)
+    running: list[Watched] = field(default_factory=list)
 
     @property
     def files(self) -> Path:
@@ -114,15 +112,45 @@ class Checkpoint:
 
     def save(self) -> None:
         """Write the manifest, or remove the checkpoint if the turn changed nothing."""
-        before = (change for pending in self.pending for change in pending.before.values())
-        rows = [*self.changes.values(), *before]
-        if not rows and not self.pending:
+        if not self.changes and not self.running:
             shutil.rmtree(self.folder, ignore_errors=True)
             return
         # Not by msgspec: a name need not be UTF-8.
-        lines = b"\n".join(json.dumps(msgspec.to_builtins(row)).encode() for row in rows)
+        rows = map(msgspec.to_builtins, self.changes.values())
         storage.private_directory(self.folder)
+        lines = b"\n".join(json.dumps(row).encode() for row in rows)
         storage.replace(self.folder / "manifest.jsonl", lines)
+
+    def watch(self, paths: Sequence[Path], passed_over: Filter) -> Watched:
+        """Copy what is at these paths, unless that was done before in this turn."""
+        watched = Watched(dict.fromkeys(_missing(paths), ()), paths, passed_over)
+        for path in watched.stamps:
+            self.changes.setdefault(path, Change(path, NOTHING))
+        for path, parent, status in _walk(paths, passed_over):
+            watched.stamps[path] = _stamp(status)
+            if path not in self.changes:
+                state = _state(Path(path).name, parent, status, self.files)
+                self.changes[path] = Change(path, state)
+        self.running.append(watched)
+        return watched
+
+    def compare(self, watched: Watched) -> None:
+        """Record what has changed, and once nothing is running drop everything else."""
+        self.running.remove(watched)
+        walk = _walk(watched.paths, watched.passed_over)
+        now = {path: _stamp(status) for path, _, status in walk}
+        for path in {*watched.stamps, *now}:
+            if now.get(path) != watched.stamps.get(path):
+                change = self.changes.get(path, Change(path, NOTHING))
+                self.changes[path] = replace(change, after=state_of(path))
+        if not self.running:
+            kept = (c for c in self.changes.values() if c.after and not c.after.is_like(c.before))
+            self.changes = {change.path: change for change in kept}
+            used = {change.before.digest for change in self.changes.values()}
+            for copy in self.files.glob("*"):
+                if copy.name not in used:
+                    copy.unlink()
+        self.save()
 
     def changed(self) -> list[Change]:
         """Return the changes that are still in effect, by path."""
@@ -160,7 +188,7 @@ class Checkpoint:
     def _restore_path(self, change: Change) -> None:
         path, before = Path(change.path), change.before
         with _open_directory(path.parent) as parent:
-            status = _stat(path.name, parent)
+            status = storage.status_in(parent, path.name)
             is_directory = status is not None and stat.S_ISDIR(status.st_mode)
             if status is not None and stat.S_ISREG(status.st_mode) and before.kind == "nothing":
                 self._move_aside(path.name, parent)
@@ -174,7 +202,9 @@ class Checkpoint:
                 case "link":
                     os.symlink(before.digest, path.name, dir_fd=parent)
                 case "file":
-                    _write_copy(self.files / change.copy, path.name, parent, before.mode)
+                    storage.replace_in(
+                        parent, path.name, (self.files / before.digest).read_bytes(), before.mode
+                    )
 
     def _move_aside(self, name: str, parent: int) -> None:
         """Move away a file that the turn created: it may be the only copy."""
@@ -201,12 +231,10 @@ class Checkpoints:
         """End the turn: later changes, by the owner or by a job that continues, are not part of
         it. Raises StorageError."""
         checkpoint, self._current = self._current, None
-        if checkpoint is None or not checkpoint.pending:
-            return
-        with storage.reported("copied", checkpoint.folder), self._lock:
-            while checkpoint.pending:
-                _compare(checkpoint, checkpoint.pending.pop())
-            checkpoint.save()
+        if checkpoint is not None:
+            with storage.reported("copied", checkpoint.folder), self._lock:
+                for watched in tuple(checkpoint.running):
+                    checkpoint.compare(watched)
 
     @contextmanager
     def around(self, paths: Sequence[Path], passed_over: Filter = nothing) -> Iterator[None]:
@@ -223,21 +251,14 @@ class Checkpoints:
                 _remove_old(checkpoint.folder.parent)
                 storage.private_directory(checkpoint.folder)
                 storage.private_directory(checkpoint.files)
-            before = {
-                path: Change(path, state, copy)
-                for path, state, copy in _make_copies(paths, passed_over, checkpoint.files)
-            }
-            watched = Watched(before, paths, passed_over)
-            checkpoint.pending.append(watched)
+            watched = checkpoint.watch(paths, passed_over)
             checkpoint.save()
         try:
             yield
         finally:
             with storage.reported("copied", checkpoint.folder), self._lock:
-                if watched in checkpoint.pending:
-                    checkpoint.pending.remove(watched)
-                    _compare(checkpoint, watched)
-                    checkpoint.save()
+                if watched in checkpoint.running:
+                    checkpoint.compare(watched)
 
 
 def load(folder: Path, session: str, turn: str) -> Checkpoint:
@@ -245,7 +266,8 @@ def load(folder: Path, session: str, turn: str) -> Checkpoint:
     checkpoint = Checkpoint(folder / f"{session}.{turn}")
     for line in storage.read_or_empty(checkpoint.folder / "manifest.jsonl").splitlines():
         change = msgspec.convert(json.loads(line), Change)
-        checkpoint.changes[change.path] = change
+        after = change.after or state_of(change.path)  # what was running was killed
+        checkpoint.changes[change.path] = replace(change, after=after)
     return checkpoint
 
 
@@ -267,47 +289,18 @@ def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
 def state_of(path: str) -> State:
     """Return what is at a path now."""
     with suppress(OSError), _open_directory(Path(path).parent) as parent:
-        status = _stat(Path(path).name, parent)
+        status = storage.status_in(parent, Path(path).name)
         return _state(Path(path).name, parent, status) if status else NOTHING
     return NOTHING
 
 
-def _compare(checkpoint: Checkpoint, watched: Watched) -> None:
-    """Record what has changed, and delete the copies of everything else."""
-    before = watched.before
-    stamps = {path: _stamp(status) for path, _, status in _walk(watched.paths, watched.passed_over)}
-    for path in dict.fromkeys((*before, *stamps)):
-        change = before.get(path, Change(path, NOTHING))
-        if stamps.get(path) != change.before.stamp:
-            after = state_of(path)
-            if not after.is_like(change.before) or path in checkpoint.changes:
-                first = checkpoint.changes.get(path, change)
-                checkpoint.changes[path] = Change(path, first.before, first.copy, after)
-    used_copies = {change.copy for change in checkpoint.changes.values()}
-    used_copies |= {change.copy for other in checkpoint.pending for change in other.before.values()}
-    for change in before.values():
-        if change.copy and change.copy not in used_copies:
-            (checkpoint.files / change.copy).unlink(missing_ok=True)
-
-
-def _make_copies(
-    paths: Iterable[Path], passed_over: Filter, destination: Path
-) -> Iterator[tuple[str, State, str]]:
-    """Copy each path; yield it with its state and the copy's name, and the missing folders of a
-    missing file."""
+def _missing(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield the missing paths, and the missing folders that they are in."""
     for path in paths:
         for ancestor in (path, *path.parents):
             if os.path.lexists(ancestor):
                 break
-            yield str(ancestor), NOTHING, ""
-    for full_path, parent, status in _walk(paths, passed_over):
-        name = Path(full_path).name
-        if stat.S_ISREG(status.st_mode):
-            data, copy = _read(name, parent), token_hex(8)
-            (destination / copy).write_bytes(data)
-            yield full_path, _file(data, status), copy
-        else:
-            yield full_path, _state(name, parent, status), ""
+            yield str(ancestor)
 
 
 def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int, os.stat_result]]:
@@ -315,7 +308,7 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
     status."""
     for path in dict.fromkeys(paths):
         with suppress(OSError), _open_directory(path.parent) as parent:
-            status = _stat(path.name, parent)
+            status = storage.status_in(parent, path.name)
             if status is None or passed_over(str(path)):
                 continue
             if not stat.S_ISDIR(status.st_mode):
@@ -325,25 +318,26 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
                 above = f"{path.parent}/{folder}".replace("//", "/")
                 folders[:] = [name for name in folders if not passed_over(f"{above}/{name}")]
                 for name in (*folders, *names):
-                    status = _stat(name, below)
+                    status = storage.status_in(below, name)
                     if status and not passed_over(f"{above}/{name}"):
                         yield f"{above}/{name}", below, status
 
 
-def _state(name: str, parent: int, status: os.stat_result) -> State:
+def _state(name: str, parent: int, status: os.stat_result, copies: Path | None = None) -> State:
+    """Return the state of a name in an open folder. A file is copied into the folder `copies`."""
     mode, stamp = stat.S_IMODE(status.st_mode), _stamp(status)
     if stat.S_ISLNK(status.st_mode):
         return State("link", 0, os.readlink(name, dir_fd=parent), stamp)
     if stat.S_ISDIR(status.st_mode):
         return State("directory", mode, "", stamp)
-    if stat.S_ISREG(status.st_mode):
-        return _file(_read(name, parent), status)
-    return NOTHING
-
-
-def _file(data: bytes, status: os.stat_result) -> State:
+    if not stat.S_ISREG(status.st_mode):
+        return NOTHING
+    with os.fdopen(os.open(name, storage.REGULAR, dir_fd=parent), "rb") as file:
+        data = file.read()
     digest = hashlib.sha256(data).hexdigest()
-    return State("file", stat.S_IMODE(status.st_mode), digest, _stamp(status))
+    if copies is not None:
+        (copies / digest).write_bytes(data)
+    return State("file", mode, digest, stamp)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
@@ -352,39 +346,13 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _stat(name: str, parent: int) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=parent, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _read(name: str, parent: int) -> bytes:
-    with os.fdopen(os.open(name, REGULAR, dir_fd=parent), "rb") as file:
-        return file.read()
-
-
-def _write_copy(copy: Path, name: str, parent: int, mode: int) -> None:
-    """Replace a name by a copy, atomically."""
-    temporary = f".{token_hex(8)}.tmp"
-    try:
-        with os.fdopen(os.open(temporary, NEW, 0o600, dir_fd=parent), "wb") as file:
-            file.write(copy.read_bytes())
-            os.fchmod(file.fileno(), mode)
-        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=parent)
-        raise
-
-
 @contextmanager
 def _open_directory(folder: Path) -> Iterator[int]:
     """Open a folder, refusing links anywhere in its path. Raises OSError."""
-    descriptor = os.open("/", DIRECTORY)
+    descriptor = os.open("/", storage.DIRECTORY)
     try:
         for name in folder.parts[1:]:
-            child = os.open(name, DIRECTORY, dir_fd=descriptor)
+            child = os.open(name, storage.DIRECTORY, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = child
         yield descriptor

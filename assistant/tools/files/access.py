@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
+from assistant.disk.storage import DIRECTORY, REGULAR, status_in
 from assistant.errors import ToolError
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Plan, ToolResult
@@ -135,9 +136,6 @@ def _prefix(path: Path) -> str:
     return f"{folded(str(path)).rstrip('/')}/"
 
 
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Non-blocking: opening a FIFO must not wait for its writer."""
 MAX_BYTES = 20_000_000
 """The largest file that a tool reads into memory."""
 KINDS = {
@@ -174,7 +172,7 @@ class Location:
         """Return the location's own status, without following a link; None if it does not exist."""
         if self.name is None:
             return os.fstat(self.directory)
-        return None if self.missing else status(self.name, self.directory)
+        return None if self.missing else status_in(self.directory, self.name)
 
     def read(self) -> bytes:
         """Return the bytes of the regular file here. Raises ToolError for anything else."""
@@ -189,15 +187,6 @@ class Location:
         if len(data) > MAX_BYTES:
             raise ToolError(f"{self.shown} grew over {MAX_BYTES:,} bytes while it was read")
         return data
-
-
-def status(name: str, directory: int) -> os.stat_result | None:
-    """Return the status of a name in an open directory, without following a link; None if
-    missing."""
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def check_regular(file_status: os.stat_result, shown: str) -> None:
@@ -276,7 +265,7 @@ class Access:
         parent = os.open(root, DIRECTORY)
         stack.callback(os.close, parent)
         for depth, name in enumerate(names, start=1):
-            entry = status(name, parent)
+            entry = status_in(parent, name)
             if depth == len(names) and (entry is None or not stat.S_ISDIR(entry.st_mode)):
                 return Location(parent, name, path, shown)
             if entry is None and made is None:

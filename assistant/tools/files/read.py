@@ -16,10 +16,11 @@ import regex
 from pydantic import Field
 
 from assistant import documents
+from assistant.disk.storage import status_in
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import PART, Plan, Tool, ToolResult, tool
-from assistant.tools.files.access import Access, Location, Roots, check_regular, status
+from assistant.tools.files.access import Access, Location, Roots, check_regular
 from assistant.tools.policy import Glob, Named, within
 
 SKIPPED = frozenset(
@@ -77,7 +78,7 @@ class Tree:
                 name for name in folders if name not in SKIPPED and reached(name, directory=True)
             )
             for name in sorted(files):
-                entry = status(name, descriptor)
+                entry = status_in(descriptor, name)
                 if entry and stat.S_ISREG(entry.st_mode) and reached(name, directory=False):
                     yield prefix + name, descriptor
 

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from secrets import token_hex
 from typing import Annotated
 
 from pydantic import Field
@@ -28,9 +28,6 @@ from assistant.tools.files.access import Access, Location, Roots
 from assistant.tools.files.read import PathArgument
 from assistant.workspace.checkpoints import Checkpoints
 
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-NEW_MODE = 0o666
-"""The mode of a new file, before the owner's umask."""
 BOM = "\ufeff"
 BY = Origin("assistant")
 UNENDED = "\\ No newline at end of file"
@@ -176,21 +173,9 @@ def _write_change(location: Location, change: Change) -> None:
     if change.after is None:
         os.unlink(_verified_name(location, change), dir_fd=location.directory)
         return
-    temporary = f".{token_hex(8)}.tmp"
-    descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=location.directory)
-    try:
-        try:
-            if change.mode is not None:
-                os.fchmod(descriptor, change.mode)
-            storage.DISK.write(descriptor, change.after)
-            storage.DISK.sync(descriptor)
-        finally:
-            os.close(descriptor)
-        name = _verified_name(location, change)
-        os.rename(temporary, name, src_dir_fd=location.directory, dst_dir_fd=location.directory)
-    except BaseException:
-        os.unlink(temporary, dir_fd=location.directory)
-        raise
+    name = _verified_name(location, change)
+    check = partial(_verified_name, location, change)
+    storage.replace_in(location.directory, name, change.after, change.mode, check)
 
 
 PATCHES = "patches"
