@@ -16,11 +16,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assistant.disk import locking, storage
+from assistant.disk import locking, notebook, storage
 from assistant.disk.locking import Lock
 from assistant.heartbeat.incoming import Incoming, instructions
 from assistant.heartbeat.unattended import RETRIED, Outcome, check_trust, checked_settings, run_turn
-from assistant.session import beats, notebook
+from assistant.session import beats
 from assistant.session.beats import News
 from assistant.session.entries import TitleEntry
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time
 from pathlib import Path
 
-from assistant.session import notebook
+from assistant.disk import notebook
 from assistant.workspace.folder import Workspace
 
 MAX_LOOKS = 3

@@ -5,13 +5,13 @@ grants it, and so does `assistant trust`. Until then recall works, but nothing f
 files enters a prompt.
 """
 
-import json
 from pathlib import Path
 
 from assistant import config
-from assistant.disk import locking, storage
-from assistant.errors import StorageError
+from assistant.disk import notebook
 from assistant.workspace.folder import Workspace
+
+CURE = "Remove it, then run `assistant trust` again"
 
 
 def register() -> Path:
@@ -21,33 +21,12 @@ def register() -> Path:
 
 def is_trusted(workspace: Workspace) -> bool:
     """Return whether the owner trusts this workspace. Raises StorageError."""
-    return str(workspace.root) in _trusted()
+    return str(workspace.root) in notebook.load(register(), list[str], CURE)
 
 
 def grant(workspace: Workspace) -> bool:
     """Trust a workspace; return False if it was already trusted. Raises StorageError."""
-    path = register()
-    storage.private_directory(path.parent)
-    with locking.lock(path.with_suffix(".lock")):
-        trusted = _trusted()
-        if str(workspace.root) in trusted:
-            return False
-        storage.replace(
-            path, json.dumps(sorted({*trusted, str(workspace.root)}), indent=1).encode()
-        )
-    return True
-
-
-def _trusted() -> list[str]:
-    path = register()
-    try:
-        paths = json.loads(storage.read(path))
-    except FileNotFoundError:
-        return []
-    except ValueError as error:
-        raise StorageError(
-            f"{path} is damaged", "Remove it, then run `assistant trust` again"
-        ) from error
-    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-        raise StorageError(f"{path} is damaged", "Remove it, then run `assistant trust` again")
-    return paths
+    with notebook.changing(register(), list[str], CURE) as trusted:
+        is_new = str(workspace.root) not in trusted
+        trusted += [str(workspace.root)] * is_new
+    return is_new

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
-from assistant.disk import locking, programs, storage
+from assistant.disk import locking, notebook, programs, storage
 from assistant.disk.locking import LockHeld
 from assistant.display import counted
 from assistant.errors import AssistantError, SessionError
 from assistant.events import drained
 from assistant.messages import Usage
 from assistant.quoting import one_line
-from assistant.session import keeping, notebook, transcript
+from assistant.session import keeping, transcript
 from assistant.session.entries import AssistantEntry, CapturedEntry, Entry
 from assistant.session.transcript import SUFFIX, is_open, session_ids
 from assistant.workspace import trust

@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
-
 from assistant import config
-from assistant.disk import locking, storage
+from assistant.disk import notebook
 from assistant.errors import StorageError
 from assistant.model.base import ToolSpec
 from assistant.quoting import COMMENT, neutralised
@@ -23,6 +21,7 @@ from assistant.tools.mcp_client.servers import Server
 
 LONGEST_NAME = 64
 """The longest tool name that providers accept."""
+CURE = "Remove it, then approve the servers again"
 LONGEST_TEXT, LONGEST_SCHEMA = 1_024, 16_000
 """The most characters of a description and of a schema in a prompt."""
 
@@ -145,7 +144,7 @@ class Pins:
 
     def of(self, server: Server) -> Pin:
         """Return the record of a server. Raises StorageError."""
-        return self._all().get(server.key, Pin())
+        return notebook.load(self._path, dict[str, Pin], CURE).get(server.key, Pin())
 
     def may_start(self, server: Server) -> bool:
         """Return whether a server may start: it is the owner's or its entry is approved, and its
@@ -194,21 +193,6 @@ class Pins:
         return self._change(server, compared)
 
     def _change(self, server: Server, change: Callable[[Pin], Pin]) -> Pin:
-        storage.private_directory(self._path.parent)
-        with locking.lock(self._path.with_suffix(".lock")):
-            pins = self._all()
-            before = pins.get(server.key, Pin())
-            after = change(before)
-            if after != before:
-                storage.replace(self._path, msgspec.json.encode({**pins, server.key: after}))
-        return after
-
-    def _all(self) -> dict[str, Pin]:
-        try:
-            return msgspec.json.decode(storage.read(self._path), type=dict[str, Pin])
-        except FileNotFoundError:
-            return {}
-        except msgspec.MsgspecError as error:
-            raise StorageError(
-                f"{self._path} is damaged", "Remove it, then approve the servers again"
-            ) from error
+        with notebook.changing(self._path, dict[str, Pin], CURE) as pins:
+            pins[server.key] = change(pins.get(server.key, Pin()))
+        return pins[server.key]

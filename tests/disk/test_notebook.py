@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.session import notebook
+from assistant.disk import notebook
 
 
 @dataclass
