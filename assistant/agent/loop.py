@@ -101,12 +101,13 @@ class Interruption:
         self.event = threading.Event()
         self._lock = threading.Lock()
         self._queued: deque[str] = deque()
-        self._cancelled = False
+        self.cancelled = False
+        """Whether the turn should end."""
 
     def cancel(self) -> None:
         """End the turn."""
         with self._lock:
-            self._cancelled = True
+            self.cancelled = True
             self.event.set()
 
     def queue(self, text: str) -> None:
@@ -130,24 +131,19 @@ class Interruption:
         """Whether the current call or tool should stop."""
         return self.event.is_set()
 
-    @property
-    def cancelled(self) -> bool:
-        """Whether the turn should end."""
-        return self._cancelled
-
     def take(self) -> list[str]:
         """Take the queued messages, oldest first, and clear the stop signal."""
         with self._lock:
             messages = list(self._queued)
             self._queued.clear()
-            if not self._cancelled:
+            if not self.cancelled:
                 self.event.clear()
             return messages
 
     def reset(self) -> None:
         """Clear a cancellation for a new turn; messages that are still queued are kept."""
         with self._lock:
-            self._cancelled = False
+            self.cancelled = False
             if not self._queued:
                 self.event.clear()
 

@@ -2,7 +2,7 @@
 
 A name is split into words, as identifiers are built. The last noun decides, as in English and
 German compounds: a `password_hint` is a hint, an `api_key` is a key. Words before it may confirm
-it (`api`, `signing`) or rule it out (`cache`, `public`). The words are in `words.txt`.
+it (`api`, `signing`) or rule it out (`cache`, `public`).
 
 Every pattern is bounded and starts where a name was found, so that the cost depends only on the
 length of the text and the number of names.
@@ -12,23 +12,10 @@ import re
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from assistant.secrets.grades import Grade, grade, is_digest
-
-
-def _lists() -> dict[str, tuple[str, ...]]:
-    text = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
-    parts = re.split(r"^\[(.+)\]$", re.sub("(?m)^#.*$", "", text), flags=re.MULTILINE)
-    return {
-        title: tuple(word.replace("_", " ") for word in words.split())
-        for title, words in zip(parts[1::2], parts[2::2], strict=True)
-    }
-
-
-WORDS = _lists()
-"""Each word list by its title, in lower case."""
+from assistant.secrets.patterns import PATTERNS, WORDS
 
 
 class Claim(IntEnum):
@@ -54,10 +41,7 @@ _ENDINGS = {
     **dict.fromkeys(("secret", "token", "apikey", "accesskey", "secretkey"), Claim.KEY),
 }
 """Endings of closed compounds: `rootpassword`, `authtoken`."""
-_JOINED = re.compile(
-    r"(?!(?:.*by|buy|.*com|sur|tres|over|under|(?:low|high|band|all)|(?:one|two|multi|single|first)|"
-    r"keep|last|boarding|day|season|game|fast|ski|bus|rail|free|back)pass$)[a-z]{2,20}pass$"
-)
+_JOINED = PATTERNS["joined"]
 """`dbpass`, `remotepass`; but not bypass, compass or ski pass."""
 _VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])
 _DISOWNING = frozenset(WORDS["disowning"])
@@ -128,10 +112,7 @@ _OPENING = re.compile(r"[bBrRuUfFL@$&]{0,2}(\\{0,3}[\"'`]|\*\*|[“„«‘「�
 _CLOSING_QUOTES = {"“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
 _BARE = re.compile(rf"[^\s\"'`<>“”„«»「」，。；、）】=]{{1,{LONGEST}}}=*")
 _ASCII = re.compile(rf"[!#-&(-;=?-_a-~]{{1,{LONGEST}}}")
-_GROUPED = re.compile(
-    r"(?:[a-z]{4} ){3}[a-z]{4}(?!\w)|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{2,4}(?!\w)"
-    r"|(?:[a-z2-7]{4} ){3,15}[a-z2-7]{2,4}(?!\w)"
-)
+_GROUPED = PATTERNS["grouped"]
 _NEXT = re.compile(r"[;&,|](?=[\w .%-]{1,40}[=:])|\\[nr]")
 """The start of the next pair in a list, or of the next line of a string in code."""
 _VALUE_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--|-[A-Za-z])")
@@ -225,51 +206,11 @@ class Binding(IntEnum):
     ASSIGNED = 2
 
 
-_CLOSE = r"(?:\\{0,3}[\"'`’”»)\]*]){0,4}"
-_PREPOSITIONS = "|".join(WORDS["prepositions"])
-_LINKS = "|".join(WORDS["links"]).replace(" ", r"[ \t]")
-_AFTER = re.compile(
-    rf"""
-    (?P<assigned>
-        {_CLOSE}[ \t]{{0,12}}
-        (?: :[ ]?[&\w<>\[\]?'.]{{1,24}}[ ]?=(?![=>]) | => | := | \?= | \?\? | \|\|(?=[ ][\"'])
-          | !==? | [=:]{{1,3}} | [：＝→]
-          | -> | (?P<cell>\|) )
-        [ \t]{{0,12}}
-        (?: [|>][-+]?[ \t]{{0,4}}(?=\r?\n) )?
-        (?: \r?\n(?:[ ]{{2,40}}|\t{{1,9}})(?![\w.-]{{1,40}}:) | \*\*[ ] | __[ ] )?
-    )
-    | (?P<attribute>
-        ["']?[\s,]{{1,30}}(?:\{{[^{{}}]{{0,80}}?\b)?
-        ["']?(?:value|content|default)["']?\s{{0,2}}[:=]\s{{0,3}}
-    )
-    | (?P<argument>
-        \\{{0,3}}["'`]?[ \t]{{0,2}}[)\]]?,[ \t\r\n]{{0,12}}(?=\\{{0,3}}["'`]) | \((?=["'])
-    )
-    | (?P<element>
-        (?:</key>\s{{0,20}}<string)?(?:["']?[ \t][^<>\n]{{0,60}}|["'])?>
-        [ \t]{{0,4}}(?:<[A-Za-z:]{{1,20}}>)?
-    )
-    | (?P<prose>
-        (?:[ \t]{{1,3}}\([^()\n]{{1,40}}\))?
-        (?:[ \t]{{1,3}}(?:{_PREPOSITIONS})[ \t][^\n:=.!?;|—]{{1,48}}?)?
-        (?: [ \t]{{0,3}}[:：][ \t]{{1,3}} | [ \t]{{1,3}}(?:{_LINKS})[ \t]{{1,3}} )
-    )
-    | (?P<spaced> [ \t]{{1,12}}(?:--?[a-z-]{{2,20}}[ ])? )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_AFTER_PHRASE = re.compile(
-    r"[\"'`”」』）)\]*]{0,3}[ \t]{0,4}(?:(?:[（(][^()（）\n]{1,20}[）)])[ \t]{0,3})?"
-    r"(?:是|为|為|は|が|를|은|는|이|가|คือ|[:：=＝→-]|هي|هو|है|היא)[:：]?[ \t]{0,4}"
-)
+_AFTER = PATTERNS["after"]
+_AFTER_PHRASE = PATTERNS["after_phrase"]
 """Characters that bind a value in scripts without spaces or without capitals."""
 _TAIL = re.compile(r"[\w-]{0,40}(?:\[\d{0,4}\])?")
-_OF = re.compile(
-    r"[ \t](?:(?:de|do|da|di|del) |d['’])?"
-    r"(?:wi-?fi|wlan|router|api|acceso|accès|acces|acesso|accesso|доступа|πρόσβασης|ordine|seguridad)\b",
-    re.IGNORECASE,
-)
+_OF = PATTERNS["of"]
 """Qualifiers that follow the noun in some languages: `clave de acceso`."""
 _BEFORE = re.compile(r"[\w.-]*(?:[ \t/][\w.'’-]+){0,2}")
 _FLAG = re.compile(r"(?:^|[ \t])--?(?=[a-z])")
@@ -283,9 +224,7 @@ _IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
 """A quoted string that is itself a name with a value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|SSWS|OAuth) \S+$", re.IGNORECASE)
-_WORDS_AND_NUMBER = re.compile(
-    r"[^\W\d_]{4,}[-_.]\d{2,}[-_.]?$|[^\W\d_]{3,}(?:[-_.][^\W\d_]{3,}){2,}[-_.]?\d{1,4}$"
-)
+_WORDS_AND_NUMBER = PATTERNS["words_and_number"]
 _PASSPHRASE = re.compile(r"[^\W\d_]{2,}(?:[- ][^\W\d_]{2,}){3,}$")
 
 

@@ -16,13 +16,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import ahocorasick
 
-from assistant.secrets.assignments import PHRASES, STEMS, WORDS, Claim, assigned, phrased
+from assistant.secrets.assignments import PHRASES, STEMS, Claim, assigned, phrased
 from assistant.secrets.grades import Grade, grade, is_digest
+from assistant.secrets.patterns import PATTERNS, WORDS, data, expanded
 from assistant.secrets.stand_ins import STAND_IN
 
 Span = tuple[int, int, str]
@@ -32,19 +32,6 @@ Rule = Callable[[str, int, int], Iterator[Span]]
 
 LINE = 200
 """Characters before a mark that are searched for its command."""
-_PARTS = {
-    "<alnum>": "[A-Za-z0-9]",
-    "<word>": r"[\w-]",
-    "<hex>": "[0-9a-f]",
-    "<base64>": "[A-Za-z0-9+/]",
-    "<space>": "[ ]",
-    # A value of a command line; a backup code, which has a digit in it or a dash.
-    "<value>": r"(?:'([^'\n]{4,200})'|\"([^\"\n$]{4,200})\"|([^\s\"'`$-][^\s\"'`]{3,200}))",
-    "<code>": (
-        r"(?:(?=[A-Z]{0,11}\d)[A-Z0-9]{4,12}|[A-Z0-9]{4,12}(?=[-.]))(?:[-.][A-Z0-9]{4,12}){0,3}"
-        r"(?![A-Za-z0-9])"
-    ),
-}
 _MADE_UP = re.compile(r"(\w)\1{7}|EXAMPLE")
 _compiled = lru_cache(None)(re.compile)  # compiled lazily: most patterns are never used
 
@@ -89,49 +76,30 @@ class Form:
 
 
 def _token_forms() -> Iterator[Form]:
-    for line in _data("tokens.txt").splitlines():
+    for line in data("tokens.txt").splitlines():
         if line and not line.startswith("#"):
             kind, marks, before, suffix = (part.strip() for part in line.split(" | ", 3))
             starts = marks.split(" ")
             before = r"\w" if before == "-" else before
-            pattern = _expand_parts(f"(?<!{before})(?:{'|'.join(map(re.escape, starts))}){suffix}")
+            pattern = expanded(f"(?<!{before})(?:{'|'.join(map(re.escape, starts))}){suffix}")
             yield Form(kind, tuple(map(str.lower, starts)), pattern, is_token=True)
 
 
 def _contextual_forms() -> Iterator[Form]:
-    for form in tomllib.loads(_data("forms.toml"))["form"]:
+    for form in tomllib.loads(data("forms.toml"))["form"]:
         bar, marks = Grade[form.pop("bar", "NOTHING")], tuple(form.pop("marks"))
-        yield Form(marks=marks, bar=bar, **form | {"pattern": _expand_parts(form["pattern"])})
-
-
-def _expand_parts(pattern: str) -> str:
-    for name, part in _PARTS.items():
-        pattern = pattern.replace(name, part)
-    return pattern
-
-
-def _data(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+        yield Form(marks=marks, bar=bar, **form | {"pattern": expanded(form["pattern"])})
 
 
 FORMS = (*_token_forms(), *_contextual_forms())
 
 KEY_BLOCK = 20_000
 """The most characters of a private key."""
-_BEGIN = re.compile(
-    r"-----BEGIN [A-Za-z0-9 ]{0,40}(?:PRIVATE KEY|STATIC KEY)[A-Za-z0-9 ]{0,12}-----", re.I
-)
+_BEGIN = PATTERNS["begin"]
 _END = re.compile(r"-----END [A-Za-z0-9 ]{1,60}-----")
 _CODED = re.compile(r"(?:[A-Za-z0-9+/=]|\\n|\s){64,20000}")
-_COOKIE = re.compile(
-    r"cookies?(?:\[[\"']|[\"'`]?:[ \t]{1,3}\\{0,2}[\"'`]?"
-    r"|[\"'`]?[ \t]{0,3}[=, ][ \t]{0,3}\\{0,2}[\"'`])",
-    re.I,
-)
-_PAIR = re.compile(
-    r"([\w.!#$%&*+^|~-]{1,64})(?:(?:=|[\"']\][ ]=[ ][\"'])([\w%][^;\s\"',<>]{1,4096})?)?;?"
-    r"[ \t]{0,4}"
-)
+_COOKIE = PATTERNS["cookie"]
+_PAIR = PATTERNS["pair"]
 MOST_COOKIES = 64
 """The most cookies of a header that are examined."""
 _ATTRIBUTES = frozenset(
@@ -141,20 +109,11 @@ _CELL = re.compile(r"[ \t]*[,;|\t][ \t]*")
 _COLUMN = re.compile(r"[\"'*]{0,3}[ \t]{0,20}+(?:[,;|\t\r\n]|\Z)")
 _HEADER = re.compile(r"[\w .,;|\t\"'*-]{1,400}\r?$", re.MULTILINE)
 _ROW = re.compile(r"\n([^\n]*)")
-_LINES = re.compile(
-    r"^(?:(?P<seed>[a-z]{3,8}(?: [a-z]{3,8}){11,23})$"
-    r"|\.?[\w.-]{3,100}\t(?:TRUE|FALSE)\t\S{1,100}\t(?:TRUE|FALSE)\t\d{1,12}\t\S{1,64}\t(?P<jar>\S{16,4000})$"
-    r"|[^\s:#\"'/]{1,100}:(?:\d{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<pgpass>[^\s:]{4,100})$)",
-    re.MULTILINE,
-)
+_LINES = PATTERNS["lines"]
 _PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
 _PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
 """Prefixes that most vendors give their keys: `hf_`, `sk_live_`."""
-_LOOSE = re.compile(
-    r"(?<![\w.-])(?:[MNO][\w-]{23,28}+\.[\w-]{6}\.(?P<discord>[\w-]{27,40})"
-    r"|[5KL](?P<wallet>[1-9A-HJ-NP-Za-km-z]{50,51})"
-    r"|A{20}(?P<twitter>[\w%-]{40,140})|(?P<recovery>\d{6}(?:-\d{6}){7}))(?![\w-])"
-)
+_LOOSE = PATTERNS["loose"]
 
 
 def private_key(text: str, start: int, end: int) -> Iterator[Span]:
@@ -239,9 +198,7 @@ def _is_seed(line: str) -> bool:
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u[0-9a-fA-F]{4})')
 _LETTERS = re.compile(r"(?<!\\)\\(u[0-9a-fA-F]{4})")
-_WRAPPED = re.compile(
-    r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}+\r?\n)+(?:[A-Za-z0-9+/_-]{1,80}+=*)?"
-)
+_WRAPPED = PATTERNS["wrapped"]
 """Lines of base64, of 64 or 76 characters."""
 
 

@@ -9,6 +9,8 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
+from assistant.secrets.patterns import PATTERNS
+
 SCORED = 256
 """The most characters of a value that are graded; a longer one is judged by its start."""
 
@@ -33,49 +35,18 @@ class Grade(IntEnum):
 _CHUNKS = re.compile(r"[-_./:, ]+")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+|[^\w\s]")
 _VOWELS = frozenset("aeiouyäöüáéíóúàèìòùâêîôûãõåæøœıAEIOUYÄÖÜÁÉÍÓÚ")
-_NO_VALUE = re.compile(
-    r"[<{\[(]|\$[({\[A-Za-z_]|[%@#]\{|%\w+%$|!\w+ |"  # templates and variables
-    r"(?:([^\w\s])|([xX0]))(?:\1|\2){3,}$|"  # ****, xxxx, 0000
-    r"[a-z][a-z0-9+-]*://|(?:arn|op|ssm|env|file|vault|secret|sops|kms|ref):|"  # where it is
-    r"(?:~|\.{1,2})?/(?:[\w.@~-]*/)*[\w.@~-]*$(?<!=)|[A-Za-z]:\\|"  # paths
-    r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}\.[A-Za-z]{2,8}$|"  # mail
-    r"(?:sha\d{1,3}|md5|h1)[-:=]|"  # digests
-    r"#[0-9A-Fa-f]{3,8}$|\\[nrt]|"
-    r"\d{4}-\d\d-\d\d(?:$|[T _])|\d{1,2}[.:/]\d{1,2}(?:[.:/]\d{1,4}){0,2}$|"  # dates and times
-    r"v?\d{1,4}(?:\.\d{1,6}){1,4}(?:[-+.]\w+){0,4}$|"  # versions and addresses
-    r"(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?$|"
-    r"[A-Za-z_]\w{0,40}\[[\w\[\], .|]{1,80}\]$|"  # a type
-    r"@?[a-z][a-z0-9-]{0,40}(?:\.[a-z][a-z0-9-]{0,40}){0,4}\.[a-z]{2,6}(?:[:/].*)?$"  # a host
-)
+_NO_VALUE = PATTERNS["no_value"]
 _CLOSING = {"<": ">", "{": "}", "[": "]", "(": ")"}
 _MADE_UP = re.compile(r"(?-i:EXAMPLE)|^.{0,12}?([xX*.0#])\1{7,}\W{0,2}$")
 """Placeholders for keys in documentation."""
-_CODE = re.compile(
-    r"[A-Za-z_$][\w$.:>-]{0,80}[(\[]|[^\w\s]?\w{1,40}\)?[.]\w{1,40}\("  # f(…, x[…, x).f(
-    r"|[&*]?[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[;,)]*$"  # a.b.c
-    r"|[A-Za-z_]\w{0,40}=[\w\"'\[{(]"  # name=value
-)
-_OPERATORS = re.compile(
-    r"\?\?|\|\||&&|=>|\}\(|\)\}|[=!]==|\?\.\w|\.\.\.\w|\?[\w.]{0,40}[:({]|\)[{.;]|[})]\w{3,40}\(|"
-    r";(?:let|var|const|return|class|if|function)$"
-)
+_CODE = PATTERNS["code"]
+_OPERATORS = PATTERNS["operators"]
 _NAMES = re.compile(r"\w+")
-_FILLER = re.compile(
-    r"(?i)(?<![a-z])(?:your|insert|enter|replace|change|changeme|changeit|example|sample|redacted|"
-    r"placeholder|dummy|masked|hidden|removed|none|null|undefined|todo|tbd|string|password|passwd|pass|pwd|user|foo|bar|"
-    r"passwort|secret|token|key|apikey|here|value|true|false|required|optional)(?![a-z])"
-)
-_TECHNICAL = re.compile(
-    r"(?i)(?:base|sha|md|utf|aes|rsa|hmac|u?int|float|x|rc|wpa|oauth|argon|pbkdf|python|http|tls|"
-    r"ssl|ipv|hex|ascii|latin|bit|i18n|h|mp|es|ec|s|v|ed|curve|pkcs|win|web|uint|ntlm|scrypt|"
-    r"bcrypt|auth|version|step|type|level|option|part|item|test)-?\d+(?:[a-z]{0,8})?$"
-)
+_FILLER = PATTERNS["filler"]
+_TECHNICAL = PATTERNS["technical"]
 _UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]{16,}|[0-9A-F]{16,})$")
-_GROUPS = re.compile(
-    r"[a-z]{4}(?:[- ][a-z]{4}){3}$|[A-Z2-7]{4}(?:[- ]?[A-Z2-7]{4}){3,15}$"
-    r"|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){2,7}$"
-)
+_GROUPS = PATTERNS["groups"]
 
 
 @lru_cache(8192)
