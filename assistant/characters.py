@@ -1,4 +1,4 @@
-"""Invisible characters. The table is authoritative; `python -m scripts.unseen` regenerates it.
+"""Invisible characters. `characters.txt` decides; `python -m scripts.unseen` writes it anew.
 
 `IGNORABLE` is Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt), from the
 package `regex`: joiners, fillers, direction marks, variation selectors, tags.
@@ -6,26 +6,10 @@ package `regex`: joiners, fillers, direction marks, variation selectors, tags.
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-IGNORABLE = (
-    (0xAD, 0xAD),
-    (0x34F, 0x34F),
-    (0x61C, 0x61C),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x200B, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x206F),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFEFF, 0xFEFF),
-    (0xFFA0, 0xFFA0),
-    (0xFFF0, 0xFFF8),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE0FFF),
-)
+_rows = Path(__file__).with_suffix(".txt").read_text("ascii").split()
+IGNORABLE = [tuple(int(end, 16) for end in row.split("..")) for row in _rows]
 BLANK = frozenset("\u2800\U00013441\U00013442\U0001d159")
 """Letters and symbols with an empty glyph: braille, Egyptian, the null notehead."""
 UNSEEN = BLANK | {chr(point) for first, last in IGNORABLE for point in range(first, last + 1)}

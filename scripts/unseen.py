@@ -1,12 +1,10 @@
 """Write the table of characters that show nothing, after the Unicode that `regex` knows."""
 
-import re
 from pathlib import Path
 
 import regex
 
-PLACE = Path(__file__).parents[1] / "assistant" / "characters.py"
-TABLE = re.compile(r"IGNORABLE = \(\n.*?^\)\n", re.DOTALL | re.MULTILINE)
+PLACE = Path(__file__).parents[1] / "assistant" / "characters.txt"
 
 
 def ranges() -> list[tuple[int, int]]:
@@ -17,10 +15,9 @@ def ranges() -> list[tuple[int, int]]:
 
 
 def main() -> None:
-    """Replace the table in its module."""
-    rows = "".join(f"    (0x{first:X}, 0x{last:X}),\n" for first, last in ranges())
-    text = PLACE.read_text(encoding="utf-8")
-    PLACE.write_text(TABLE.sub(f"IGNORABLE = (\n{rows})\n", text), encoding="utf-8")
+    """Replace the table."""
+    rows = "".join(f"{first:X}..{last:X}\n" for first, last in ranges())
+    PLACE.write_text(rows, encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from assistant import events
 from assistant.agent.loop import Interruption
-from assistant.agent.prompt import without_owner
+from assistant.agent.prompt import TEXT, without_owner
 from assistant.conversation import Conversation
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError, ToolError
@@ -52,11 +52,6 @@ MOST = 8
 TOOL = "delegate"
 KEPT_BACK = ("delegate", "ask", "remember", "remind", "note", "plan")
 """The parent's tools that a subtask does not get; it has its own `note` and `plan`."""
-PROMPT = """\
-{task}
-
-(This is one of several subtasks that you have handed to yourself. Nobody is watching, and nobody \
-can be asked except for approvals: do it alone, and answer with the result, complete and brief.)"""
 STOPPED = "it was stopped"
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 
@@ -175,7 +170,7 @@ class Child:
         if self._stopped.is_set():
             return "stopped", STOPPED, ""
         ending: tuple[State, str, str] = ("failed", "it did not finish", "")
-        prompt = PROMPT.format(task=self._task)
+        prompt = TEXT["subtask"].format(task=self._task)
         for event in self.talk.resume() if turns else self.talk.send(prompt):
             match event:
                 case events.ToolStarted(compact=compact):

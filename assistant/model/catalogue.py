@@ -4,6 +4,7 @@ import http.client
 import importlib.util
 import json
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,16 +15,7 @@ from typing import Any
 from assistant.errors import ConfigError
 from assistant.model.provider.litellm_model import has_provider
 
-KEYS = {
-    "ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5",
-    "OPENAI_API_KEY": "openai/gpt-5.6",
-    "GEMINI_API_KEY": "gemini/gemini-flash-latest",
-    "OPENROUTER_API_KEY": "openrouter/anthropic/claude-sonnet-4.5",
-    "MISTRAL_API_KEY": "mistral/mistral-large-latest",
-    "DEEPSEEK_API_KEY": "deepseek/deepseek-flash",
-    "GROQ_API_KEY": "groq/openai/gpt-oss-120b",
-    "XAI_API_KEY": "xai/grok-4.5-latest",
-}
+KEYS: Mapping[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 """The environment variable of a provider's key, and a model of that provider that calls tools."""
 OLLAMA = "127.0.0.1:11434"
 OLLAMA_EXAMPLE = "ollama_chat/qwen3"

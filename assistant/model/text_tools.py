@@ -12,10 +12,12 @@ Ambiguous calls are not guessed at: the call gets a fault and the model sends it
 
 import json
 import re
+import tomllib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from assistant.errors import ModelError
@@ -45,6 +47,8 @@ ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
 FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*(?P<fence>`{3,}|~{3,})")
 """The start of a line that opens or closes a fence, also in a list or a quotation."""
 QUOTATION = re.compile(r"\s*>")
+FORMAT: str = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["format"]
+"""What the model is told of tools and the form of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,21 +266,7 @@ def _safe_length(text: str) -> int:
 def describe(tools: Sequence[ToolSpec]) -> str:
     """Return the description of the tools and of the call format for the prompt."""
     listed = "\n\n".join(_describe_tool(tool) for tool in tools)
-    return f"""\
-# Tools
-
-To use a tool, write a call in exactly this form, in your reply, with nothing around it:
-
-<tool_call name="TOOL">
-<PARAMETER>value</PARAMETER>
-</tool_call>
-
-Write each value as it is and escape nothing; put a value that holds tags in <![CDATA[ ]]>. A \
-line break just inside a tag is not part of the value. Lists and objects are JSON. After your \
-calls end your reply: the results come in the next message. A call that you only show, in a code \
-fence or between backticks, is not made. These are the tools:
-
-{listed}"""
+    return f"{FORMAT}{listed}"
 
 
 def _describe_tool(tool: ToolSpec) -> str:

@@ -6,8 +6,10 @@ adapter's own chunks are intercepted.
 
 import contextlib
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from assistant.characters import mend
@@ -25,16 +27,9 @@ UNKNOWN = "“"
 """The prefix of an unknown finish reason."""
 QUOTED_LENGTH = 60
 """The most characters quoted of a provider's word."""
-MEANINGS = {
-    MALFORMED: r"malformed|unexpected_tool_call|too_many_tool_calls|missing_thought_signature",
-    "tool_calls": r"tool_calls?$|tool_use$|function_call$",
-    "content_filter": r"filter|safety|toxic|sensitive|refusal|recitation|blocklist|prohibited|spii"
-    r"|guardrail|language$|other$|_other$|no_image|escalation|model_armor|moderation|policy",
-    "incomplete": r"error|abort|cancel|incomplete|time_?(?:out|_limit)|insufficient|overload"
-    r"|unspecified|fail|interrupt|pause_turn|(?:un)?load$|repetition",
-    "length": r"length|max_|_max$|limit|context|compaction",
-    "stop": r"stop|eos|end$|end_turn|done|complete|finish|success",
-}
+MEANINGS: Mapping[str, str] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8"),
+)
 """Patterns in the providers' words; the first match counts. A provider's new word mostly
 consists of known ones. An unknown one is passed on if the answer lacks something, else the
 answer counts as complete."""

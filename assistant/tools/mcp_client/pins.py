@@ -8,8 +8,10 @@ import difflib
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from assistant import config
@@ -41,25 +43,8 @@ class Definition:
         return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, default=str)
 
 
-RESOURCES = Definition(
-    "resources",
-    "List the resources of this server, or read one.",
-    {
-        "type": "object",
-        "properties": {"uri": {"type": "string", "description": "Without it, all are listed."}},
-    },
-)
-PROMPTS = Definition(
-    "prompts",
-    "List the prompts that this server offers, or fill one in and read it.",
-    {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "description": "Without it, all are listed."},
-            "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
-        },
-    },
-)
+_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+RESOURCES, PROMPTS = (Definition(name, **_data[name]) for name in ("resources", "prompts"))
 """Offered as tools of a server that has any, unless it has a tool of that name."""
 
 Definitions = Mapping[str, Definition]
