@@ -99,6 +99,32 @@ class ChatModel(Protocol):
         """
 
 
+class Wrapper:
+    """A model that answers with another one, `_model`, and is as that one is."""
+
+    _model: ChatModel
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    @property
+    def context_window(self) -> int | None:
+        """The model's window."""
+        return self._model.context_window
+
+    @property
+    def extracts(self) -> bool:
+        """Whether the model extracts facts."""
+        return self._model.extracts
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model may be sent pictures."""
+        return self._model.sees
+
+
 def check_sight(model: ChatModel, given: Given) -> None:
     """Raise UsageError if a picture is attached that this model cannot see."""
     titles = [title for title, item in given.items() if isinstance(item, Picture)]

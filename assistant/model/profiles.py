@@ -19,6 +19,7 @@ from assistant.model.base import (
     RetryPiece,
     TextPiece,
     ToolSpec,
+    Wrapper,
 )
 
 HEALING = frozenset(
@@ -74,7 +75,7 @@ class _Profile:
         return max(0.0, self.blocked_until - now)
 
 
-class ProfiledModel:
+class ProfiledModel(Wrapper):
     """Answers with the first available of `models`.
 
     A transient failure is retried after the profile's cooldown, for `patience` seconds a request,
@@ -84,7 +85,7 @@ class ProfiledModel:
     sees two beginnings. Raises ModelError when no profile is left, or the wait would exceed the
     patience.
 
-    `name`, `context_window` and `extracts` are those of the profile tried last.
+    It is as the profile that was tried last.
     """
 
     def __init__(
@@ -96,26 +97,11 @@ class ProfiledModel:
         sleep: Callable[[float], object] | None = None,
     ) -> None:
         self._profiles = [_Profile(model) for model in models]
-        self._current = models[0]
+        self._model = models[0]
         self._patience = patience
         self._clock = clock
         self._now = threading.Event()
         self._sleep = sleep or self._now.wait
-
-    @property
-    def name(self) -> str:
-        """The name of the model tried last."""
-        return self._current.name
-
-    @property
-    def context_window(self) -> int | None:
-        """The window of the model tried last."""
-        return self._current.context_window
-
-    @property
-    def extracts(self) -> bool:
-        """Whether the model tried last can extract facts."""
-        return self._current.extracts
 
     @property
     def sees(self) -> bool:
@@ -125,7 +111,7 @@ class ProfiledModel:
     @property
     def tools_in_prompt(self) -> bool:
         """Whether the model tried last has its tools in the prompt."""
-        return self._current.tools_in_prompt
+        return self._model.tools_in_prompt
 
     def try_now(self) -> None:
         """End the wait before the next try. Thread-safe."""
@@ -184,7 +170,7 @@ class ProfiledModel:
         self, profile: _Profile, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> Generator[Piece, None, ModelError | None]:
         """Stream one profile's answer; return the error if it failed before any text was shown."""
-        self._current = profile.model
+        self._model = profile.model
         has_text = False
         try:
             with closing(profile.model.stream(messages, tools)) as pieces:

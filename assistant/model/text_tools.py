@@ -22,7 +22,7 @@ from typing import Any
 
 from assistant.errors import ModelError
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec
+from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec, Wrapper
 from assistant.model.provider.calls import TOOL_NAME, decode_arguments
 from assistant.model.provider.failures import NO_TOOLS
 from assistant.model.provider.stream import ENDED
@@ -297,7 +297,7 @@ def render_result(name: str, content: str) -> str:
     return f'<tool_result name="{name}">\n{without_calls(content)}\n</tool_result>'
 
 
-class TextTools:
+class TextTools(Wrapper):
     """Offers tools to `model` in the prompt and parses its calls from the text.
 
     With `native` they are offered through the provider's tool calling, until it refuses them. Tool
@@ -309,26 +309,6 @@ class TextTools:
         self._model = model
         self.tools_in_prompt = not native
         """Whether tools are described in the prompt."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int | None:
-        """The model's window."""
-        return self._model.context_window
-
-    @property
-    def extracts(self) -> bool:
-        """Whether the model extracts facts."""
-        return self._model.extracts
-
-    @property
-    def sees(self) -> bool:
-        """Whether the model may be sent pictures."""
-        return self._model.sees
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
