@@ -27,7 +27,6 @@ from assistant.events import (
 )
 from assistant.memory.base import Fact
 from assistant.messages import Message, Reply, ToolCall, Usage
-from assistant.model.base import TextPiece
 from assistant.model.offline import OfflineModel
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import transcript
@@ -188,8 +187,8 @@ def test_a_model_that_fails_ends_the_turn_with_its_cure_and_a_next_may_follow(
 
 def test_a_stream_that_breaks_off_keeps_what_was_shown(opened: Opened) -> None:
     error = ModelError("gone", kind=ModelFailure.CONNECTION)
-    talk = opened(ScriptedModel([TextPiece("half")], "x"))
-    talk.model = ScriptedModel([TextPiece("half"), error], "Whole.")
+    talk = opened(ScriptedModel([TextDelta("half")], "x"))
+    talk.model = ScriptedModel([TextDelta("half"), error], "Whole.")
     failure(talk.send("Hello"))
     kept = [e for e in talk.transcript.entries if isinstance(e, AssistantEntry)]
     assert [entry.text for entry in kept] == ["half"]

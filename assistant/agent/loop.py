@@ -40,7 +40,7 @@ from assistant.events import (
     ToolStarted,
 )
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.model.base import ChatModel, Piece, ToolSpec
 from assistant.model.provider.stream import MALFORMED, UNKNOWN
 from assistant.secrets.stand_ins import in_all
 from assistant.session.entries import (
@@ -377,17 +377,15 @@ def _streamed(
         match piece:
             case Reply():
                 return piece
-            case RetryPiece(model, reason, delay, attempt):
+            case Retrying(model, reason, delay, attempt):
                 draft.clear()  # at most reasoning, which starts again
-                reason = agent.redact(reason)
-                agent.transcript.append(RetryEntry(model, reason, delay, attempt))
-                yield Retrying(model, reason, delay, attempt)
-            case TextPiece(text):
+                piece = replace(piece, reason=agent.redact(reason))
+                agent.transcript.append(RetryEntry(model, piece.reason, delay, attempt))
+            case TextDelta(text):
                 draft.text += text
-                yield TextDelta(text)
-            case ReasoningPiece(text):
+            case ReasoningDelta(text):
                 draft.reasoning += text
-                yield ReasoningDelta(text)
+        yield piece
         if agent.interruption.wanted():
             return None
     if agent.interruption.wanted():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from assistant.errors import UsageError
+from assistant.events import ReasoningDelta, Retrying, TextDelta
 from assistant.messages import Given, Message, Picture, Reply, estimate_tokens
 
 UNKNOWN_WINDOW = 32_000
@@ -38,31 +39,7 @@ class ToolSpec:
         return estimate_tokens(json.dumps([self.name, self.description, self.parameters]))
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """The next piece of the reply's text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningPiece:
-    """The next piece of the model's reasoning."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPiece:
-    """A call failed before its first token; the next goes to `model`, after `delay` seconds."""
-
-    model: str
-    reason: str
-    delay: float
-    attempt: int
-
-
-Piece = TextPiece | ReasoningPiece | RetryPiece | Reply
+Piece = TextDelta | ReasoningDelta | Retrying | Reply
 """A stream is pieces followed by exactly one `Reply`."""
 
 

@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
+from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import Piece, TextPiece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
 from assistant.model.smalltalk import ANSWERS, small_talk
 
@@ -76,7 +77,7 @@ class OfflineModel:
         """Answer at once, from the request alone."""
         reply = self._answer(messages, {tool.name for tool in tools})
         if reply.text:
-            yield TextPiece(reply.text)
+            yield TextDelta(reply.text)
         yield reply
 
     def _answer(self, messages: Sequence[Message], tools: set[str]) -> Reply:

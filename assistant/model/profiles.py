@@ -11,16 +11,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import Retrying, TextDelta
 from assistant.messages import Message, Reply
-from assistant.model.base import (
-    UNKNOWN_WINDOW,
-    ChatModel,
-    Piece,
-    RetryPiece,
-    TextPiece,
-    ToolSpec,
-    Wrapper,
-)
+from assistant.model.base import UNKNOWN_WINDOW, ChatModel, Piece, ToolSpec, Wrapper
 
 HEALING = frozenset(
     {
@@ -134,7 +127,7 @@ class ProfiledModel(Wrapper):
                 raise self._out_of_patience(errors, reason, delay)
             if reason and (errors or delay):
                 self._now.clear()
-                yield RetryPiece(profile.model.name, reason.message, delay, len(errors))
+                yield Retrying(profile.model.name, reason.message, delay, len(errors))
                 self._sleep(delay)
             error = yield from self._try(profile, messages, tools)
             if error is None:
@@ -164,7 +157,7 @@ class ProfiledModel(Wrapper):
         if first is not chosen and first.reason is not None:
             wait = first.blocked_until - self._clock()
             text = f"{first.reason.message}, and is skipped for {wait:.0f} s more"
-            yield RetryPiece(chosen.model.name, text, 0.0, 0)
+            yield Retrying(chosen.model.name, text, 0.0, 0)
 
     def _try(
         self, profile: _Profile, messages: Sequence[Message], tools: Sequence[ToolSpec]
@@ -178,7 +171,7 @@ class ProfiledModel(Wrapper):
                     if isinstance(piece, Reply):
                         profile.succeed()
                     has_text = has_text or (
-                        isinstance(piece, TextPiece) and not piece.text.isspace()
+                        isinstance(piece, TextDelta) and not piece.text.isspace()
                     )
                     yield piece
         except ModelError as error:

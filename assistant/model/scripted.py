@@ -6,8 +6,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from assistant.errors import ModelError
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Reply
-from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 
 Answer = str | Reply | ModelError | Sequence[Piece | ModelError]
 """The answer to one request: a text, a whole reply (streamed word by word), an error, or the
@@ -84,8 +85,8 @@ def _pieces(answer: Answer) -> Iterator[Piece | ModelError]:
         case str():
             yield from _pieces(Reply(answer))
         case Reply():
-            yield from (ReasoningPiece(word) for word in _words(answer.reasoning))
-            yield from (TextPiece(word) for word in _words(answer.text))
+            yield from (ReasoningDelta(word) for word in _words(answer.reasoning))
+            yield from (TextDelta(word) for word in _words(answer.text))
             yield answer
         case _:
             yield from answer
@@ -94,8 +95,8 @@ def _pieces(answer: Answer) -> Iterator[Piece | ModelError]:
 
 
 def _whole(pieces: Sequence[Piece | ModelError]) -> Reply:
-    text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
-    reasoning = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
+    text = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+    reasoning = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningDelta))
     return Reply(text=text, reasoning=reasoning)
 
 

@@ -2,8 +2,9 @@
 turn."""
 
 from assistant import config
+from assistant.events import TextDelta
 from assistant.messages import Message
-from assistant.model.base import ChatModel, TextPiece
+from assistant.model.base import ChatModel
 from assistant.model.offline import OfflineModel
 from assistant.model.profiles import PATIENCE, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
@@ -30,7 +31,7 @@ def try_model(name: str) -> str:
     settings = validate(config.load({"model": {"name": name, "timeout_seconds": 24.0}}))
     model = create(settings.model_copy(update={"profiles": ()}), patience=0.0)
     pieces = model.stream([Message("user", "Say hello in one word.")])
-    return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)).strip()
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)).strip()
 
 
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:

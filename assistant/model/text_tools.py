@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import ModelError
+from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec, Wrapper
+from assistant.model.base import ChatModel, Piece, ToolSpec, Wrapper
 from assistant.model.provider.calls import TOOL_NAME, decode_arguments
 from assistant.model.provider.failures import NO_TOOLS
 from assistant.model.provider.stream import ENDED
@@ -327,7 +328,7 @@ class TextTools(Wrapper):
         with closing(self._model.stream(as_text(messages, tools))) as pieces:
             for piece in pieces:
                 match piece:
-                    case TextPiece(text):
+                    case TextDelta(text):
                         visible = calls.feed(text)
                     case Reply():
                         visible = calls.finish(ended=piece.finish_reason in ENDED)
@@ -336,7 +337,7 @@ class TextTools(Wrapper):
                         continue
                 if visible:
                     texts.append(visible)
-                    yield TextPiece(visible)
+                    yield TextDelta(visible)
                 if isinstance(piece, Reply):
                     calls_made = tuple(_call(block, tools) for block in calls.blocks)
                     ended = calls_made and piece.finish_reason in ENDED

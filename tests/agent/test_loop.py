@@ -34,7 +34,7 @@ from assistant.events import (
     ToolStarted,
 )
 from assistant.messages import Message, Reply, ToolCall, Usage
-from assistant.model.base import Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -167,9 +167,9 @@ def test_what_an_event_shows_is_in_the_transcript_before() -> None:
 
 def test_usage_reasoning_and_retries_are_kept_or_shown() -> None:
     pieces: list[Piece | ModelError] = [
-        RetryPiece("m2", "busy", 1.5, 2),
-        ReasoningPiece("hm"),
-        TextPiece("Yes"),
+        Retrying("m2", "busy", 1.5, 2),
+        ReasoningDelta("hm"),
+        TextDelta("Yes"),
         Reply("Yes", "hm", usage=Usage(7, 1)),
     ]
     bench = Workbench(ScriptedModel(pieces))
@@ -542,7 +542,7 @@ def test_a_message_with_the_last_piece_is_not_lost() -> None:
 
 def test_a_model_error_keeps_what_was_shown_and_passes_through() -> None:
     failure = ModelError("gone", "Try again", kind=ModelFailure.SERVER)
-    bench = Workbench(ScriptedModel([TextPiece("half"), failure]))
+    bench = Workbench(ScriptedModel([TextDelta("half"), failure]))
     with pytest.raises(ModelError, match="gone"):
         bench.run()
     assert isinstance(bench.transcript.entries[-1], InterruptedEntry)
@@ -562,7 +562,7 @@ def test_an_error_before_the_first_piece_leaves_the_transcript_as_it_was() -> No
 def test_a_stream_without_an_end_is_an_error() -> None:
     class Endless(ScriptedModel):
         def stream(self, *_: object) -> Iterator[Piece]:  # type: ignore[override]
-            yield TextPiece("half")
+            yield TextDelta("half")
 
     with pytest.raises(ModelError, match="is incomplete"):
         Workbench(Endless()).run()

@@ -7,14 +7,15 @@ import pytest
 
 from assistant.agent.loop import Interruption, listen
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import TextDelta
 from assistant.messages import Reply
-from assistant.model.base import Piece, TextPiece
+from assistant.model.base import Piece
 
 Pieces = Generator[Piece, None, None]
 
 
 def test_the_pieces_come_as_they_are() -> None:
-    pieces: list[Piece] = [TextPiece("a"), TextPiece("b"), Reply("ab")]
+    pieces: list[Piece] = [TextDelta("a"), TextDelta("b"), Reply("ab")]
     assert list(listen((piece for piece in pieces), Interruption())) == pieces
 
 
@@ -23,15 +24,15 @@ def test_a_silent_model_is_left_behind_and_hangs_up_when_it_speaks() -> None:
 
     def silent() -> Pieces:
         try:
-            yield TextPiece("hm")
+            yield TextDelta("hm")
             speak.wait()
-            yield TextPiece("too late")
+            yield TextDelta("too late")
         finally:
             closed.set()
 
     interruption = Interruption()
     stream = listen(silent(), interruption)
-    assert next(stream) == TextPiece("hm")
+    assert next(stream) == TextDelta("hm")
     interruption.queue("stop")
     interruption.hurry()
     assert list(stream) == []
@@ -42,7 +43,7 @@ def test_a_silent_model_is_left_behind_and_hangs_up_when_it_speaks() -> None:
 
 def test_what_the_model_raises_is_raised_here() -> None:
     def failing() -> Pieces:
-        yield TextPiece("half")
+        yield TextDelta("half")
         raise ModelError("gone", kind=ModelFailure.SERVER)
 
     stream = listen(failing(), Interruption())
@@ -57,7 +58,7 @@ def test_nothing_is_read_ahead() -> None:
     def counting() -> Pieces:
         for number in range(3):
             read.append(number)
-            yield TextPiece(str(number))
+            yield TextDelta(str(number))
 
     stream = listen(counting(), Interruption())
     next(stream)

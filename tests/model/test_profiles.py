@@ -3,8 +3,9 @@
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import ReasoningDelta, Retrying, TextDelta
 from assistant.messages import Message, Reply
-from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece
+from assistant.model.base import ChatModel, Piece
 from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
@@ -52,7 +53,7 @@ def profiled(clock: Clock, *models: ChatModel, **more: float) -> ProfiledModel:
 
 
 def texts(pieces: list[Piece]) -> str:
-    return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
 
 
 @pytest.mark.parametrize("kind", HEALING)
@@ -60,10 +61,10 @@ def test_what_heals_is_tried_again_after_a_doubling_cooldown(kind: ModelFailure)
     clock, error = Clock(), failed(kind)
     model = ScriptedModel(error, error, error, "here", name="m")
     pieces = list(profiled(clock, model).stream(ASK))
-    assert [piece for piece in pieces if isinstance(piece, RetryPiece)] == [
-        RetryPiece("m", f"it was {kind}", 1.0, 1),
-        RetryPiece("m", f"it was {kind}", 2.0, 2),
-        RetryPiece("m", f"it was {kind}", 4.0, 3),
+    assert [piece for piece in pieces if isinstance(piece, Retrying)] == [
+        Retrying("m", f"it was {kind}", 1.0, 1),
+        Retrying("m", f"it was {kind}", 2.0, 2),
+        Retrying("m", f"it was {kind}", 4.0, 3),
     ]
     assert clock.slept == [1, 2, 4]
     assert pieces[-1] == Reply("here")
@@ -103,7 +104,7 @@ def test_what_does_not_heal_goes_straight_to_the_next(kind: ModelFailure) -> Non
     first, second = ScriptedModel(failed(kind), name="a"), ScriptedModel("here", name="b")
     model = profiled(clock, first, second)
     pieces = list(model.stream(ASK))
-    assert pieces[0] == RetryPiece("b", f"it was {kind}", 0, 1)
+    assert pieces[0] == Retrying("b", f"it was {kind}", 0, 1)
     assert (texts(pieces), model.name, len(first.requests)) == ("here", "b", 1)
     assert clock.slept == [0]
 
@@ -116,7 +117,7 @@ def test_a_ready_profile_is_preferred_to_waiting() -> None:
     assert texts(list(model.stream(ASK))) == "here"
     clock.now += 29
     pieces = list(model.stream(ASK))
-    assert pieces[0] == RetryPiece("b", "it was rate_limit, and is skipped for 1 s more", 0, 0)
+    assert pieces[0] == Retrying("b", "it was rate_limit, and is skipped for 1 s more", 0, 0)
     assert texts(pieces) == "here again"
     assert texts(list(model.stream([*ASK, Message("tool", "x", tool_call_id="c")]))) == "and again"
     clock.now += 1
@@ -146,10 +147,10 @@ def test_a_wait_too_long_is_an_error_that_names_it() -> None:
 
 def test_after_the_first_piece_there_is_no_other_try() -> None:
     clock = Clock()
-    script: list[Piece | ModelError] = [TextPiece("half"), failed(ModelFailure.SERVER)]
+    script: list[Piece | ModelError] = [TextDelta("half"), failed(ModelFailure.SERVER)]
     second = ScriptedModel("never")
     stream = profiled(clock, ScriptedModel(script), second).stream(ASK)
-    assert next(stream) == TextPiece("half")
+    assert next(stream) == TextDelta("half")
     with pytest.raises(ModelError, match="it was server"):
         next(stream)
     assert second.requests == []
@@ -158,7 +159,7 @@ def test_after_the_first_piece_there_is_no_other_try() -> None:
 @pytest.mark.parametrize("kind", [ModelFailure.CONNECTION, ModelFailure.TIMEOUT])
 def test_a_break_while_it_thinks_is_no_beginning(kind: ModelFailure) -> None:
     clock = Clock()
-    thinks: list[Piece | ModelError] = [ReasoningPiece("hm"), TextPiece("\n"), failed(kind)]
+    thinks: list[Piece | ModelError] = [ReasoningDelta("hm"), TextDelta("\n"), failed(kind)]
     pieces = list(profiled(clock, ScriptedModel(thinks, "here")).stream(ASK))
     assert texts(pieces).strip() == "here"
     other = ScriptedModel("there", name="b")
@@ -241,7 +242,7 @@ def test_over_http_a_half_shown_answer_is_not_begun_again() -> None:
     half = Raw((*sse(chunk({"content": "half"})), Cut()))
     with Provider(half) as first, Provider("never") as second:
         stream = profiled(Clock(), _model(first), _model(second)).stream(ASK)
-        assert next(stream) == TextPiece("half")
+        assert next(stream) == TextDelta("half")
         with pytest.raises(ModelError) as caught:
             list(stream)
         assert caught.value.kind is ModelFailure.CONNECTION

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel
 
 ASK = [Message("user", "What now?")]
@@ -15,15 +16,15 @@ TOOL = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})
 
 def test_a_text_is_streamed_word_by_word_and_ends_in_the_whole_reply() -> None:
     *pieces, reply = ScriptedModel("one  two\nthree ").stream(ASK)
-    assert pieces == [TextPiece("one"), TextPiece("  two"), TextPiece("\nthree"), TextPiece(" ")]
+    assert pieces == [TextDelta("one"), TextDelta("  two"), TextDelta("\nthree"), TextDelta(" ")]
     assert reply == Reply("one  two\nthree ")
 
 
 def test_a_reply_keeps_its_reasoning_and_calls() -> None:
     told = Reply("Done.", "Hm.", (ToolCall("c1", "look"),))
     assert list(ScriptedModel(told).stream(ASK)) == [
-        ReasoningPiece("Hm."),
-        TextPiece("Done."),
+        ReasoningDelta("Hm."),
+        TextDelta("Done."),
         told,
     ]
 
@@ -41,16 +42,16 @@ def test_steps_are_taken_in_order_and_then_the_responder_answers() -> None:
 
 def test_an_error_breaks_off_where_it_stands() -> None:
     failure = ModelError("gone", kind=ModelFailure.SERVER)
-    pieces: list[Piece | ModelError] = [TextPiece("half"), failure]
+    pieces: list[Piece | ModelError] = [TextDelta("half"), failure]
     stream = ScriptedModel(pieces).stream(ASK)
-    assert next(stream) == TextPiece("half")
+    assert next(stream) == TextDelta("half")
     with pytest.raises(ModelError) as caught:
         next(stream)
     assert caught.value is failure
 
 
 def test_pieces_without_a_reply_get_the_one_they_add_up_to() -> None:
-    pieces: list[Piece | ModelError] = [ReasoningPiece("hm"), TextPiece("a"), TextPiece("b")]
+    pieces: list[Piece | ModelError] = [ReasoningDelta("hm"), TextDelta("a"), TextDelta("b")]
     assert list(ScriptedModel(pieces).stream(ASK))[-1] == Reply("ab", "hm")
 
 

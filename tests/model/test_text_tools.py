@@ -3,8 +3,9 @@
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Reply, ToolCall, Usage
-from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
 from assistant.model.text_tools import TextTools
@@ -33,8 +34,8 @@ def last(pieces: list[Piece]) -> Reply:
 def test_a_call_in_the_text_becomes_a_tool_call_and_is_not_shown() -> None:
     told = Reply(f"Let me look.\n\n{CALL}", "hm", usage=Usage(5, 6))
     pieces = list(TextTools(ScriptedModel(told)).stream(ASK, [LOOK]))
-    shown = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
-    assert (shown, pieces[0]) == ("Let me look.", ReasoningPiece("hm"))
+    shown = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+    assert (shown, pieces[0]) == ("Let me look.", ReasoningDelta("hm"))
     reply = last(pieces)
     (call,) = reply.tool_calls
     assert (reply.text, reply.reasoning, reply.usage) == ("Let me look.", "hm", Usage(5, 6))

@@ -27,7 +27,7 @@ from assistant.events import Compacting, Event, FactsCaptured, Retrying
 from assistant.memory.base import Existing, Fact, Remembered
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, Usage, without_forgotten
-from assistant.model.base import ChatModel, RetryPiece
+from assistant.model.base import ChatModel
 from assistant.session.entries import (
     NO_USAGE,
     AssistantEntry,
@@ -317,7 +317,7 @@ def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Rep
         )
     for piece in job.model.stream(messages):
         match piece:
-            case RetryPiece(model, reason, delay, attempt):
+            case Retrying(model, reason, delay, attempt):
                 reason = job.redact(reason)
                 job.transcript.append(RetryEntry(model, reason, delay, attempt))
                 yield Retrying(model, reason, delay, attempt)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assistant.characters import mend
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Reply, Usage
-from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.calls import CallDelta, Calls
 
 # Finish reasons in one vocabulary: providers and servers use some sixty words.
@@ -35,7 +35,7 @@ consists of known ones. An unknown one is passed on if the answer lacks somethin
 answer counts as complete."""
 _ODD = re.compile(r"[^a-z0-9_.: -]")
 
-Shown = Iterator[TextPiece | ReasoningPiece]
+Shown = Iterator[TextDelta | ReasoningDelta]
 
 
 def ending(reason: str | None) -> str:
@@ -199,9 +199,9 @@ class Assembly:
             self._reasoning.parts += self._text.parts
             self._text = _GrowingText()
         if thought := self._reasoning.add(delta.reasoning + inline):
-            yield ReasoningPiece(thought)
+            yield ReasoningDelta(thought)
         if visible := self._text.add(text):
-            yield TextPiece(visible)
+            yield TextDelta(visible)
         for call in delta.calls:
             self._calls.add(call)
 
@@ -228,9 +228,9 @@ class Assembly:
             text = "".join(self._reasoning.parts) + text
             self._reasoning = _GrowingText()
         if thought := self._reasoning.add(inline, last=True):
-            yield ReasoningPiece(thought)
+            yield ReasoningDelta(thought)
         if visible := self._text.add(text, last=True):
-            yield TextPiece(visible)
+            yield TextDelta(visible)
 
     @property
     def wordless(self) -> bool:

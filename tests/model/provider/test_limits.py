@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import TextDelta
 from assistant.messages import Message
-from assistant.model.base import Piece, TextPiece
+from assistant.model.base import Piece
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Drip, Pause, Provider, Raw
@@ -77,7 +78,7 @@ def test_a_model_on_this_machine_reads_a_long_prompt_for_as_long_as_it_takes(
         with pytest.raises(TimeoutError):
             answer.result(timeout=0.6)
         ready.until.set()
-        assert TextPiece("x") in answer.result()
+        assert TextDelta("x") in answer.result()
 
 
 def test_an_answer_that_goes_on_for_ever_ends_at_the_limit_of_the_whole(
@@ -90,7 +91,7 @@ def test_an_answer_that_goes_on_for_ever_ends_at_the_limit_of_the_whole(
     with pytest.raises(ModelError) as caught:
         for piece in stream:
             pieces.append(piece)
-    assert pieces and all(piece == TextPiece("more ") for piece in pieces)
+    assert pieces and all(piece == TextDelta("more ") for piece in pieces)
     assert caught.value.kind is ModelFailure.TIMEOUT
     assert "did not finish its answer" in caught.value.message
     assert provider.wait_for(lambda p: p.hang_ups == 1)

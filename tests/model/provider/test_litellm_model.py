@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Picture, Reply, ToolCall, Usage
-from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Pause, Provider, Raw, fails
@@ -42,8 +43,8 @@ def test_a_reply_comes_through_each_wire_format(provider: Provider, name: str) -
     provider.enqueue(TOLD)
     pieces = list(model(provider, name).stream(ASK, [LOOK]))
     whole = reply(pieces)
-    assert "".join(p.text for p in pieces if isinstance(p, TextPiece)) == TOLD.text == whole.text
-    assert "".join(p.text for p in pieces if isinstance(p, ReasoningPiece)) == whole.reasoning
+    assert "".join(p.text for p in pieces if isinstance(p, TextDelta)) == TOLD.text == whole.text
+    assert "".join(p.text for p in pieces if isinstance(p, ReasoningDelta)) == whole.reasoning
     assert [(call.name, call.arguments, call.fault) for call in whole.tool_calls] == [
         ("look", {"at": "é ☃"}, ""),
         ("look", {}, ""),
@@ -56,7 +57,7 @@ def test_text_is_yielded_while_the_stream_is_still_open(provider: Provider) -> N
     pause = Pause()
     provider.enqueue(Raw((*sse(chunk({"content": "now"})), pause, *sse(chunk({}, "stop")))))
     stream = model(provider).stream(ASK)
-    assert next(stream) == TextPiece("now")
+    assert next(stream) == TextDelta("now")
     pause.until.set()
     assert reply(list(stream)).text == "now"
 

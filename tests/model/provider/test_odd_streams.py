@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Reply
-from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, Raw
@@ -107,8 +107,8 @@ def answered(name: str, raw: Raw) -> tuple[str, Reply]:
         pieces = list(model.stream([Message("user", "hello")]))
     reply = pieces[-1]
     assert isinstance(reply, Reply)
-    assert not any(isinstance(each, ReasoningPiece) and "Yes" in each.text for each in pieces)
-    return "".join(each.text for each in pieces if isinstance(each, TextPiece)), reply
+    assert not any(isinstance(each, ReasoningDelta) and "Yes" in each.text for each in pieces)
+    return "".join(each.text for each in pieces if isinstance(each, TextDelta)), reply
 
 
 @pytest.mark.parametrize("size", [None, 1, 7])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Usage
-from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.stream import Assembly, Delta
 
 
@@ -16,7 +16,7 @@ def read(text: str, pieces: int, *, unopened: bool = False) -> tuple[str, str]:
 
 def assembled(
     text: str, pieces: int, *, unopened: bool = False
-) -> tuple[Assembly, list[TextPiece | ReasoningPiece]]:
+) -> tuple[Assembly, list[TextDelta | ReasoningDelta]]:
     """The text as a stream of so many pieces; what came of it, and what was shown."""
     made = Assembly(unopened=unopened)
     size = max(1, -(-len(text) // pieces))
@@ -54,12 +54,12 @@ def test_a_model_that_closes_what_it_has_not_opened_is_known_by_it(pieces: int) 
     assert made.unopened
     made, shown = assembled("well</think>No.", pieces, unopened=True)
     assert made.unopened
-    thought = "".join(piece.text for piece in shown if isinstance(piece, ReasoningPiece))
-    said = "".join(piece.text for piece in shown if isinstance(piece, TextPiece))
+    thought = "".join(piece.text for piece in shown if isinstance(piece, ReasoningDelta))
+    said = "".join(piece.text for piece in shown if isinstance(piece, TextDelta))
     assert (thought, said) == ("well", "No.")
     made, shown = assembled("Just so.", pieces, unopened=True)
     assert made.reply("stop", Usage()).text == "Just so."
-    assert isinstance(shown[-1], TextPiece) and shown[-1].text == "Just so."
+    assert isinstance(shown[-1], TextDelta) and shown[-1].text == "Just so."
     assert not made.unopened
     assert (
         assembled("<think>a</think>b", pieces, unopened=True)[0].reply("stop", Usage()).text == "b"
