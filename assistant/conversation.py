@@ -51,6 +51,7 @@ from assistant.errors import (
 from assistant.events import (
     Attached,
     Event,
+    QuestionAsked,
     Recalled,
     SkillLoaded,
     State,
@@ -90,7 +91,6 @@ from assistant.session.transcript import Transcript, notice
 from assistant.settings.sections import ContextSettings
 from assistant.skills.base import Skills
 from assistant.skills.loading import whole
-from assistant.tools.base import Question
 from assistant.tools.owner import ASK
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
@@ -244,7 +244,8 @@ class Conversation:
             transcript.settle("The session ended before this turn did")
             return transcript.append(UserEntry(message))
         answer = answer_result(
-            Question(pending.question, pending.options, pending.several), message
+            QuestionAsked(pending.call_id, pending.question, pending.options, pending.several),
+            message,
         )
         transcript.append(
             ToolResultEntry(pending.call_id, ASK, answer.content, answer.error, answer.compact)

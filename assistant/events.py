@@ -165,6 +165,30 @@ class QuestionAsked(Event):
     options: tuple[str, ...] = ()
     several: bool = False
 
+    @property
+    def rendered(self) -> str:
+        """The question, followed by one numbered line per option."""
+        lines = (f"{number}. {option}" for number, option in enumerate(self.options, start=1))
+        return "\n".join([self.question, *lines])
+
+    def meant(self, answer: str) -> str:
+        """Return the options that the answer names by number or text, else the answer itself."""
+        choices = {_plain(option): option for option in self.options}
+        choices |= {str(number): option for number, option in enumerate(self.options, start=1)}
+        separators = (";", ",", " ") if self.several else ()
+        for parts in (
+            [answer],
+            *(answer.replace(",", separator).split(separator) for separator in separators),
+        ):
+            chosen = [choices.get(_plain(part)) for part in parts if part.strip()]
+            if chosen and all(chosen):
+                return "; ".join(dict.fromkeys(filter(None, chosen)))
+        return answer.strip()
+
+
+def _plain(answer: str) -> str:
+    return " ".join(answer.split()).strip(" .!").casefold()
+
 
 @dataclass(frozen=True, slots=True)
 class SubtaskMoved(Event):

@@ -57,7 +57,7 @@ from assistant.session.entries import (
 )
 from assistant.session.history import last_turn, unanswered
 from assistant.session.transcript import Transcript, notice
-from assistant.tools.base import Question, ToolResult
+from assistant.tools.base import ToolResult
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox, Verdict
 
@@ -155,8 +155,8 @@ class Cancelled(Exception):
 class Waits(Exception):
     """The turn waits for the owner to answer this question, but nobody is there to be asked."""
 
-    def __init__(self, question: Question) -> None:
-        super().__init__(question.text)
+    def __init__(self, question: QuestionAsked) -> None:
+        super().__init__(question.question)
         self.question = question
 
 
@@ -267,20 +267,19 @@ def _ask_approval(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verd
 
 
 def _ask_owner(
-    agent: Agent, call: ToolCall, question: Question
+    agent: Agent, call: ToolCall, question: QuestionAsked
 ) -> Generator[Event, None, ToolResult]:
     """Ask the owner the model's question; return their answer. Raises Waits if nobody is there."""
-    text, options, several = question.text, question.options, question.several
-    agent.transcript.append(QuestionEntry(call.id, text, options, several))
-    request = QuestionAsked(call.id, text, options, several)
-    yield request
-    answer = agent.approver.answer(request)
+    asked = replace(question, call_id=call.id)
+    agent.transcript.append(QuestionEntry(call.id, asked.question, asked.options, asked.several))
+    yield asked
+    answer = agent.approver.answer(asked)
     if answer is None:
         raise Waits(question)
     return answer_result(question, agent.redact(answer))
 
 
-def answer_result(question: Question, text: str) -> ToolResult:
+def answer_result(question: QuestionAsked, text: str) -> ToolResult:
     """The owner's answer to a question, as a tool result for the model."""
     if not text.strip():
         return ToolResult(UNANSWERED, error=True, compact="no answer")

@@ -25,7 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, cr
 
 from assistant.display import shortened
 from assistant.errors import ToolError
-from assistant.events import Event
+from assistant.events import Event, QuestionAsked
 from assistant.model.base import ToolSpec
 
 T = TypeVar("T")
@@ -63,40 +63,6 @@ class ToolResult:
     diff: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question to the owner in the middle of a turn. With `several`, more than one option may
-    be chosen."""
-
-    text: str
-    options: tuple[str, ...] = ()
-    several: bool = False
-
-    @property
-    def rendered(self) -> str:
-        """The question, followed by one numbered line per option."""
-        lines = (f"{number}. {option}" for number, option in enumerate(self.options, start=1))
-        return "\n".join([self.text, *lines])
-
-    def meant(self, answer: str) -> str:
-        """Return the options that the answer names by number or text, else the answer itself."""
-        choices = {_plain(option): option for option in self.options}
-        choices |= {str(number): option for number, option in enumerate(self.options, start=1)}
-        separators = (";", ",", " ") if self.several else ()
-        for parts in (
-            [answer],
-            *(answer.replace(",", separator).split(separator) for separator in separators),
-        ):
-            chosen = [choices.get(_plain(part)) for part in parts if part.strip()]
-            if chosen and all(chosen):
-                return "; ".join(dict.fromkeys(filter(None, chosen)))
-        return answer.strip()
-
-
-def _plain(answer: str) -> str:
-    return " ".join(answer.split()).strip(" .!").casefold()
-
-
 def only_in_a_turn() -> ToolResult:
     """Refuse to run: only the loop can ask the owner, or show how the work goes."""
     raise ToolError("this can only be done in a turn")
@@ -121,7 +87,7 @@ class Plan:
     guarded: bool = False
     paths: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    question: Question | None = None
+    question: QuestionAsked | None = None
     work: Callable[[str], Generator[Event, None, ToolResult]] | None = None
 
 

@@ -6,10 +6,11 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.errors import ToolError
+from assistant.events import QuestionAsked
 from assistant.quoting import visible
 from assistant.skills.base import Skill, Skills
 from assistant.skills.loading import whole
-from assistant.tools.base import Danger, Plan, Question, Tool, ToolResult, tool
+from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 
 ASK = "ask"
 """The tool's name."""
@@ -31,7 +32,7 @@ def asking_tool() -> Tool:
         offered = tuple(" ".join(visible(option).split()) for option in options)
         if not all(offered) or len(set(offered)) < len(offered):
             raise ToolError("the options must be different, and none empty")
-        return Plan(question=Question(visible(question).strip(), offered, several))
+        return Plan(question=QuestionAsked("", visible(question).strip(), offered, several))
 
     return tool(ask, restores=False)
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from assistant.errors import AssistantError, ToolError
-from assistant.events import Event, drained
+from assistant.events import Event, QuestionAsked, drained
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
@@ -26,7 +26,6 @@ from assistant.tools.base import (
     PART,
     RESULT_LIMIT,
     Plan,
-    Question,
     Tool,
     ToolResult,
     compact_call,
@@ -59,7 +58,7 @@ class Verdict:
     plan: Plan | None = None
 
     @property
-    def question(self) -> Question | None:
+    def question(self) -> QuestionAsked | None:
         """The question for the owner, if the call is one and may run."""
         return self.plan.question if self.action == "run" and self.plan else None
 

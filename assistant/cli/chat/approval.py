@@ -19,7 +19,6 @@ from assistant.cli.chat.screen import Dialogue
 from assistant.cli.questions import explained, listed
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
-from assistant.tools.base import Question
 from assistant.tools.policy import Decision
 
 BAR, BAR_AGAIN = "│ ", "┆ "
@@ -82,14 +81,13 @@ class Asking:
 
     def answer(self, asked: QuestionAsked) -> str | None:
         """Ask a question of the model's; the owner's answer, empty if they close it."""
-        question = Question(asked.question, asked.options, asked.several)
-        self._show(TITLE, list(barred(question.rendered, self.dialogue.size[0])))
+        self._show(TITLE, list(barred(asked.rendered, self.dialogue.size[0])))
         prompt = SEVERAL if asked.several else ONE if asked.options else OPEN
         answer = ""
         with self.dialogue.asking(), contextlib.suppress(EOFError):
             while not answer.strip():
                 answer = self.dialogue.answer(prompt, asked.options)
-        return question.meant(answer) if answer.strip() else ""
+        return asked.meant(answer) if answer.strip() else ""
 
     def _show(self, title: str, rows: list[str]) -> None:
         self.dialogue.put("\n".join([styled(title, bold=True), *rows]))

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assistant.agent.capture.extraction import origin_in_turn
+from assistant.events import QuestionAsked
 from assistant.messages import Reply, ToolCall
 from assistant.session.entries import QuestionEntry, ToolResultEntry, UserEntry
 from assistant.session.history import Turn
-from assistant.tools.base import Question
 from tests.cli.talk.test_ask import command, done
 from tests.cli.terminal.test_approvals import at
 from tests.support.provider import Provider
@@ -82,7 +82,7 @@ def test_a_question_is_put_again_after_the_chat_was_killed(place: Path) -> None:
 def test_an_answer_is_an_option_by_its_number_its_text_or_own_words(
     several: bool, said: str, meant: str
 ) -> None:
-    assert Question("?", ("a", "b"), several).meant(said) == meant
+    assert QuestionAsked("", "?", ("a", "b"), several).meant(said) == meant
 
 
 def test_what_the_owner_types_is_their_word_and_what_they_choose_is_not() -> None:
