@@ -99,9 +99,9 @@ class ContextBudget:
         fitted = self._fit_history(prompt, past, specs)
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
-        self.sent = self.measured(prompt.system) + self.specs(specs) + fitted.tokens
+        self.sent = self.measured([prompt.system]) + self.specs(specs) + fitted.tokens
         messages = [with_pictures(record, message) for message in fitted.messages]
-        return [*prompt.system, *mark_for_cache(messages, past.turns[-2:])]
+        return [prompt.system, *mark_for_cache(messages, past.turns[-2:])]
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
         """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""
@@ -109,15 +109,15 @@ class ContextBudget:
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
         """The share of its room that the history takes; over 1 if it does not fit."""
-        room = self.room([*prompt.system, Message("user", prompt.briefing)], specs)
+        room = self.room([prompt.system, Message("user", prompt.briefing)], specs)
         tokens = self.measured(rendered(history(record.entries)))
         return tokens / room if room > 0 else float("inf")
 
     def _fit_history(self, prompt: "Prompt", past: History, specs: Sequence[ToolSpec]) -> "Fitted":
         """The history, fitted into what the system prompt and the tools leave of the window."""
-        room = self.room(prompt.system, specs)
+        room = self.room([prompt.system], specs)
         if room < LEAST_ROOM:
-            size, tool_tokens = self.measured(prompt.system), self.specs(specs)
+            size, tool_tokens = self.measured([prompt.system]), self.specs(specs)
             raise ModelError(
                 f"the prompt alone is too long for the model: it takes {size:,} tokens, the tools "
                 f"{tool_tokens:,} and the answer {self.reserve:,}, of a window of {self.window:,}",

@@ -151,14 +151,16 @@ class Prompt:
     sections: tuple[Section, ...]
 
     @cached_property
-    def system(self) -> list[Message]:
-        """The system messages."""
-        return system_messages(section for section in self.sections if section.stable)
+    def system(self) -> Message:
+        """The system message."""
+        stable = (section.rendered for section in self.sections if section.stable)
+        return Message("system", "\n\n".join(stable), cache=True)
 
     @cached_property
     def briefing(self) -> str:
-        """The program's text before the owner's message."""
-        return briefing(self.sections)
+        """The sections that change, as the head of the owner's message."""
+        turn = "\n\n".join(section.rendered for section in self.sections if not section.stable)
+        return f"[BRIEFING]\n{turn}\n[/BRIEFING]"
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":
         """A copy with the current notes of the session."""
@@ -239,20 +241,6 @@ def notes_sections(working_memory: str) -> list[Section]:
         return []
     text = f"{TEXT['notes_framing']}\n\n  | {quoted(working_memory)}"
     return [Section(NOTES, text, source="the session's notes")]
-
-
-def system_messages(sections: Iterable[Section]) -> list[Message]:
-    """A cacheable system message of the stable sections, and one of the others, if any."""
-    parts = list(sections)
-    stable = "\n\n".join(part.rendered for part in parts if part.stable)
-    turn = "\n\n".join(part.rendered for part in parts if not part.stable)
-    return [Message("system", stable, cache=True), *([Message("system", turn)] if turn else ())]
-
-
-def briefing(sections: Iterable[Section]) -> str:
-    """The sections that change, as the head of the owner's message."""
-    parts = "\n\n".join(part.rendered for part in sections if not part.stable)
-    return f"[BRIEFING]\n{parts}\n[/BRIEFING]"
 
 
 # The prefix

@@ -8,10 +8,10 @@ import pytest
 from assistant.agent.memory_text import TEXT, memory_text
 from assistant.agent.prompt import (
     BEARING,
+    Prompt,
     Section,
     clean,
     stable_sections,
-    system_messages,
     turn_sections,
 )
 from assistant.errors import StorageError
@@ -66,9 +66,9 @@ def test_what_is_missing_has_no_section(workspace: Workspace) -> None:
 def test_the_prefix_is_the_same_each_turn_and_marked(full: Workspace) -> None:
     def sent(recall: Recall | None) -> list[str]:
         sections = [*stable_sections(full), *turn_sections(recall, now=NOW, workspace=full)]
-        first, second = system_messages(sections)
-        assert (first.cache, second.cache) == (True, False)
-        return [first.content, second.content]
+        prompt = Prompt(tuple(sections))
+        assert prompt.system.cache
+        return [prompt.system.content, prompt.briefing]
 
     one, two = sent(recalled(passage("- A"))), sent(recalled(passage("- B")))
     assert one[0] == two[0] and one[1] != two[1]
@@ -76,8 +76,10 @@ def test_the_prefix_is_the_same_each_turn_and_marked(full: Workspace) -> None:
 
 def test_a_section_counts_what_is_sent(full: Workspace) -> None:
     sections = [*stable_sections(full), *turn_sections(None, now=NOW, workspace=full)]
-    sent = [message.content for message in system_messages(sections)]
-    assert "\n\n".join(section.rendered for section in sections) == "\n\n".join(sent)
+    prompt = Prompt(tuple(sections))
+    briefing = prompt.briefing.removeprefix("[BRIEFING]\n").removesuffix("\n[/BRIEFING]")
+    sent = f"{prompt.system.content}\n\n{briefing}"
+    assert "\n\n".join(section.rendered for section in sections) == sent
     assert all(section.tokens == estimate_tokens(section.rendered) for section in sections)
 
 

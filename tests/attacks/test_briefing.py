@@ -5,7 +5,7 @@ import re
 import pytest
 
 from assistant.agent.memory_text import memory_text
-from assistant.agent.prompt import briefing, turn_sections
+from assistant.agent.prompt import Prompt, turn_sections
 from assistant.conversation import Conversation
 from assistant.memory.base import Fact, Passage, Recall
 from assistant.messages import Reply, ToolCall
@@ -58,5 +58,6 @@ def test_in_memory_notes_messages_and_results_there_is_one_briefing(workspace: W
 def test_a_briefing_is_one_block(workspace: Workspace) -> None:
     from datetime import UTC, datetime
 
-    told = briefing(turn_sections(None, now=datetime(2026, 1, 1, tzinfo=UTC), workspace=workspace))
+    turn = turn_sections(None, now=datetime(2026, 1, 1, tzinfo=UTC), workspace=workspace)
+    told = Prompt(tuple(turn)).briefing
     assert told.startswith("[BRIEFING]\n") and told.endswith("\n[/BRIEFING]")

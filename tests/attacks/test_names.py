@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.agent.memory_text import memory_text, standing
-from assistant.agent.prompt import stable_sections, system_messages, turn_sections
+from assistant.agent.prompt import Prompt, stable_sections, turn_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
 from assistant.skills import loading as skills
@@ -26,7 +26,8 @@ def prompt(place: Workspace, recall: Recall | None = None) -> list[Message]:
     """The system prompt of a workspace, its skills included."""
     index = skills.load(place).index
     turn = turn_sections(recall, now=NOW, workspace=place)
-    return system_messages([*stable_sections(place, skills=index), *turn])
+    built = Prompt((*stable_sections(place, skills=index), *turn))
+    return [built.system, Message("system", built.briefing)]
 
 
 @every_attack

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from assistant.agent.memory_text import memory_text
-from assistant.agent.prompt import Section, system_messages, turn_sections
+from assistant.agent.prompt import Prompt, Section, turn_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
@@ -34,7 +34,8 @@ def prompt(workspace: Workspace, *passages: Passage) -> list[Message]:
     recall = Recall("q", 0, passages)
     now = datetime(2026, 11, 21)
     sections = turn_sections(recall, now=now, workspace=workspace)
-    return system_messages([Section("Your Identity", "x", stable=True), *sections])
+    built = Prompt((Section("Your Identity", "x", stable=True), *sections))
+    return [built.system, Message("system", built.briefing)]
 
 
 def answer(messages: list[Message], tools: list[ToolSpec] | None = None) -> Reply:
