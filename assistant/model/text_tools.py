@@ -303,7 +303,7 @@ class TextTools(Wrapper):
 
     With `native` they are offered through the provider's tool calling, until it refuses them. Tool
     messages become text, and consecutive messages of one role are merged, since the chat templates
-    of small models insist on alternating turns.
+    of small models insist on one system message and alternating turns.
     """
 
     def __init__(self, model: ChatModel, *, native: bool = False) -> None:
@@ -349,7 +349,7 @@ class TextTools(Wrapper):
 def as_text(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Message]:
     """Convert tools, calls and results to text, with one message per turn of a role."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
-    converted = [Message("system", describe(tools), cache=True)] if tools else []
+    converted = [Message("system", describe(tools))] if tools else []
     for message in messages:
         if message.role == "tool":
             name = names.get(message.tool_call_id or "", "unknown")
@@ -361,12 +361,9 @@ def as_text(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Mess
     merged: list[Message] = []
     for role, consecutive in groupby(converted, key=lambda message: message.role):
         group = list(consecutive)
-        if role == "system":
-            merged += group
-            continue
         content = "\n\n".join(message.content for message in group if message.content)
         pictures = tuple(picture for message in group for picture in message.pictures)
-        merged.append(Message(role, content, pictures=pictures))
+        merged.append(Message(role, content, cache=role == "system", pictures=pictures))
     return merged
 
 

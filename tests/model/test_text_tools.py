@@ -65,12 +65,10 @@ def test_tools_calls_and_results_are_told_as_text() -> None:
     list(TextTools(model).stream(history, [LOOK]))
     sent = model.requests[0]
     assert sent.tools == ()
-    assert [message.role for message in sent.messages] == [
-        *("system", "system", "user", "assistant", "user")
-    ]
+    assert [message.role for message in sent.messages] == ["system", "user", "assistant", "user"]
     assert "## look" in sent.messages[0].content
-    assert sent.messages[3] == Message("assistant", f"Let me look.\n\n{CALL}\n\n{EMPTY_CALL}")
-    assert sent.messages[4].content == (
+    assert sent.messages[2] == Message("assistant", f"Let me look.\n\n{CALL}\n\n{EMPTY_CALL}")
+    assert sent.messages[3].content == (
         '<tool_result name="look">\na lake\n</tool_result>\n\n'
         '<tool_result name="look">\nnothing\n</tool_result>\n\nAnd now?'
     )

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 from assistant.messages import Message, ToolCall
@@ -48,8 +47,6 @@ class Style:
 def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     """Encode the messages of a request, without empty ones, which providers refuse."""
     sent = [message for message in messages if not _says_nothing(message)]
-    if not style.claude:
-        sent = one_system_message(sent)
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
     last_user = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
     wire = []
@@ -74,19 +71,6 @@ def lacks_signed(messages: Sequence[Message]) -> bool:
         (message for message in reversed(messages) if message.role in ("user", "assistant")), None
     )
     return last is not None and bool(last.tool_calls) and not last.signed
-
-
-def one_system_message(messages: Sequence[Message]) -> list[Message]:
-    """Merge the system messages at the head into one.
-
-    The chat templates of some open models refuse a second; a prefix cached by its text stays
-    valid.
-    """
-    head = list(takewhile(lambda message: message.role == "system", messages))
-    if len(head) < 2:
-        return list(messages)
-    merged = Message("system", "\n\n".join(message.content for message in head))
-    return [merged, *messages[len(head) :]]
 
 
 def _says_nothing(message: Message) -> bool:

@@ -102,16 +102,15 @@ def test_a_whole_exchange_is_sent_as_the_provider_wants_it(provider: Provider) -
 
 
 def test_the_stable_prefix_is_marked_where_marks_are_taken(provider: Provider) -> None:
-    marked = [Message("system", "rules", cache=True), Message("system", "memory"), *ASK]
+    marked = [Message("system", "rules", cache=True), *ASK]
     provider.enqueue("a", "b")
     list(model(provider, "anthropic/claude-sonnet-4-5").stream(marked))
     list(model(provider).stream(marked))
     first, second = provider.requests
     assert first.body["system"] == [
-        {"type": "text", "text": "rules", "cache_control": {"type": "ephemeral"}},
-        {"type": "text", "text": "memory"},
+        {"type": "text", "text": "rules", "cache_control": {"type": "ephemeral"}}
     ]
-    assert second.body["messages"][0] == {"role": "system", "content": "rules\n\nmemory"}
+    assert second.body["messages"][0] == {"role": "system", "content": "rules"}
     assert second.roles == ["system", "user"]
 
 
