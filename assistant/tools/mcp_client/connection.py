@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -119,57 +120,15 @@ class Connection:
     def definitions(self) -> dict[str, Definition]:
         """Return the server's current tools. Raises ToolError."""
         self.changed = False
-        listed: dict[str, Definition] = self._run_in_portal(
-            self._list, self.server.settings.start_seconds, "list its tools"
-        )
+        seconds = self.server.settings.start_seconds
+        listed: dict[str, Definition] = self._run(_definitions, seconds, "list its tools")
         return listed
 
-    def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+    def call(self, definition: Definition, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool and return its result. Raises ToolError."""
-
-        async def call(client: "Client") -> ToolResult:
-            return result_of(await client.call_tool(tool, dict(arguments)))
-
-        return self._answer(call)
-
-    def resources(self, uri: str | None = None) -> ToolResult:
-        """List the server's resources, or read one. Raises ToolError."""
-
-        async def call(client: "Client") -> ToolResult:
-            if uri:
-                return _text(map(_content, (await client.read_resource(uri)).contents))
-            listed = await _all(client.list_resources, "resources")
-            patterns = await _all(client.list_resource_templates, "resource_templates")
-            return _text(
-                [_line(resource.uri, resource.description or resource.name) for resource in listed]
-                + [_line(pattern.uri_template, pattern.description) for pattern in patterns]
-            )
-
-        return self._answer(call)
-
-    def prompts(
-        self, name: str | None = None, arguments: Mapping[str, str] | None = None
-    ) -> ToolResult:
-        """List the server's prompts with their arguments, or read one. Raises ToolError."""
-
-        async def call(client: "Client") -> ToolResult:
-            if name:
-                filled_in = await client.get_prompt(name, dict(arguments or {}))
-                return _text(_parts(message.content for message in filled_in.messages))
-            listed = await _all(client.list_prompts, "prompts")
-            return _text(
-                _line(
-                    f"{prompt.name}({', '.join(arg.name for arg in prompt.arguments or ())})",
-                    prompt.description,
-                )
-                for prompt in listed
-            )
-
-        return self._answer(call)
-
-    def _answer(self, call: Callable[["Client"], Any]) -> ToolResult:
         seconds = self.server.settings.timeout_seconds
-        result: ToolResult = self._run_in_portal(call, seconds, "answer")
+        work = partial(_called, definition, arguments)
+        result: ToolResult = self._run(work, seconds, "answer")
         return result
 
     def close(self) -> None:
@@ -230,23 +189,7 @@ class Connection:
         if type(message).__name__ == "ToolListChangedNotification":
             self.changed = True
 
-    async def _list(self, client: "Client") -> dict[str, Definition]:
-        definitions: dict[str, Definition] = {}
-        async for page in _pages(client.list_tools):
-            for tool in page.tools:
-                schema = json.loads(json.dumps(tool.input_schema, default=str))
-                definitions[tool.name] = Definition(tool.name, tool.description or "", schema)
-        can = client.server_capabilities
-        if can.resources and (
-            await _all(client.list_resources, "resources")
-            or await _all(client.list_resource_templates, "resource_templates")
-        ):
-            definitions.setdefault(RESOURCES.name, RESOURCES)
-        if can.prompts and await _all(client.list_prompts, "prompts"):
-            definitions.setdefault(PROMPTS.name, PROMPTS)
-        return definitions
-
-    def _run_in_portal(self, work: Callable[["Client"], Any], seconds: float, what: str) -> Any:
+    def _run(self, work: Callable[["Client"], Any], seconds: float, what: str) -> Any:
         if not self.alive:
             raise ToolError(f"the MCP server {self.server.name} has ended{self._last_words()}")
         client: Any = self._client  # open, since the connection is alive
@@ -286,6 +229,49 @@ class Connection:
         self._log.seek(0)
         lines = one_line(self._log.read().decode("utf-8", "replace"))
         return f" ({lines[-TOLD:]})" if lines else ""
+
+
+async def _definitions(client: "Client") -> dict[str, Definition]:
+    definitions: dict[str, Definition] = {}
+    async for page in _pages(client.list_tools):
+        for tool in page.tools:
+            schema = json.loads(json.dumps(tool.input_schema, default=str))
+            definitions[tool.name] = Definition(tool.name, tool.description or "", schema)
+    can = client.server_capabilities
+    if can.resources and (
+        await _all(client.list_resources, "resources")
+        or await _all(client.list_resource_templates, "resource_templates")
+    ):
+        definitions.setdefault(RESOURCES.name, RESOURCES)
+    if can.prompts and await _all(client.list_prompts, "prompts"):
+        definitions.setdefault(PROMPTS.name, PROMPTS)
+    return definitions
+
+
+async def _called(
+    definition: Definition, arguments: Mapping[str, Any], client: "Client"
+) -> ToolResult:
+    if definition == RESOURCES and (uri := arguments.get("uri")):
+        return _text(map(_content, (await client.read_resource(uri)).contents))
+    if definition == RESOURCES:
+        listed = await _all(client.list_resources, "resources")
+        patterns = await _all(client.list_resource_templates, "resource_templates")
+        return _text(
+            [_line(resource.uri, resource.description or resource.name) for resource in listed]
+            + [_line(pattern.uri_template, pattern.description) for pattern in patterns]
+        )
+    if definition == PROMPTS and (name := arguments.get("name")):
+        filled_in = await client.get_prompt(name, dict(arguments.get("arguments") or {}))
+        return _text(_parts(message.content for message in filled_in.messages))
+    if definition == PROMPTS:
+        return _text(
+            _line(
+                f"{prompt.name}({', '.join(arg.name for arg in prompt.arguments or ())})",
+                prompt.description,
+            )
+            for prompt in await _all(client.list_prompts, "prompts")
+        )
+    return result_of(await client.call_tool(definition.name, dict(arguments)))
 
 
 async def _pages(request: Callable[..., Any]) -> AsyncIterator[Any]:

@@ -18,7 +18,7 @@ from assistant.display import counted
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult
-from assistant.tools.mcp_client.pins import PROMPTS, RESOURCES, Definition, Pins, spec, tool_name
+from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server
 
 if TYPE_CHECKING:
@@ -127,11 +127,7 @@ class Foreign:
             pin = self._pins.met(server, connection.definitions())
         if pin.offered.get(definition.name) != definition:
             raise ToolError(HELD.format(name=server.name))
-        if definition == RESOURCES:
-            return connection.resources(arguments.get("uri"))
-        if definition == PROMPTS:
-            return connection.prompts(arguments.get("name"), arguments.get("arguments"))
-        return connection.call(definition.name, arguments)
+        return connection.call(definition, arguments)
 
     def connection(self, server: Server) -> "Connection":
         """Return the connection to a server, starting it if needed and comparing its tools."""
