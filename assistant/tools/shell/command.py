@@ -269,8 +269,6 @@ Outside = Annotated[
     bool, Field(description="Outside the sandbox, with network; the owner is asked.")
 ]
 MEGABYTE = 1_000_000
-ELSEWHERE = ", or run it in the background"
-"""What else helps a command that takes too long in the foreground."""
 
 
 RECENT = 2_000
@@ -322,7 +320,6 @@ class Shell:
             self._unsafe_reason(outside),
             background=background,
             reads=only_reads(command),
-            elsewhere=ELSEWHERE,
         )
 
     def execute_code(
@@ -349,12 +346,10 @@ class Shell:
         *,
         background: bool = False,
         reads: bool = False,
-        elsewhere: str = "",
     ) -> Plan:
         """Plan to run `argv`, which is shown to the owner as `text`.
 
-        `unsafe` says why it runs without the sandbox; `reads`, that it only reads; `elsewhere`,
-        what else helps if it takes too long.
+        `unsafe` says why it runs without the sandbox; `reads`, that it only reads.
         """
         if unknown := stand_ins(text):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
@@ -362,7 +357,7 @@ class Shell:
         not_undoable = "" if reads else too_much(self.roots.directories, self._untouched)
         keeping = nullcontext if reads or not_undoable else self._keep_checkpoint
         seconds = timeout or TIMEOUT
-        describe = partial(self._describe_ending, timeout=seconds, elsewhere=elsewhere)
+        describe = partial(self._describe_ending, timeout=seconds)
         run = partial(self._run_in_background, text, start, timeout, keeping)
         wait = partial(self._wait, partial(start, seconds), keeping, describe)
         danger = Danger.DANGEROUS if unsafe or not_undoable else Danger.MODERATE
@@ -466,11 +461,11 @@ class Shell:
             tail=SHOWN_END,
         )
 
-    def _describe_ending(self, ending: Ending, timeout: int | None, elsewhere: str = "") -> str:
+    def _describe_ending(self, ending: Ending, timeout: int | None) -> str:
         """Describe how a command ended, in brackets; empty if it succeeded."""
         match ending.cause:
             case "time":
-                return f"[stopped after {timeout} s; give it longer{elsewhere}]"
+                return f"[stopped after {timeout} s; give it longer]"
             case "processes":
                 return f"[stopped: over {self.settings.processes} processes at once]"
             case "memory":
