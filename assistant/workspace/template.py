@@ -1,7 +1,6 @@
 """Creates a workspace: the initial files, and git to version and merge them."""
 
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,10 +81,11 @@ def set_up_git(workspace: Workspace, program: Path) -> list[str]:
 
     Returns what was done, a line each. Raises WorkspaceError without git.
     """
-    if programs.find("git", [workspace.root]) is None:
+    inside = programs.git(workspace.root, "rev-parse", "--git-dir")
+    if inside is None:
         raise WorkspaceError("git is not installed", "Install it, and run this again")
     actions = []
-    if _git(workspace, "rev-parse", "--git-dir", check=False) is None:
+    if inside.returncode:
         _git(workspace, "init", "--quiet")
         actions.append("made a git repository")
     attributes = tuple(f"{name} merge={DRIVER}" for name in UNITED)
@@ -110,18 +110,9 @@ def _add_lines(path: Path, lines: tuple[str, ...]) -> bool:
     return True
 
 
-def _git(workspace: Workspace, *arguments: str, check: bool = True) -> str | None:
-    """Run git and return its output; None if it fails and `check` is false. Raises
-    WorkspaceError."""
-    result = subprocess.run(
-        [programs.find("git", [workspace.root]) or "git", "-C", str(workspace.root), *arguments],
-        env=programs.environment([workspace.root]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if result.returncode == 0:
-        return result.stdout
-    if check:
-        raise WorkspaceError(f"git failed: {result.stderr.strip()}", "Fix that first")
-    return None
+def _git(workspace: Workspace, *arguments: str) -> None:
+    """Run git. Raises WorkspaceError if it fails."""
+    result = programs.git(workspace.root, *arguments)
+    if result and result.returncode:
+        reason = result.stderr.decode("utf-8", "replace").strip()
+        raise WorkspaceError(f"git failed: {reason}", "Fix that first")

@@ -8,7 +8,6 @@ Transcripts are read as lines of JSON of any version: all that counts is which f
 import json
 import re
 import shlex
-import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -101,18 +100,8 @@ def _is_in_git(root: Path, words: Words) -> bool:
 def _git(root: Path, *arguments: str) -> bytes:
     """Git's output; empty if there is no git, or it takes too long. No word of the fact is in its
     arguments, which other programs see."""
-    program = programs.find("git", [root])
-    if program is None:
-        return b""
-    try:
-        result = subprocess.run(
-            [program, "-C", str(root), *arguments],
-            capture_output=True, timeout=GIT_SECONDS, check=False,
-            env=programs.environment([root]),
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return b""
-    return result.stdout if result.returncode == 0 else b""
+    result = programs.git(root, *arguments, seconds=GIT_SECONDS)
+    return result.stdout if result is not None and result.returncode == 0 else b""
 
 
 # What is rewritten

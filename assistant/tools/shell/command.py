@@ -3,7 +3,6 @@ approval, outside it; and `list_jobs`, `read_job`, `stop_job` for commands in th
 end with the chat."""
 
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -240,16 +239,10 @@ def environment(
 @cache
 def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
     """Return the owner's name and address from git, whose configuration the sandbox hides."""
-    git = programs.find("git", roots)
-    if not git or not home:
+    names = ("config", "--global", "--get-regexp", r"^user\.(name|email)$")
+    result = programs.git(Path("/"), *names, roots=roots, HOME=home) if home else None
+    if result is None:
         return {}
-    result = subprocess.run(
-        [git, "config", "--global", "--get-regexp", r"^user\.(name|email)$"],
-        cwd="/",
-        env={**programs.environment(roots), "HOME": home},
-        capture_output=True,
-        check=False,
-    )
     pairs = (line.partition(" ") for line in result.stdout.decode("utf-8", "replace").splitlines())
     identity = {key.removeprefix("user.").upper(): value for key, _, value in pairs}
     return {

@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -134,16 +133,10 @@ def _submodules(root: Path) -> Iterator[Path]:
 @lru_cache(maxsize=64)
 def _linked_in(root: Path, changed: int) -> tuple[Path, ...]:
     """Return the submodules in a repository's index; `changed` is its mtime, the cache key."""
-    git = programs.find("git", [root])
-    if git is None:
+    listed = programs.git(root, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
+    if listed is None:
         return ()
-    result = subprocess.run(
-        [git, "-C", root, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z"],
-        env=programs.environment([root]),
-        capture_output=True,
-        check=False,
-    )
-    lines = (line.partition(b"\t") for line in result.stdout.split(b"\0"))
+    lines = (line.partition(b"\t") for line in listed.stdout.split(b"\0"))
     return tuple(root / os.fsdecode(name) for mode, _, name in lines if mode.startswith(b"160000"))
 
 
