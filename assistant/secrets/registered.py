@@ -171,15 +171,12 @@ class CurrentRedactor:
     """The redactor of a long-running process, rebuilt when the registered secrets change."""
 
     def __init__(self) -> None:
-        self._cached: tuple[tuple[int, int] | None, Redactor] | None = None
+        self._version: storage.Stat | None = None
+        self._redactor: Redactor | None = None
 
     def __call__(self) -> Redactor:
         """Return the current redactor. Raises ConfigError."""
-        try:
-            status = store().stat()
-            version = (status.st_ino, status.st_mtime_ns)
-        except FileNotFoundError:
-            version = None
-        if self._cached is None or self._cached[0] != version:
-            self._cached = (version, redactor())
-        return self._cached[1]
+        version = storage.stat_or_none(store())
+        if self._redactor is None or self._version != version:
+            self._version, self._redactor = version, redactor()
+        return self._redactor

@@ -272,7 +272,7 @@ class LitellmModel:
     def _stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> Generator[Piece, None, None]:
-        from assistant.model.provider.transport import Limits, Watch  # imports httpx
+        from assistant.model.provider.transport import Watch  # imports httpx
 
         silence = self._settings.timeout_seconds
         first_word = None if self._endpoint.is_local else FIRST_WORD * silence
@@ -280,7 +280,7 @@ class LitellmModel:
         assembly = Assembly(unopened=self._unopened)
         usage: Any = None
         with (
-            Watch(Limits(silence, first_word, WHOLE * silence)) as watch,
+            Watch(silence, first_word, WHOLE * silence) as watch,
             contextlib.closing(self._chunks(request, watch)) as chunks,
         ):
             for chunk in chunks:

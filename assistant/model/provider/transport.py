@@ -16,7 +16,6 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -49,28 +48,20 @@ CODED = ("content-encoding", "content-length")
 OLLAMA = ("/api/chat", "/api/generate")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Seconds: of silence after the first word, until the first word, and of the whole answer.
-
-    `first_word` None: a local server may take as long as it needs to read a long prompt.
-    """
-
-    silence: float
-    first_word: float | None
-    answer: float
-
-
 class Watch:
     """Watches one request, as a context manager. `exceeded` names the limit it exceeded, if any.
+
+    Its limits are in seconds: of `silence` after the first word, until the `first_word`, and of the
+    whole `answer`. Without the second, a local server may take as long as it needs to read a long
+    prompt.
 
     `answered`: its status was not an error. `web_page`: the body starts like HTML. `finish` is the
     provider's own finish reason: litellm loses it where an adapter says that more may come, and
     makes one up where an adapter knows no other. `only_heard`: litellm's is not to be believed.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, silence: float, first_word: float | None, answer: float) -> None:
+        self.silence, self.first_word, self.answer = silence, first_word, answer
         self.exceeded = ""
         self.answered = False
         self.web_page = False
@@ -146,19 +137,18 @@ class Watch:
             hang_up()
 
     def _run(self) -> None:
-        limits = self.limits
         while True:
-            deadlines = {"answer": self._started + limits.answer}
+            deadlines = {"answer": self._started + self.answer}
             if self._has_word:
-                deadlines["silence"] = self._silent_since + limits.silence
-            elif limits.first_word is not None:
-                deadlines["first_word"] = self._started + limits.first_word
+                deadlines["silence"] = self._silent_since + self.silence
+            elif self.first_word is not None:
+                deadlines["first_word"] = self._started + self.first_word
             limit = min(deadlines, key=lambda name: deadlines[name])
             remaining = deadlines[limit] - time.monotonic()
             if remaining <= 0:
                 self.exceed(limit)
                 return
-            if self._over.wait(min(remaining, limits.silence / 4)):  # a word changes what counts
+            if self._over.wait(min(remaining, self.silence / 4)):  # a word changes what counts
                 return
 
 
@@ -184,17 +174,16 @@ class WatchedTransport(httpx.BaseTransport):
         watch = _current.watch
         if watch is None:
             return self._send(request)
-        limits = watch.limits
         timeouts: dict[str, float | None] = dict.fromkeys(
-            ("connect", "write", "pool"), limits.silence
+            ("connect", "write", "pool"), watch.silence
         )
-        timeouts["read"] = limits.answer if limits.first_word is None else limits.first_word
+        timeouts["read"] = watch.answer if watch.first_word is None else watch.first_word
         request.extensions["timeout"] = timeouts
         request.headers["accept-encoding"] = "identity"
         try:
             response = self._send(request)
         except httpx.ReadTimeout:
-            watch.exceed("answer" if limits.first_word is None else "first_word")
+            watch.exceed("answer" if watch.first_word is None else "first_word")
             raise
         timeouts["read"] = None  # httpcore looks again when it reads the body, which is watched
         watch.begun(lambda: _abort(response))
