@@ -54,6 +54,10 @@ class Memory(Protocol):
         Raises LedgerError if a `replaces` names no fact or more than one.
         """
 
+
+class Keeper(Memory, Protocol):
+    """All operations: also those of the owner's commands and of upkeep."""
+
     def waiting(self) -> tuple[Held, ...]:
         """The facts that wait for the owner's review, oldest first."""
 
@@ -62,10 +66,6 @@ class Memory(Protocol):
 
     def close(self) -> None:
         """Close the index or the connection."""
-
-
-class Keeper(Memory, Protocol):
-    """All operations: also those of the owner's commands and of upkeep."""
 
     def locate(self, target: str) -> Located:
         """The facts that an id, `FILE:LINE` or words name.

@@ -11,8 +11,6 @@ from assistant.memory.base import (
     SESSIONS,
     Existing,
     Fact,
-    Held,
-    JournalEntry,
     Origin,
     Passage,
     Query,
@@ -81,25 +79,13 @@ class VisibleMemory:
         written = self._memory.remember(facts, request=request)
         return tuple(replace(fact, similar=self._visible(fact.similar)) for fact in written)
 
-    def waiting(self) -> tuple[Held, ...]:
-        """Return the facts that wait for the owner's review."""
-        return self._memory.waiting()
-
-    def erased(self) -> tuple[JournalEntry, ...]:
-        """Return the writes whose facts a stale save removed."""
-        return self._memory.erased()
-
-    def close(self) -> None:
-        """Close the memory."""
-        self._memory.close()
-
     def _visible(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
         denies = self._roots.denies
         return tuple(passage for passage in passages if not denies("recall", passage.source))
 
 
 def memory_tools(
-    memory: Memory | VisibleMemory, roots: Roots, *, origin_of: OriginOf = the_assistant
+    memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
 ) -> list[Tool]:
     """Return `recall`, `search_sessions` and `remember` over this memory.
 
