@@ -128,9 +128,9 @@ class Reply:
     """A model's whole answer to one request. `reasoning` is kept separate from `text`.
 
     `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, `malformed_call` where the
-    provider could not parse a call, `incomplete` where it gave no reason or one that means a fault
-    of its own, and `too_long` if the answer was cut off here. For an incomplete answer with an
-    unknown reason it is the provider's own word, quoted.
+    provider could not parse a call, or `incomplete` where it gave no reason or one that means a
+    fault of its own. For an incomplete answer with an unknown reason it is the provider's own
+    word, quoted.
     """
 
     text: str = ""
