@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 
+from assistant import events
 from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
 from assistant.agent.context_budget import ContextBudget, rendered
@@ -48,18 +49,7 @@ from assistant.errors import (
     StorageError,
     UsageError,
 )
-from assistant.events import (
-    Attached,
-    Event,
-    QuestionAsked,
-    Recalled,
-    SkillLoaded,
-    State,
-    StateChanged,
-    TurnFailed,
-    TurnFinished,
-    TurnStarted,
-)
+from assistant.events import Event
 from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Given, Message, Note, Picture, Usage
@@ -196,9 +186,9 @@ class Conversation:
         now = self.clock()
         self.checkpoints.begin(self.transcript.session, request.id)
         try:
-            yield TurnStarted(self.transcript.session, request.id)
+            yield events.TurnStarted(self.transcript.session, request.id)
             yield from self._attached()
-            yield StateChanged(State.INITIALIZING)
+            yield events.StateChanged(events.State.INITIALIZING)
             stable = self._stable()
             yield from self._notices(stable, now)
             yield from self._bring_skills_in()
@@ -206,18 +196,18 @@ class Conversation:
             prompt = self._prompt(stable, recall, now)
             self._keep(prompt, request, now)
             reply = yield from self._answer(prompt)
-            yield StateChanged(State.FINALIZING)
+            yield events.StateChanged(events.State.FINALIZING)
             yield from self._put_bootstrap_away()
             yield from self._compact_if_full(prompt)
-            yield StateChanged(State.DONE)
-            yield TurnFinished(reply.text, self._cost)
+            yield events.StateChanged(events.State.DONE)
+            yield events.TurnFinished(reply.text, self._cost)
         except Waits as waits:
-            yield StateChanged(State.DONE)
-            yield TurnFinished(waits.question.rendered, self._cost, waiting=True)
+            yield events.StateChanged(events.State.DONE)
+            yield events.TurnFinished(waits.question.rendered, self._cost, waiting=True)
         except (KeyboardInterrupt, Cancelled):
             self.transcript.settle("Interrupted by the owner")
-            yield StateChanged(State.DONE)
-            yield TurnFinished(last_text(self._running), self._cost, interrupted=True)
+            yield events.StateChanged(events.State.DONE)
+            yield events.TurnFinished(last_text(self._running), self._cost, interrupted=True)
         except GeneratorExit:
             self.transcript.settle("Interrupted by the owner")
             raise
@@ -225,8 +215,8 @@ class Conversation:
             message, cure = self.redactor.redact(error.message), self.redactor.redact(error.cure)
             if not isinstance(error, StorageError):  # if so, the next `send` settles the turn
                 self.transcript.settle(f"{NO_REPLY}{message}")
-            yield StateChanged(State.FAILED)
-            yield TurnFailed(message, cure)
+            yield events.StateChanged(events.State.FAILED)
+            yield events.TurnFailed(message, cure)
         finally:
             self.checkpoints.end()
 
@@ -244,7 +234,9 @@ class Conversation:
             transcript.settle("The session ended before this turn did")
             return transcript.append(UserEntry(message))
         answer = answer_result(
-            QuestionAsked(pending.call_id, pending.question, pending.options, pending.several),
+            events.QuestionAsked(
+                pending.call_id, pending.question, pending.options, pending.several
+            ),
             message,
         )
         transcript.append(
@@ -257,7 +249,7 @@ class Conversation:
         for entry in self._running:
             if isinstance(entry, AttachmentEntry):
                 picture = entry.text.strip("()") if entry.picture else ""
-                yield Attached(entry.title, len(entry.text.splitlines()), picture)
+                yield events.Attached(entry.title, len(entry.text.splitlines()), picture)
 
     def _notices(self, stable: Sequence[Section], now: datetime) -> Iterator[Event]:
         """Show the pending notices to the owner.
@@ -290,7 +282,7 @@ class Conversation:
                 continue  # the skill was removed in the meantime
             if (skill.name, text) not in present:
                 self.transcript.append(SkillEntry(skill.name, skill.path, trigger, text))
-                yield SkillLoaded(skill.name, skill.path, trigger)
+                yield events.SkillLoaded(skill.name, skill.path, trigger)
 
     # Memory
 
@@ -315,7 +307,7 @@ class Conversation:
         citations = tuple(passage.citation for passage in entry.passages)
         texts = tuple(" ".join(passage.text.lstrip("-*# ").split()) for passage in entry.passages)
         shown = tuple(shortened(text, SHOWN_CHARACTERS) for text in texts)
-        yield Recalled(citations, recall.tokens, recall.weak, shown)
+        yield events.Recalled(citations, recall.tokens, recall.weak, shown)
         return recall
 
     def _ask_memory(self, text: str, stable: Sequence[Section]) -> Recall:

@@ -23,22 +23,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Literal
 
+from assistant import events
 from assistant.errors import ModelError, ModelFailure, TurnError
-from assistant.events import (
-    ApprovalDecided,
-    ApprovalRequested,
-    Event,
-    MessageJoined,
-    QuestionAsked,
-    ReasoningDelta,
-    Reminded,
-    Retrying,
-    State,
-    StateChanged,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-)
+from assistant.events import Event
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, Piece, ToolSpec
 from assistant.model.provider.stream import MALFORMED, UNKNOWN
@@ -155,7 +142,7 @@ class Cancelled(Exception):
 class Waits(Exception):
     """The turn waits for the owner to answer this question, but nobody is there to be asked."""
 
-    def __init__(self, question: QuestionAsked) -> None:
+    def __init__(self, question: events.QuestionAsked) -> None:
         super().__init__(question.question)
         self.question = question
 
@@ -189,7 +176,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
     `Transcript.settle` makes an unfinished transcript valid.
     """
     if pending := unanswered(agent.transcript.entries):  # left by a crash; they never ran
-        yield StateChanged(State.EXECUTING_TOOL)
+        yield events.StateChanged(events.State.EXECUTING_TOOL)
         yield from _run_calls(agent, pending)
     while True:
         yield from _join(agent)
@@ -199,7 +186,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
         if ending_reason is None and rounds >= agent.max_rounds - 1:
             ending_reason = "rounds"
             yield _remind(agent, ending_reason)
-        yield StateChanged(State.THINKING)
+        yield events.StateChanged(events.State.THINKING)
         stop_if_cancelled(agent)
         _check_tokens(agent)
         response = yield from ask(agent)
@@ -210,7 +197,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
             yield from _skip_calls(agent, answer.tool_calls, OVER)
             raise without_answer(ending_reason, agent.model.name)
         if answer.tool_calls:
-            yield StateChanged(State.EXECUTING_TOOL)
+            yield events.StateChanged(events.State.EXECUTING_TOOL)
             yield from _run_calls(agent, answer.tool_calls)
         elif agent.interruption.wanted():
             stop_if_cancelled(agent)
@@ -220,7 +207,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
             yield _ask_again(agent, missing, finish)
 
 
-def _ask_again(agent: Agent, missing: Reminder, finish: str) -> Reminded:
+def _ask_again(agent: Agent, missing: Reminder, finish: str) -> events.Reminded:
     """Ask for the answer once more. Raises TurnError if that has been done already."""
     ending_reason = final_reminder(_turn(agent))
     if ending_reason or finish == "content_filter" or _answered_since(_turn(agent), missing):
@@ -245,7 +232,7 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
     looped = is_loop(_turn(agent), call)
     question = verdict.question if not looped else None
     answer = (yield from _ask_owner(agent, call, question)) if question else None
-    yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
+    yield events.ToolStarted(call.id, call.name, call.arguments, verdict.compact)
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from agent.toolbox.work(verdict))
     yield _record(agent, call, replace(result, compact=result.compact or verdict.compact))
@@ -256,18 +243,20 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
 def _ask_approval(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
     """Ask the owner to approve a call; the request and the decision are written down first."""
     call = verdict.call
-    request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
+    request = events.ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
     agent.transcript.append(ApprovalEntry(call.id))
     yield request
     decision = agent.approver.decide(request)
     decision = replace(decision, reason=agent.redact(decision.reason))
     agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
-    yield ApprovalDecided(call.id, call.name, verdict.compact, decision.kind, decision.reason)
+    yield events.ApprovalDecided(
+        call.id, call.name, verdict.compact, decision.kind, decision.reason
+    )
     return agent.toolbox.settle(verdict, decision)
 
 
 def _ask_owner(
-    agent: Agent, call: ToolCall, question: QuestionAsked
+    agent: Agent, call: ToolCall, question: events.QuestionAsked
 ) -> Generator[Event, None, ToolResult]:
     """Ask the owner the model's question; return their answer. Raises Waits if nobody is there."""
     asked = replace(question, call_id=call.id)
@@ -279,7 +268,7 @@ def _ask_owner(
     return answer_result(question, agent.redact(answer))
 
 
-def answer_result(question: QuestionAsked, text: str) -> ToolResult:
+def answer_result(question: events.QuestionAsked, text: str) -> ToolResult:
     """The owner's answer to a question, as a tool result for the model."""
     if not text.strip():
         return ToolResult(UNANSWERED, error=True, compact="no answer")
@@ -294,12 +283,12 @@ def _skip_calls(agent: Agent, calls: Iterable[ToolCall], reason: str) -> Events:
 
 def _record(
     agent: Agent, call: ToolCall, result: ToolResult, *, synthetic: bool = False
-) -> ToolFinished:
+) -> events.ToolFinished:
     compact, error = result.compact, result.error
     agent.transcript.append(
         ToolResultEntry(call.id, call.name, result.content, error, compact, synthetic)
     )
-    return ToolFinished(call.id, call.name, result.content, error, compact, result.diff)
+    return events.ToolFinished(call.id, call.name, result.content, error, compact, result.diff)
 
 
 def _join(agent: Agent) -> Events:
@@ -309,14 +298,14 @@ def _join(agent: Agent) -> Events:
     messages = agent.interruption.take()
     for text in messages:
         agent.transcript.append(UserEntry(text, joins=True))
-    yield from (MessageJoined(text, interrupting) for text in messages)
+    yield from (events.MessageJoined(text, interrupting) for text in messages)
 
 
-def _remind(agent: Agent, kind: Reminder) -> Reminded:
+def _remind(agent: Agent, kind: Reminder) -> events.Reminded:
     """Send the model a reminder of this kind."""
     text = REMINDERS[kind]
     agent.transcript.append(ReminderEntry(text, kind))
-    return Reminded(text)
+    return events.Reminded(text)
 
 
 def _check_tokens(agent: Agent) -> None:
@@ -376,13 +365,13 @@ def _streamed(
         match piece:
             case Reply():
                 return piece
-            case Retrying(model, reason, delay, attempt):
+            case events.Retrying(model, reason, delay, attempt):
                 draft.clear()  # at most reasoning, which starts again
                 piece = replace(piece, reason=agent.redact(reason))
                 agent.transcript.append(RetryEntry(model, piece.reason, delay, attempt))
-            case TextDelta(text):
+            case events.TextDelta(text):
                 draft.text += text
-            case ReasoningDelta(text):
+            case events.ReasoningDelta(text):
                 draft.reasoning += text
         yield piece
         if agent.interruption.wanted():
