@@ -19,13 +19,7 @@ from assistant.agent.prompt import TEXT, without_owner
 from assistant.conversation import Conversation
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError, ToolError
-from assistant.events import (
-    ApprovalDecided,
-    ApprovalRequested,
-    Event,
-    QuestionAsked,
-    SubtaskMoved,
-)
+from assistant.events import Event
 from assistant.quoting import one_line
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -125,7 +119,7 @@ class Child:
 
     # The approver of its conversation
 
-    def decide(self, request: ApprovalRequested) -> Decision:
+    def decide(self, request: events.ApprovalRequested) -> Decision:
         """Wait until the owner has decided; they are asked about one call at a time."""
         self._tell((self, replace(request, who=self.title)))
         while not self._stopped.is_set():
@@ -135,13 +129,13 @@ class Child:
                 continue
         return Decision("no", "the subtask was stopped")
 
-    def answer(self, asked: QuestionAsked) -> str | None:
+    def answer(self, asked: events.QuestionAsked) -> str | None:
         """Nobody answers a subtask's questions."""
         return None
 
     def _move(self, state: State, doing: str = "") -> None:
         session, doing = self.talk.transcript.session, self.talk.redactor.redact(doing)
-        moved = SubtaskMoved(
+        moved = events.SubtaskMoved(
             self._call_id, self.number, self.title, session, state, doing, self.spent
         )
         self._tell((self, moved))
@@ -218,7 +212,7 @@ class Team:
                 except Empty:
                     continue
                 yield event
-                if isinstance(event, ApprovalRequested):
+                if isinstance(event, events.ApprovalRequested):
                     yield self._decide(child, event)
         except (KeyboardInterrupt, GeneratorExit):
             self._end()
@@ -297,13 +291,13 @@ class Team:
         )
         return Child(self._call_id, number, task, talk, self._messages.put)
 
-    def _decide(self, child: Child, request: ApprovalRequested) -> ApprovalDecided:
+    def _decide(self, child: Child, request: events.ApprovalRequested) -> events.ApprovalDecided:
         """Ask the owner to approve a subtask's call, naming the subtask."""
         decision = self._lead.approver.decide(request)
         child.decision.put(decision)
         compact = f"{child.title}: {request.compact}"
         reason = self._lead.redactor.redact(decision.reason)
-        return ApprovalDecided(request.call_id, request.tool, compact, decision.kind, reason)
+        return events.ApprovalDecided(request.call_id, request.tool, compact, decision.kind, reason)
 
     def _result(self) -> ToolResult:
         parts = []

@@ -19,21 +19,15 @@ from pydantic import (
 from assistant import config
 from assistant.errors import ConfigError
 from assistant.settings import sections
-from assistant.settings.sections import (
-    SERVERS,
-    ProfileSettings,
-    SourceSettings,
-    Table,
-    as_list,
-    as_tables,
-)
 
 
-class Settings(Table):
+class Settings(sections.Table):
     """Every setting, by section."""
 
     model: sections.ModelSettings = sections.ModelSettings()
-    profiles: Annotated[tuple[ProfileSettings, ...], BeforeValidator(as_tables)] = ()
+    profiles: Annotated[
+        tuple[sections.ProfileSettings, ...], BeforeValidator(sections.as_tables)
+    ] = ()
     memory: sections.MemorySettings = sections.MemorySettings()
     embedding: sections.EmbeddingSettings = sections.EmbeddingSettings()
     index: sections.IndexSettings = sections.IndexSettings()
@@ -46,7 +40,7 @@ class Settings(Table):
     skills: sections.SkillsSettings = sections.SkillsSettings()
     chat: sections.ChatSettings = sections.ChatSettings()
     heartbeat: sections.HeartbeatSettings = sections.HeartbeatSettings()
-    sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(as_list)] = ()
+    sources: Annotated[tuple[sections.SourceSettings, ...], BeforeValidator(sections.as_list)] = ()
 
     @property
     def notes(self) -> dict[str, Path]:
@@ -55,7 +49,9 @@ class Settings(Table):
 
     @field_validator("sources")
     @classmethod
-    def _are_told_apart(cls, sources: tuple[SourceSettings, ...]) -> tuple[SourceSettings, ...]:
+    def _are_told_apart(
+        cls, sources: tuple[sections.SourceSettings, ...]
+    ) -> tuple[sections.SourceSettings, ...]:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
             raise ValueError("sources with a name of their own each")
@@ -66,8 +62,8 @@ _data = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8")
 EXPECTED: Mapping[str, str] = _data["expected"]
 REMOVED: Mapping[str, str] = _data["removed"]
 LISTED: dict[str, type[BaseModel]] = {
-    "profiles": ProfileSettings,
-    "sources": SourceSettings,
+    "profiles": sections.ProfileSettings,
+    "sources": sections.SourceSettings,
 }
 """The sections that are lists of tables."""
 
@@ -112,7 +108,7 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     reason = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     if error["type"] == "missing":
         fault = f"is missing{source}"
-    elif path[0] == SERVERS:  # its value may hold a key
+    elif path[0] == sections.SERVERS:  # its value may hold a key
         fault = f"should be {EXPECTED.get(kind, reason)}{source}"
     else:
         value = error["input"]
@@ -120,7 +116,7 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     variable = re.search(r"\((ASSISTANT_\w+)\)", source)
     if variable:
         cure = f"Correct or unset {variable[1]}"
-    elif error["type"] == "model_type" or path[0] == SERVERS:
+    elif error["type"] == "model_type" or path[0] == sections.SERVERS:
         cure = config.EDIT
     else:
         cure = f"Correct it with `assistant config set {key} VALUE`"
@@ -131,7 +127,7 @@ def names() -> list[str]:
     """Return the names of all settings; for a list of tables, those of its first item."""
     keys = []
     for section, field in Settings.model_fields.items():
-        if section == SERVERS:  # the owner chooses their names
+        if section == sections.SERVERS:  # the owner chooses their names
             continue
         listed = LISTED.get(section)
         model, first = (listed, "1.") if listed else (field.annotation, "")
