@@ -64,8 +64,9 @@ def lock(path: Path, seconds: float = PATIENCE) -> Lock:
         if (latest := holder(path)) != owner:
             owner, since = latest, now
         if now >= since + seconds or now >= start + TURNS * seconds:
+            process = f"process {owner}" if owner else "another process"
             raise LockHeld(
-                f"{_describe_process(owner)} has held {path} for {now - since:.0f} s",
+                f"{process} has held {path} for {now - since:.0f} s",
                 "Try again when it has finished, or end it if it hangs",
             )
         time.sleep(pause)
@@ -112,7 +113,3 @@ def holder(path: Path) -> int | None:
     except OSError:
         return None
     return int(content) if content.isdigit() else None
-
-
-def _describe_process(process: int | None) -> str:
-    return f"process {process}" if process else "another process"

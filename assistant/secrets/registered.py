@@ -69,7 +69,8 @@ def remove(name: str) -> None:
         values = _read()
         _check_known(name, values)
         if values.pop(name) is None:
-            _delete_from_keyring(name)
+            with _keyring() as keyring, contextlib.suppress(keyring.errors.PasswordDeleteError):
+                keyring.delete_password(SERVICE, name)  # it may be gone already
         _write(values)
 
 
@@ -143,11 +144,6 @@ def _resolved(name: str, value: str | None) -> str:
             f"the keyring no longer holds {name}", f"Run `assistant secrets add {name}`"
         )
     return stored
-
-
-def _delete_from_keyring(name: str) -> None:
-    with _keyring() as keyring, contextlib.suppress(keyring.errors.PasswordDeleteError):
-        keyring.delete_password(SERVICE, name)  # it may be gone already
 
 
 # The redactor

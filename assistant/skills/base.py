@@ -31,14 +31,11 @@ class Trigger:
 def trigger(text: str) -> Trigger:
     """Parse a trigger: words in this order, or `/a pattern/`. Raises ValueError."""
     text = text.strip()
-    result = Trigger(text, _pattern(text[1:-1]) if _is_pattern(text) else _words(text))
+    is_pattern = len(text) > 1 and text[0] == text[-1] == "/"
+    result = Trigger(text, _pattern(text[1:-1]) if is_pattern else _words(text))
     if sum(map(result.matches, SAMPLES)) >= MANY:
         raise ValueError(f"the trigger {text!r} matches nearly every message")
     return result
-
-
-def _is_pattern(text: str) -> bool:
-    return len(text) > 1 and text.startswith("/") and text.endswith("/")
 
 
 def _words(text: str) -> Callable[[str], bool]:

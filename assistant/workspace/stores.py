@@ -50,15 +50,12 @@ STORES = tuple(msgspec.convert({"name": name, **store}, Store) for name, store i
 
 def root(workspace: Workspace, base: Base) -> Path:
     """Return the folder that a store's patterns start from."""
-    match base:
-        case "workspace":
-            return workspace.root
-        case "state":
-            return config.state_dir()
-        case "cache":
-            return config.cache_dir()
-        case "config":
-            return config.config_file().parent
+    own = {
+        "state": config.state_dir(),
+        "cache": config.cache_dir(),
+        "config": config.config_file().parent,
+    }
+    return own.get(base, workspace.root)
 
 
 def unlisted(workspace: Workspace) -> list[Path]:

@@ -46,7 +46,7 @@ class Style:
 
 def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     """Encode the messages of a request, without empty ones, which providers refuse."""
-    sent = [message for message in messages if not _says_nothing(message)]
+    sent = [m for m in messages if m.content.strip() or m.tool_calls or m.role == "tool"]
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
     last_user = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
     wire = []
@@ -71,10 +71,6 @@ def lacks_signed(messages: Sequence[Message]) -> bool:
         (message for message in reversed(messages) if message.role in ("user", "assistant")), None
     )
     return last is not None and bool(last.tool_calls) and not last.signed
-
-
-def _says_nothing(message: Message) -> bool:
-    return not (message.content.strip() or message.tool_calls or message.role == "tool")
 
 
 def _message(message: Message, style: Style) -> Json:

@@ -57,11 +57,13 @@ class Roots:
         self._kept = tuple(path.resolve() for path in kept)
         self.directories = (workspace.root, *(path.resolve() for path in added), *self._kept)
         self.rules = Rules(policy, self.directories)
-        own_directories = (config_file().parent, state_dir(), cache_dir())
+        own = (config_file().parent, state_dir(), cache_dir())
+        keys = [(Path.home() / name).resolve() for name in KEYS]
+        added_keys = {key for key in keys for root in self.directories if root.is_relative_to(key)}
         self.private = (
             workspace.private,
-            *(path.resolve() for path in own_directories),
-            *(key for key in _keys() if not self._was_added(key)),
+            *(path.resolve() for path in own),
+            *(key for key in keys if key not in added_keys),
         )
         self._closed = [_prefix(path) for path in self.private]
 
@@ -118,13 +120,6 @@ class Roots:
         """Return a real path as the model sees it: relative to the workspace if inside it."""
         text, root = str(path), str(self.workspace.root)
         return "." if text == root else text.removeprefix(f"{root}/")
-
-    def _was_added(self, key: Path) -> bool:
-        return any(root.is_relative_to(key) for root in self.directories)
-
-
-def _keys() -> list[Path]:
-    return [(Path.home() / name).resolve() for name in KEYS]
 
 
 def _within(path: str | Path, prefixes: Iterable[str]) -> bool:

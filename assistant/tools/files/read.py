@@ -17,7 +17,7 @@ from pydantic import Field
 
 from assistant import documents
 from assistant.disk.storage import status_in
-from assistant.display import counted, exactly
+from assistant.display import counted, exactly, shortened
 from assistant.errors import ToolError
 from assistant.tools.base import PART, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Access, Location, Roots, check_regular
@@ -302,7 +302,7 @@ def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float)
                 count += 1
                 files.add(file)
                 if count <= MATCH_LIMIT:
-                    lines.append(f"{file}:{number}: {_truncated(line.strip())}")
+                    lines.append(f"{file}:{number}: {shortened(line.strip(), LINE_LIMIT)}")
     if count > MATCH_LIMIT:
         more = f"{count - MATCH_LIMIT:,} more lines"
         lines.append(f"[{more}; give a narrower pattern, path or glob.]")
@@ -327,7 +327,3 @@ def _compile(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
 def _named(location: Location, path: str) -> str:
     top = "" if location.shown == "." else location.shown
     return exactly("/".join(filter(None, (top, path))))
-
-
-def _truncated(line: str) -> str:
-    return line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…"

@@ -76,6 +76,9 @@ SERVICES = {
     "brave": Service("https://api.search.brave.com", "BRAVE_API_KEY", _brave),
     "searxng": Service("", "", _searxng),
 }
+REFUSALS = dict.fromkeys((401, 403), ": its key is not accepted, or it gives no JSON")
+REFUSALS |= dict.fromkeys((429, 432, 433), ": too many requests, or its quota is used up")
+"""What a service means by some of its answers."""
 SUMMARIES = ("content", "description")
 DATES = ("published_date", "publishedDate", "page_age", "age")
 """The services' names for these fields."""
@@ -127,7 +130,8 @@ def _query_service(url: str, request: Json, guard: Guard) -> Any:
     method = "POST" if "json" in request else "GET"
     with client(guard, SECONDS) as web, web.stream(method, url, **request) as answer:
         if answer.status_code != 200:
-            raise ToolError(f"the search service answers {_status(answer.status_code)}")
+            code = answer.status_code
+            raise ToolError(f"the search service answers {code}{REFUSALS.get(code, '')}")
         data, short = received(answer, ANSWER, SECONDS)
     try:
         return json.loads(data)
@@ -135,16 +139,6 @@ def _query_service(url: str, request: Json, guard: Guard) -> Any:
         raise ToolError(
             f"the search service's answer is not JSON{short and f': {short}'}"
         ) from error
-
-
-def _status(code: int) -> str:
-    match code:
-        case 401 | 403:
-            return f"{code}: its key is not accepted, or it gives no JSON"
-        case 429 | 432 | 433:
-            return f"{code}: too many requests, or its quota is used up"
-        case _:
-            return str(code)
 
 
 def _results(answer: Any) -> list[Mapping[str, Any]]:
