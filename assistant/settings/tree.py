@@ -58,9 +58,9 @@ class Settings(sections.Table):
         return sources
 
 
-_data = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))
-EXPECTED: Mapping[str, str] = _data["expected"]
-REMOVED: Mapping[str, str] = _data["removed"]
+EXPECTED: Mapping[str, str] = tomllib.loads(
+    Path(__file__).with_name("faults.toml").read_text("utf-8")
+)
 LISTED: dict[str, type[BaseModel]] = {
     "profiles": sections.ProfileSettings,
     "sources": sections.SourceSettings,
@@ -92,10 +92,6 @@ def validate(
 def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     key, path = shown_key(error["loc"]), error["loc"]
     if error["type"] == "extra_forbidden":
-        if instead := REMOVED.get(f"{path[0]}.{path[-1]}"):
-            return ConfigError(
-                f"there is no setting {key!r} any more{source}", f"Remove it: {instead}"
-            )
         is_section = len(path) == 1 and isinstance(error["input"], Mapping)
         nearest = get_close_matches(key, Settings.model_fields if is_section else names(), n=1)
         what = "section [{}]" if is_section else "setting {!r}"

@@ -234,19 +234,6 @@ def test_a_broken_file_is_edited_until_it_is_well(file: Path, tmp_path: Path) ->
     assert file.read_text() == "[memory]\nk = 5\n"
 
 
-@pytest.mark.parametrize("key", settings.REMOVED)
-def test_a_setting_that_was_taken_away_says_what_to_do_instead(key: str) -> None:
-    section, _, name = key.partition(".")
-    table: dict[str, object] = {name: 1}
-    raw = (
-        {section: [{"name": "notes", "path": "/notes", **table}]}
-        if section == "sources"
-        else {section: table}
-    )
-    with pytest.raises(ConfigError, match=f"no setting '{section}.*{name}' any more") as caught:
-        settings.validate(raw, sources=())
-    assert caught.value.cure == f"Remove it: {settings.REMOVED[key]}"
-
 
 @pytest.mark.parametrize("listed", ["", " , ", "\n"])
 def test_an_empty_list_of_sections_names_none(listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
