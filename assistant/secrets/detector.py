@@ -111,6 +111,7 @@ _HEADER = re.compile(r"[\w .,;|\t\"'*-]{1,400}\r?$", re.MULTILINE)
 _ROW = re.compile(r"\n([^\n]*)")
 _LINES = PATTERNS["lines"]
 _PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
+LONG_WORD = 50
 _PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
 """Prefixes that most vendors give their keys: `hf_`, `sk_live_`."""
 _LOOSE = PATTERNS["loose"]
@@ -172,12 +173,17 @@ def _by_form(text: str) -> Iterator[Span]:
         value = line[line.lastgroup or ""]
         if _is_seed(value) if kind == "seed-phrase" else grade(value) >= bar:
             yield *line.span(line.lastgroup or ""), kind
-    for loose in _LOOSE.finditer(text):
+    for loose in _LOOSE.finditer(text) if _has_long_word(text) else ():
         yield *loose.span(), f"{loose.lastgroup}-token"
     for body in _PREFIXED.finditer(text):
         before = _PREFIX.search(text[max(0, body.start() - 26) : body.start()])
         if before and grade(body[1]) is Grade.RANDOM and not is_digest(body[1]):
             yield body.start() - len(before[0]), body.end(1), "token"
+
+
+def _has_long_word(text: str) -> bool:
+    """Return whether the text has a word of the length of a key; most texts have none."""
+    return max(map(len, text.split()), default=0) >= LONG_WORD
 
 
 _BARS = {
@@ -224,7 +230,7 @@ class Detector:
     def _find_known(self, text: str) -> list[Span]:
         """Find the known values, also across line ends in wrapped base64."""
         spans = [(start, end, self._known[value]) for start, end, value in self._matches(text)]
-        for block in _WRAPPED.finditer(text):
+        for block in _WRAPPED.finditer(text) if _has_long_word(text) else ():
             places = [place for place in range(*block.span()) if text[place] not in "\r\n"]
             unwrapped = "".join(text[place] for place in places)
             for start, end, value in self._matches(unwrapped):
