@@ -15,11 +15,9 @@ when the request times out.
 import contextlib
 import json
 import threading
-import tomllib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Literal
 
@@ -44,6 +42,7 @@ from assistant.session.entries import (
 )
 from assistant.session.history import last_turn, unanswered
 from assistant.session.transcript import Transcript, notice
+from assistant.tables import beside
 from assistant.tools.base import ToolResult
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox, Verdict
@@ -60,7 +59,7 @@ LOOPED = (
     f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
     "what you have."
 )
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 REMINDERS: Mapping[Reminder, str] = _data["reminders"]
 CUT_SHORT: Mapping[str, str] = _data["cut_short"]
 

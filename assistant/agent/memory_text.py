@@ -6,18 +6,17 @@ hooks render memory in the same way, so this module imports nothing heavy.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, takewhile
-from pathlib import Path
 
 from assistant.errors import StorageError
 from assistant.memory.annotations import is_core, recorded, without
 from assistant.memory.base import Passage, Recall
 from assistant.messages import estimate_tokens
 from assistant.quoting import COMMENT, one_line, quoted
+from assistant.tables import beside
 from assistant.workspace.folder import (
     ARCHIVE,
     PROCEDURE_FILES,
@@ -26,7 +25,7 @@ from assistant.workspace.folder import (
     read_text,
 )
 
-TEXT: Mapping[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TEXT: Mapping[str, str] = beside(__file__)
 WHOLE_TOKENS = 1_500
 """AGENTS.md is put into the cached prefix entirely up to this many tokens, some 35 procedures.
 Procedures lose against facts in recall: a task seldom mentions what its procedure says."""

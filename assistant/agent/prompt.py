@@ -8,13 +8,11 @@ everything before it.
 
 import json
 import platform
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property
-from pathlib import Path
 
 import msgspec
 
@@ -27,6 +25,7 @@ from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history import shown_attachment
 from assistant.settings.sections import ContextSettings, SectionSettings
+from assistant.tables import beside
 from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace, read_text
 
 REST = "*"
@@ -60,7 +59,7 @@ class Part:
     budget: int = 0
 
 
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 TEXT: Mapping[str, str] = _data["text"]
 KNOWN = msgspec.convert(_data["part"], tuple[Part, ...])
 HOW = next(part.text for part in KNOWN if part.name == "rules")

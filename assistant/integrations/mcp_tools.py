@@ -4,12 +4,10 @@ Answers are text only: some clients show their model structured content in its p
 words that frame passages as data or say that a fact waits for review.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +21,7 @@ from assistant.memory.base import AGENDA_DAYS, Fact, Origin, Passage, Query
 from assistant.memory.daemon import wire
 from assistant.memory.protocol import Keeper
 from assistant.quoting import neutralised, quoted
+from assistant.tables import beside
 from assistant.workspace import project
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
@@ -33,7 +32,7 @@ PAGE = 400
 FACT_LENGTH = 10_000
 """Maximum characters of one fact; a longer text belongs in a file of its own."""
 PROFILE = "USER.md"
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 INSTRUCTIONS: str = _data["instructions"]
 AGENDA: str = _data["agenda"]
 WRITES: Mapping[str, str] = _data["writes"]

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import sys
-import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 from assistant.errors import UsageError
 from assistant.integrations import jsonc, toml
 from assistant.integrations.edits import Edit, Entry, Hook, OwnFile
+from assistant.tables import beside
 
 SERVER = "assistant"
 """The name of our server in every program."""
@@ -174,5 +174,5 @@ _FILES = {
     "claude-desktop": _claude_desktop,
     "zed": _zed,
 }
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 PROGRAMS = {name: Program(name, files=_FILES[name], **texts) for name, texts in _data.items()}

@@ -4,7 +4,6 @@ import http.client
 import importlib.util
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,8 +13,9 @@ from typing import Any
 
 from assistant.errors import ConfigError
 from assistant.model.provider.litellm_model import has_provider
+from assistant.tables import beside
 
-KEYS: Mapping[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+KEYS: Mapping[str, str] = beside(__file__)
 """The environment variable of a provider's key, and a model of that provider that calls tools."""
 OLLAMA = "127.0.0.1:11434"
 OLLAMA_EXAMPLE = "ollama_chat/qwen3"

@@ -6,11 +6,11 @@ recognises most of it by its vectors in any language that it reads.
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal, get_args
+
+from assistant.tables import beside
 
 Kind = Literal["greeting", "thanks", "farewell", "abilities", "chat"]
 
@@ -31,7 +31,7 @@ def _pattern(listed: str) -> "re.Pattern[str]":
     return re.compile(f"(?:{phrases}){BESIDE}{HOW}")
 
 
-_phrases = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_phrases = beside(__file__)
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWERS: Mapping[Kind, str] = _phrases["answers"]
 """What the offline responder answers to each kind."""

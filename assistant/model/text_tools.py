@@ -12,12 +12,10 @@ Ambiguous calls are not guessed at: the call gets a fault and the model sends it
 
 import json
 import re
-import tomllib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from assistant.errors import ModelError
@@ -28,6 +26,7 @@ from assistant.model.provider.calls import TOOL_NAME, decode_arguments
 from assistant.model.provider.failures import NO_TOOLS
 from assistant.model.provider.stream import ENDED
 from assistant.quoting import without_calls
+from assistant.tables import beside
 
 HEAD, END = "<tool_call", "</tool_call>"
 OPEN = re.compile(rf"{HEAD}(?:\s+name\s*=\s*[\"']?(?P<name>[\w.-]+)[\"']?)?\s*>", re.IGNORECASE)
@@ -48,7 +47,7 @@ ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
 FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*(?P<fence>`{3,}|~{3,})")
 """The start of a line that opens or closes a fence, also in a list or a quotation."""
 QUOTATION = re.compile(r"\s*>")
-FORMAT: str = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["format"]
+FORMAT: str = beside(__file__)["format"]
 """What the model is told of tools and the form of a call."""
 
 

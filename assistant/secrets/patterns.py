@@ -1,8 +1,9 @@
 """The words and the patterns of this package, from `words.txt` and `patterns.toml`."""
 
 import re
-import tomllib
 from pathlib import Path
+
+from assistant.tables import beside
 
 
 def data(name: str) -> str:
@@ -17,7 +18,7 @@ WORDS = {
 }
 """Each word list by its title, in lower case."""
 
-_data = tomllib.loads(data("patterns.toml"))
+_data = beside(__file__)
 PARTS: dict[str, str] = _data["parts"] | {
     "prepositions": "|".join(WORDS["prepositions"]),
     "links": "|".join(WORDS["links"]).replace(" ", r"[ \t]"),

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,6 +18,7 @@ from pydantic import (
 from assistant import config
 from assistant.errors import ConfigError
 from assistant.settings import sections
+from assistant.tables import beside
 
 
 class Settings(sections.Table):
@@ -58,9 +58,7 @@ class Settings(sections.Table):
         return sources
 
 
-EXPECTED: Mapping[str, str] = tomllib.loads(
-    Path(__file__).with_name("faults.toml").read_text("utf-8")
-)
+EXPECTED: Mapping[str, str] = beside(__file__)
 LISTED: dict[str, type[BaseModel]] = {
     "profiles": sections.ProfileSettings,
     "sources": sections.SourceSettings,

@@ -1,10 +1,8 @@
 """Paths and programs that the tools know by name, from `places.toml`, which explains each list."""
 
-import tomllib
-from pathlib import Path
+from assistant.tables import beside
 
-_text = Path(__file__).with_suffix(".toml").read_text("utf-8")
-_lists = {name: tuple(places.split()) for name, places in tomllib.loads(_text).items()}
+_lists = {name: tuple(places.split()) for name, places in beside(__file__).items()}
 SYSTEM, TOOLCHAINS, KEYS = _lists["system"], _lists["toolchains"], _lists["keys"]
 EXECUTED_FILES, EXECUTED_FOLDERS = _lists["executed_files"], _lists["executed_folders"]
 EXECUTED = (*EXECUTED_FILES, *EXECUTED_FOLDERS)

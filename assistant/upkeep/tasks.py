@@ -6,11 +6,9 @@ or in the heading or line above it. Ticked and struck-out items are done.
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Literal
 
 from assistant.memory.text.times.schedule import Schedule
@@ -23,6 +21,7 @@ from assistant.memory.text.times.wording import (
     sure_times,
 )
 from assistant.quoting import COMMENT
+from assistant.tables import beside
 from assistant.workspace.folder import HEARTBEAT_FILE
 
 GRACE = timedelta(minutes=15)
@@ -30,7 +29,7 @@ GRACE = timedelta(minutes=15)
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 _LATE = [re.compile(pattern, re.IGNORECASE) for pattern in _data["late"]]
 _REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
 _UNITS: Mapping[str, int] = _data["units"]

@@ -5,7 +5,6 @@
 
 import itertools
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import msgspec
 
 from assistant import config
 from assistant.disk.storage import TEMPORARY
+from assistant.tables import beside
 from assistant.workspace.folder import Workspace
 
 Base = Literal["workspace", "state", "cache", "config"]
@@ -44,7 +44,7 @@ class Store:
             yield from (path for path in base.glob(pattern) if path.is_file())
 
 
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 STORES = tuple(msgspec.convert({"name": name, **store}, Store) for name, store in _data.items())
 
 

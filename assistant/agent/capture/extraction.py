@@ -8,12 +8,10 @@ are listed, so that the model can be asked again.
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from assistant.agent.capture.origins import (
@@ -46,6 +44,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
+from assistant.tables import beside
 
 QUERY_LIMIT = 1_000
 """Characters of a sentence that are used to look up existing facts."""
@@ -60,7 +59,7 @@ ANSWER_LIMIT = 60_000
 FEWEST_FACTS, WORDS_A_FACT, MOST_FACTS = 10, 3, 200
 """An answer may hold ten facts, or one for every three words of the turns, but at most 200: a turn
 of twelve words does not state a thousand facts."""
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 OPERATIONS = {name: op for op, names in _data["operations"].items() for name in names.split()}
 """Our operation for every name that models use for it."""
 _KEYS = {key: names.split() for key, names in _data["keys"].items()}

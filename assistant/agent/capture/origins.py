@@ -8,13 +8,11 @@ the owner's own words state all of it.
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from pathlib import Path
 
 from assistant.memory.text.identity import fold
 from assistant.memory.text.language import CAPITALISES_NOUNS, is_function_word, language_of, stem
@@ -31,6 +29,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
+from assistant.tables import beside
 
 MEMORY_TOOLS = frozenset({"recall", "agenda", "remember"})
 """Tools whose results are memory's own text."""
@@ -127,7 +126,7 @@ def kind_of(
 
 # What the owner has pasted
 
-_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_DATA = beside(__file__)
 
 
 def _compiled(name: str, pattern: str) -> "re.Pattern[str]":

@@ -1,6 +1,5 @@
 """The slash commands of the chat, and `!` for the shell."""
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -44,6 +43,7 @@ from assistant.session.entries import AssistantEntry, RecalledEntry
 from assistant.session.history import group
 from assistant.session.listing import markdown
 from assistant.session.transcript import session_ids
+from assistant.tables import beside
 from assistant.upkeep.agenda import coming
 
 ATTACHED = "attached to your next message"
@@ -427,7 +427,7 @@ def help_(host: Host, _: str) -> None:
     typer.echo(faint(_data["keys"]))
 
 
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 OTHER_NAMES: Mapping[str, str] = _data["other_names"]
 """Names of commands in other programs."""
 BEGINS = ("/", "!")

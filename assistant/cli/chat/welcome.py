@@ -6,7 +6,6 @@ The name goes into USER.md, the tone into IDENTITY.md, the model into the settin
 import re
 import shutil
 import textwrap
-import tomllib
 from pathlib import Path
 
 import typer
@@ -15,9 +14,10 @@ from assistant.cli.options import Globals
 from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import AssistantError
+from assistant.tables import beside
 from assistant.workspace import folder
 
-TEXT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TEXT = beside(__file__)
 EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
 """The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"

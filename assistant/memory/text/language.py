@@ -10,13 +10,13 @@ import calendar
 import functools
 import re
 import threading
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import Any
+
+from assistant.tables import beside
 
 CAPITALISES_NOUNS = frozenset({"german"})
 """Languages in which a capital within a sentence tells no name."""
@@ -39,7 +39,7 @@ class _Language:
     speller: str = ""
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("language.toml").read_text("utf-8"))
+_TABLE = beside(__file__)
 _SHARED, _ENGLISH_TOO, _NAMES_TOO = (
     frozenset(_TABLE.pop(key).split()) for key in ("shared", "english_too", "names_too")
 )

@@ -11,23 +11,20 @@ import math
 import re
 import socket
 import ssl
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from assistant.display import shortened
 from assistant.errors import ModelError, ModelFailure
+from assistant.tables import beside
 
-_DATA: Mapping[str, Any] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text("utf-8"),
-)
+_DATA: Mapping[str, Any] = beside(__file__)
 
 
 def _compiled(pattern: str) -> "re.Pattern[str]":

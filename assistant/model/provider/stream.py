@@ -6,16 +6,15 @@ adapter's own chunks are intercepted.
 
 import contextlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from assistant.characters import mend
 from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Reply, Usage
 from assistant.model.provider.calls import CallDelta, Calls
+from assistant.tables import beside
 
 # Finish reasons in one vocabulary: providers and servers use some sixty words.
 
@@ -27,9 +26,7 @@ UNKNOWN = "“"
 """The prefix of an unknown finish reason."""
 QUOTED_LENGTH = 60
 """The most characters quoted of a provider's word."""
-MEANINGS: Mapping[str, str] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text("utf-8"),
-)
+MEANINGS: Mapping[str, str] = beside(__file__)
 """Patterns in the providers' words; the first match counts. A provider's new word mostly
 consists of known ones. An unknown one is passed on if the answer lacks something, else the
 answer counts as complete."""

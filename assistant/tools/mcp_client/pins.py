@@ -8,10 +8,8 @@ import difflib
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from assistant import config
@@ -19,6 +17,7 @@ from assistant.disk import notebook
 from assistant.errors import StorageError
 from assistant.model.base import ToolSpec
 from assistant.quoting import COMMENT, neutralised
+from assistant.tables import beside
 from assistant.tools.mcp_client.servers import Server
 
 LONGEST_NAME = 64
@@ -43,7 +42,7 @@ class Definition:
         return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, default=str)
 
 
-_data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_data = beside(__file__)
 RESOURCES, PROMPTS = (Definition(name, **_data[name]) for name in ("resources", "prompts"))
 """Offered as tools of a server that has any, unless it has a tool of that name."""
 

@@ -8,11 +8,9 @@ patterns are made when a text may first be in it: by its script, or by its words
 import calendar
 import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 from assistant.memory.text.language import language_of
@@ -27,6 +25,7 @@ from assistant.memory.text.times.period import (
     season_near,
     weekday_near,
 )
+from assistant.tables import beside
 
 FULL, DATED, ANY = range(3)
 """A day with its year; also a month or year by its number; also what depends on the day it is."""
@@ -100,7 +99,7 @@ class Language:
 @functools.cache
 def languages() -> dict[str, Language]:
     """All of them, by name."""
-    tables = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+    tables = beside(__file__)
     return {name: Language(**table) for name, table in tables.items()}
 
 
