@@ -234,7 +234,6 @@ def test_a_broken_file_is_edited_until_it_is_well(file: Path, tmp_path: Path) ->
     assert file.read_text() == "[memory]\nk = 5\n"
 
 
-
 @pytest.mark.parametrize("listed", ["", " , ", "\n"])
 def test_an_empty_list_of_sections_names_none(listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSISTANT_CONTEXT__SECTIONS", listed)
