@@ -22,9 +22,8 @@ from assistant.errors import ModelError
 from assistant.events import TextDelta
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, Piece, ToolSpec, Wrapper
-from assistant.model.provider.calls import TOOL_NAME, decode_arguments
 from assistant.model.provider.failures import NO_TOOLS
-from assistant.model.provider.stream import ENDED
+from assistant.model.provider.stream import ENDED, TOOL_NAME, decode_arguments
 from assistant.quoting import without_calls
 from assistant.tables import beside
 

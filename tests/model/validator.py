@@ -10,7 +10,7 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from assistant.messages import Message, ToolCall
-from assistant.model.provider.calls import TOOL_NAME
+from assistant.model.provider.stream import TOOL_NAME
 
 
 def faults(messages: Sequence[Message]) -> list[str]:

@@ -22,8 +22,8 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
-from assistant.tools.commands import only_reads
 from assistant.tools.files.access import Roots
+from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
     PATIENCE,
     TICK,
