@@ -79,8 +79,7 @@ from assistant.session.history import (
 )
 from assistant.session.transcript import Transcript, notice
 from assistant.settings.sections import ContextSettings
-from assistant.skills.base import Skills
-from assistant.skills.loading import whole
+from assistant.skills.loading import Skills, whole
 from assistant.tools.owner import ASK
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch

@@ -38,7 +38,7 @@ from assistant.session.transcript import Transcript
 from assistant.settings import tree as settings
 from assistant.settings.tree import Settings
 from assistant.skills import loading
-from assistant.skills.base import Skills
+from assistant.skills.loading import Skills
 from assistant.tools.base import Tool
 from assistant.tools.files.access import Roots
 from assistant.tools.files.mentions import Mentions

@@ -8,8 +8,7 @@ from pydantic import Field
 from assistant.errors import ToolError
 from assistant.events import QuestionAsked
 from assistant.quoting import visible
-from assistant.skills.base import Skill, Skills
-from assistant.skills.loading import whole
+from assistant.skills.loading import Skill, Skills, whole
 from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
 
 ASK = "ask"

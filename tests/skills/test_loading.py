@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.skills import loading as skills
-from assistant.skills.base import HOW, Skill, Skills
+from assistant.skills.loading import HOW, Skill, Skills
 from assistant.workspace.folder import Workspace
 
 

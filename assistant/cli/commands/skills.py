@@ -13,7 +13,7 @@ from assistant.display import spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.skills.base import Skills
+    from assistant.skills.loading import Skills
 
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -96,7 +96,7 @@ def new(
     from importlib import resources
 
     from assistant.disk import storage
-    from assistant.skills.base import SKILL_FILE
+    from assistant.skills.loading import SKILL_FILE
 
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise UsageError(
