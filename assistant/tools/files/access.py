@@ -235,9 +235,7 @@ class Access:
         """Return the root that a path leads into and the remaining names, every link resolved."""
         if "\0" in path:
             raise ToolError("a path cannot contain a NUL character")
-        unresolved = self.roots.workspace.root / (
-            Path(path).expanduser() if path[:1] == "~" else path
-        )
+        unresolved = self.roots.workspace.root / os.path.expanduser(path)  # noqa: PTH111
         real = Path(os.path.realpath(unresolved))
         inside = [root for root in self.roots.directories if real.is_relative_to(root)]
         if not inside:

@@ -38,6 +38,7 @@ def mentions(tmp_path: Path) -> Mentions:
         ("the rent in @lease.pdf?", {"lease.pdf": "## Page 1\n\nThe rent is 900 euro"}),
         ("@todo.md or @todo.md", {"todo.md": "- tea\n"}),
         ("write to mia@example.com, @mia knows \\@nothing.md", {}),
+        (f"the key @{'a' * 300} of @~nobody", {}),
     ],
 )
 def test_what_a_message_names_goes_with_it(
