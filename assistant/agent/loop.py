@@ -435,52 +435,37 @@ def listen(stream: Pieces, interruption: Interruption) -> Pieces:
     Ends early if the owner interrupts while the model is silent. Raises what the stream raises.
     Closing this generator cancels the request.
     """
-    reader = _Reader(stream)
+    wanted: SimpleQueue[bool] = SimpleQueue()  # another piece, or none any more
+    items: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            while wanted.get():
+                items.put(next(stream, None))
+            stream.close()
+        except BaseException as error:  # raised again by whoever listens
+            items.put(error)
+
+    thread = threading.Thread(target=read, name="model stream", daemon=True)
+    thread.start()
     try:
-        while (piece := reader.next(interruption)) is not None:
-            yield piece
-    finally:
-        reader.end()
-
-
-class _Reader:
-    """Reads a stream in a thread, one piece at a time."""
-
-    def __init__(self, stream: Pieces) -> None:
-        self._stream = stream
-        self._requests = threading.Semaphore(0)
-        self._closed = False
-        self._items: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="model stream", daemon=True)
-        self._thread.start()
-
-    def next(self, interruption: Interruption) -> Piece | None:
-        """Return the next piece; None at the end, or if the owner interrupts while waiting."""
-        self._requests.release()
+        wanted.put(True)
         while True:
             try:
-                item = self._items.get(timeout=CHECK_SECONDS)
+                item = items.get(timeout=CHECK_SECONDS)
             except Empty:
                 if interruption.wanted():
-                    return None
+                    return
                 continue
             if isinstance(item, BaseException):
                 raise item
-            return item
-
-    def end(self) -> None:
-        """Make the thread close the stream, now or at the piece it waits for."""
-        self._closed = True
-        self._requests.release()
-        self._thread.join(CLOSE_SECONDS)
-
-    def _run(self) -> None:
-        try:
-            while self._requests.acquire() and not self._closed:
-                self._items.put(next(self._stream, None))
-            self._stream.close()
-        except BaseException as error:  # raised again in `next`
-            self._items.put(error)
+            if item is None:
+                return
+            yield item
+            wanted.put(True)
+    finally:
+        wanted.put(False)
+        thread.join(CLOSE_SECONDS)
 
 
 # When to remind the model, and when to end the turn without an answer
