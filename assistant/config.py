@@ -32,8 +32,6 @@ INDEX_SECTIONS = ("embedding", "index", "sources")
 EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")
 """Sections that a workspace's assistant.toml may set: never an endpoint, a key or a model."""
-OWNERS_ALONE = (("skills", "folders"),)
-"""Settings of these sections that it may not set, since they open folders outside the workspace."""
 
 
 def config_file() -> Path:
@@ -193,9 +191,8 @@ def read_recipe(path: Path) -> Raw:
             raise ConfigError(
                 f"{path} may contain only {allowed}, not {section!r}", f"Move it to {config_file()}"
             )
-    for section, key in OWNERS_ALONE:
-        if key in values.get(section, {}):
-            raise ConfigError(f"{path} may not set {section}.{key}", f"Move it to {config_file()}")
+    if "folders" in values.get("skills", {}):  # they would be opened outside the workspace
+        raise ConfigError(f"{path} may not set skills.folders", f"Move it to {config_file()}")
     return values
 
 

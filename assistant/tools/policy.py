@@ -287,7 +287,7 @@ class Rules:
             return "deny"
         if plan.secrets or self.ask(tool, plan):
             return "ask"
-        if self.allow(tool, plan):
+        if all(self._allowed(tool, plan, touched) >= 0 for touched in _touched_by(plan)):
             return "run"
         return "ask" if plan.danger is Danger.DANGEROUS else "run"
 
@@ -308,10 +308,6 @@ class Rules:
                 return True
         return False
 
-    def allow(self, tool: str, plan: Plan) -> bool:
-        """Return whether everything that the call touches is allowed without approval."""
-        return all(self._allowed(tool, plan, touched) >= 0 for touched in _touched_by(plan))
-
     def denied(self, tool: str) -> Named:
         """Return the paths that are denied to a tool."""
         return self._named(rule for rule in self._deny if rule.binds(tool))
@@ -320,14 +316,20 @@ class Rules:
         """Return the paths for which a tool needs approval."""
         return self._named(rule for rule in self._ask if rule.binds(tool))
 
-    def hidden_from_commands(self) -> Named:
-        """Return the paths that no command may see: reading them is denied or needs approval,
-        and a command cannot ask midway."""
-        return self._named(rule for rule in self._in_commands() if rule.about(READING))
+    def kept_from_commands(self) -> tuple[Named, Named]:
+        """Return the paths that no command may see, and those that none may change.
 
-    def kept_from_commands(self) -> Named:
-        """Return the paths that commands may see but not change."""
-        return self._named(rule for rule in self._in_commands() if not rule.about(READING))
+        Hidden is what may not be read without approval: a command cannot ask midway.
+        """
+        rules = [
+            rule
+            for rule in (*self._deny, *self._ask)
+            if any(map(rule.binds, (SHELL, CODE))) and rule.about((*READING, *WRITING))
+        ]
+        return (
+            self._named(rule for rule in rules if rule.about(READING)),
+            self._named(rule for rule in rules if not rule.about(READING)),
+        )
 
     def _check(self, rule: Rule) -> None:
         try:
@@ -366,12 +368,6 @@ class Rules:
             ):
                 weights.append(rule.weight)
         return max(weights)
-
-    def _in_commands(self) -> Iterator[Rule]:
-        """Yield the rules that restrict the shell and are about files, not about command texts."""
-        for rule in (*self._deny, *self._ask):
-            if any(map(rule.binds, (SHELL, CODE))) and rule.about((*READING, *WRITING)):
-                yield rule
 
     def _named(self, rules: Iterable[Rule]) -> Named:
         relevant = [rule for rule in rules if rule.pattern]

@@ -176,7 +176,7 @@ def test_what_may_not_be_read_is_found_by_no_search_but_stays_listed(place: Path
     assert call("list_files", path="secret").content == "a.txt 16\ndeep/"
     asked = under(place, ask=("read_file:secret/*",))
     assert "secret/" not in asked("grep", pattern="crown", path=".").content
-    named = Rules(PolicySettings(deny=("read_file:a.txt",)), [place]).hidden_from_commands()
+    named, _ = Rules(PolicySettings(deny=("read_file:a.txt",)), [place]).kept_from_commands()
     assert named.holds(str(place / "secret/a.txt"), directory=False)
 
 

@@ -85,9 +85,10 @@ Guard = tuple[Path, str]
 def bounds(roots: Roots) -> Bounds:
     """Return what a command may touch. Raises ToolError if denied paths cannot be hidden from
     it."""
-    rules, directories = roots.rules, roots.directories
-    denied = named_below(directories, rules.hidden_from_commands())
-    read_only = named_below(directories, rules.kept_from_commands())
+    directories = roots.directories
+    denied, read_only = (
+        named_below(directories, named) for named in roots.rules.kept_from_commands()
+    )
     if len(denied) + len(read_only) > MOST_HIDDEN:
         raise ToolError(f"{len(denied) + len(read_only):,} denied paths are too many to be hidden")
     # A link cannot be mounted over; its target is guarded under its own name.
@@ -112,7 +113,7 @@ def guards(roots: Roots) -> list[Guard]:
         (path, "file" if path.suffix or path.name in EXECUTED_FILES else "directory")
         for path in (*roots.guards(), *submodules)
     ]
-    for named in (roots.rules.hidden_from_commands(), roots.rules.kept_from_commands()):
+    for named in roots.rules.kept_from_commands():
         result += [
             (Path(path), "directory" if folder else "file")
             for path, folder in named.exact
