@@ -5,6 +5,6 @@ from pathlib import Path
 from typing import Any
 
 
-def beside(module: str) -> Any:
+def beside(module: str) -> dict[str, Any]:
     """Return the table of a module, given its `__file__`."""
     return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
