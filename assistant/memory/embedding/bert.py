@@ -57,79 +57,60 @@ def write_graph(weights: Mapping[str, Floats], sizes: Sizes, target: Path) -> No
     Without the table of words among them it takes `EMBEDDED` in the place of the first of `INPUTS`,
     of shape (texts, tokens, width).
     """
-    encoder = _Encoder(weights, sizes)
-    encoder.give(OUTPUT, encoder.sentences())
-    onnx.save(encoder.model((IDS if WORDS in weights else EMBEDDED, MASK)), target)
+    onnx.save(_Encoder(weights, sizes).model(), target)
 
 
-class _Graph:
-    """A graph as it grows: each operation and constant gets a name, by which others take it."""
+class _Encoder:
+    """The graph of the model as it grows: each operation and constant gets a name, by which others
+    take it. Tokens are of shape (texts, tokens, width)."""
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self, weights: Mapping[str, Floats], sizes: Sizes) -> None:
+        self._weights = weights
+        self._sizes = sizes
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
+        self._mask = self.op("Cast", MASK, to=TensorProto.FLOAT)
+        missing = self.op("Sub", np.float32(1), self._mask)
+        shut = self.op("Mul", missing, LEAST)
+        self._shut = self.op("Unsqueeze", shut, [1, 2])
 
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """Add an operation; the name of what it gives."""
-        name = f"{kind}_{len(self._nodes)}"
-        self._nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
-        return name
-
-    def floats(self, values: Floats | np.float32) -> str:
-        """Add a constant; its name."""
-        return self._constant(np.asarray(values, dtype=np.float32))
-
-    def ints(self, *values: int) -> str:
-        """Add a row of integers, such as a shape; its name."""
-        return self._constant(np.array(values, dtype=np.int64))
-
-    def give(self, name: str, what: str) -> None:
-        """Let the graph return something under this name."""
-        self._nodes.append(helper.make_node("Identity", [what], [name]))
-
-    def model(self, inputs: Sequence[str]) -> onnx.ModelProto:
+    def model(self) -> onnx.ModelProto:
         """The whole, checked."""
-        tensor, words = helper.make_tensor_value_info, ["texts", "tokens"]
-        taken = [
-            tensor(name, TensorProto.FLOAT, [*words, self._width])
-            if name == EMBEDDED
-            else tensor(name, TensorProto.INT64, words)
-            for name in inputs
-        ]
-        outputs = [tensor(OUTPUT, TensorProto.FLOAT, ["texts", self._width])]
+        self._nodes.append(helper.make_node("Identity", [self.sentences()], [OUTPUT]))
+        tensor, words, width = helper.make_tensor_value_info, ["texts", "tokens"], self._sizes.width
+        tokens = (
+            tensor(IDS, TensorProto.INT64, words)
+            if WORDS in self._weights
+            else tensor(EMBEDDED, TensorProto.FLOAT, [*words, width])
+        )
+        taken = [tokens, tensor(MASK, TensorProto.INT64, words)]
+        outputs = [tensor(OUTPUT, TensorProto.FLOAT, ["texts", width])]
         graph = helper.make_graph(self._nodes, "encoder", taken, outputs, self._constants)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         onnx.checker.check_model(model)
         return model
 
-    def _constant(self, values: NDArray[Any]) -> str:
-        name = f"constant_{len(self._constants)}"
-        self._constants.append(numpy_helper.from_array(values, name))
+    def op(self, kind: str, *inputs: str | Floats | np.float32 | Sequence[int], **how: Any) -> str:
+        """Add an operation; the name of what it gives. Inputs that are no names are constants."""
+        names = [given if isinstance(given, str) else self._constant(given) for given in inputs]
+        name = f"{kind}_{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, names, [name], name, **how))
         return name
 
-
-class _Encoder(_Graph):
-    """The model, step by step; tokens are of shape (texts, tokens, width)."""
-
-    def __init__(self, weights: Mapping[str, Floats], sizes: Sizes) -> None:
-        super().__init__(sizes.width)
-        self._weights = weights
-        self._sizes = sizes
-        self._mask = self.op("Cast", MASK, to=TensorProto.FLOAT)
-        missing = self.op("Sub", self.floats(np.float32(1)), self._mask)
-        shut = self.op("Mul", missing, self.floats(LEAST))
-        self._shut = self.op("Unsqueeze", shut, self.ints(1, 2))
+    def _constant(self, values: Floats | np.float32 | Sequence[int]) -> str:
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
 
     def sentences(self) -> str:
         """One vector a text."""
         tokens = self._embedded()
         for layer in range(self._sizes.layers):
             tokens = self._layer(f"encoder.layer.{layer}.", tokens)
-        kept = self.op("Unsqueeze", self._mask, self.ints(2))
-        total = self.op("ReduceSum", self.op("Mul", tokens, kept), self.ints(1), keepdims=0)
-        mean = self.op("Div", total, self.op("ReduceSum", kept, self.ints(1), keepdims=0))
+        kept = self.op("Unsqueeze", self._mask, [2])
+        total = self.op("ReduceSum", self.op("Mul", tokens, kept), [1], keepdims=0)
+        mean = self.op("Div", total, self.op("ReduceSum", kept, [1], keepdims=0))
         return self.op("LpNormalization", mean, axis=1, p=2)
 
     def _embedded(self) -> str:
@@ -140,9 +121,9 @@ class _Encoder(_Graph):
         )
         found = EMBEDDED
         if WORDS in self._weights:
-            found = self.op("Gather", self.floats(self._weights[WORDS]), IDS)
-        length = self.op("Slice", self.op("Shape", MASK), self.ints(1), self.ints(2))
-        places = self.op("Slice", self.floats(positions + types[0]), self.ints(0), length)
+            found = self.op("Gather", self._weights[WORDS], IDS)
+        length = self.op("Slice", self.op("Shape", MASK), [1], [2])
+        places = self.op("Slice", positions + types[0], [0], length)
         return self._norm("embeddings.LayerNorm", self.op("Add", found, places))
 
     def _layer(self, name: str, tokens: str) -> str:
@@ -164,28 +145,28 @@ class _Encoder(_Graph):
             )
         )
         root = np.float32((self._sizes.width // self._sizes.heads) ** 0.5)
-        fit = self.op("Div", self.op("MatMul", query, key), self.floats(root))
+        fit = self.op("Div", self.op("MatMul", query, key), root)
         shares = self.op("Softmax", self.op("Add", fit, self._shut), axis=-1)
         mixed = self.op("Transpose", self.op("MatMul", shares, value), perm=(0, 2, 1, 3))
-        return self.op("Reshape", mixed, self.ints(0, 0, self._sizes.width))
+        return self.op("Reshape", mixed, [0, 0, self._sizes.width])
 
     def _heads_of(self, tokens: str, order: Sequence[int]) -> str:
         """Each head's share of the numbers of a token: (texts, tokens, heads, share), reordered."""
         heads = self._sizes.heads
-        shape = self.ints(0, 0, heads, self._sizes.width // heads)
+        shape = [0, 0, heads, self._sizes.width // heads]
         return self.op("Transpose", self.op("Reshape", tokens, shape), perm=order)
 
     def _dense(self, name: str, tokens: str) -> str:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        product = self.op("MatMul", tokens, self.floats(weight.T))
-        return self.op("Add", product, self.floats(bias))
+        product = self.op("MatMul", tokens, weight.T)
+        return self.op("Add", product, bias)
 
     def _norm(self, name: str, tokens: str) -> str:
-        parts = (self.floats(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        parts = (self._weights[f"{name}.{part}"] for part in ("weight", "bias"))
         return self.op("LayerNormalization", tokens, *parts, epsilon=self._sizes.epsilon)
 
     def _gelu(self, tokens: str) -> str:
         """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
-        root, one, half = (self.floats(np.float32(value)) for value in (2**0.5, 1, 0.5))
+        root, one, half = (np.float32(value) for value in (2**0.5, 1, 0.5))
         bent = self.op("Add", self.op("Erf", self.op("Div", tokens, root)), one)
         return self.op("Mul", self.op("Mul", tokens, bent), half)
