@@ -8,7 +8,7 @@ patterns are made when a text may first be in it: by its script, or by its words
 import calendar
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
@@ -121,36 +121,43 @@ def may_speak(text: str) -> bool:
 def weekdays(text: str) -> list[tuple[int, int, int]]:
     """The weekdays that are named without saying which: each with its place, Monday is 0."""
     return sorted(
-        (match.start(), match.end(), _place(languages()[name].weekdays, match["weekday"]) - 1)
-        for name in _spoken(text)
-        for match in _pattern(name, "bare").finditer(text)
+        (*match.span(), _place(language.weekdays, match["weekday"]) - 1)
+        for language, match in _matches("bare", text, _spoken(text))
     )
 
 
 def monthdays(text: str) -> Iterator[tuple[int, int, int]]:
     """The days to come of which only the number is said: each with its place."""
-    for name in _spoken(text):
-        if languages()[name].monthday:
-            for match in _pattern(name, "monthday").finditer(text):
-                yield match.start(), match.end(), int(match["day"])
+    for _, match in _matches("monthday", text, _spoken(text)):
+        yield *match.span(), int(match["day"])
 
 
 def in_a_while(text: str) -> Iterator[tuple[int, int, int, str]]:
     """So many units from now: the place, the number and the unit of each that a text names."""
-    for name in _spoken(text):
-        if languages()[name].ahead:
-            for match in _pattern(name, "ahead").finditer(text):
-                unit = languages()[name].unit(match["unit"])
-                yield match.start(), match.end(), _count(languages()[name], match), unit
+    for language, match in _matches("ahead", text, _spoken(text)):
+        yield *match.span(), _count(language, match), language.unit(match["unit"])
 
 
 def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
     """The parts of the day that a text names: each with its place, and its hour in `PARTS`."""
-    for name, language in languages().items():
-        if language.part:
-            for match in _pattern(name, "part").finditer(text):
-                hour = PARTS[_place(language.parts, match["part"]) - 1]
-                yield match.start(), match.end(), hour
+    for language, match in _matches("part", text, languages()):
+        yield *match.span(), PARTS[_place(language.parts, match["part"]) - 1]
+
+
+def _matches(
+    form: str, text: str, names: Iterable[str]
+) -> Iterator[tuple[Language, re.Match[str]]]:
+    """Where a form of each of these languages is in a text."""
+    for name in names:
+        language = languages()[name]
+        if getattr(language, form):
+            for match in _pattern(name, form).finditer(text):
+                yield language, match
+
+
+@functools.cache
+def _pattern(language: str, form: str) -> re.Pattern[str]:
+    return languages()[language].pattern(getattr(languages()[language], form))
 
 
 def _spoken(text: str) -> list[str]:
@@ -188,11 +195,6 @@ def _saying(what: str) -> re.Pattern[str]:
 
 
 @functools.cache
-def _pattern(language: str, form: str) -> re.Pattern[str]:
-    return languages()[language].pattern(getattr(languages()[language], form))
-
-
-@functools.cache
 def _rules(name: str) -> tuple[list[Rule], list[Rule], list[Rule]]:
     """The rules of a language for each level; within one, in the order of the table."""
     language = languages()[name]
@@ -208,8 +210,9 @@ def _rules(name: str) -> tuple[list[Rule], list[Rule], list[Rule]]:
 
 def _resolve(language: Language, key: str) -> Resolve:
     """What the forms under a key name."""
-    named = {"day": _day, "month": _month, "year": _in_year, "season": _season}
-    named |= {"ago": _ago, "past": _past}
+    if key == "year":
+        return lambda match, _: in_year(_year(match))
+    named = {"day": _day, "month": _month, "season": _season, "ago": _ago, "past": _past}
     if key in named:
         return functools.partial(named[key], language)
     shift, _, unit = key.partition(" ")
@@ -270,10 +273,6 @@ def _latest(make: Callable[[int, int], Period], month: int, year: int, anchor: d
         return make(year, month)
     found = make(anchor.year - (month > anchor.month), month)
     return Period(found.start, found.end, yearly=True)
-
-
-def _in_year(_language: Language, match: re.Match[str], _anchor: date) -> Period:
-    return in_year(_year(match))
 
 
 def _ago(language: Language, match: re.Match[str], anchor: date) -> Period | None:
