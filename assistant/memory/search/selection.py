@@ -121,12 +121,11 @@ def _successors_above(results: list[Scored]) -> list[Scored]:
     """
     raised = list(results)
     pairs = list(_succeeding(results))
-    for _ in range(LONGEST_CHAIN):
-        for old, new in pairs:
-            _raise_above(raised, new, old)
-    for old, new in pairs:
-        if _is_current(raised[new]):
-            _raise_above(raised, new, old)
+    to_current = [(old, new) for old, new in pairs if _is_current(results[new])]
+    for old, new in pairs * LONGEST_CHAIN + to_current:
+        least = raised[old].score + STEP
+        if raised[new].score < least:
+            raised[new] = raised[new].moved("successor", least)
     return _sorted(raised)
 
 
@@ -135,28 +134,20 @@ def _succeeding(results: list[Scored]) -> Iterator[tuple[int, int]]:
 
     A fact that was superseded more than once has all the successors that it ever had.
     """
-    successors: dict[str, set[str]] = {}
+    successors: dict[str, set[str | None]] = {}
     texts = [fold(scored.chunk.plain) for scored in results]
     current = {text for text, scored in zip(texts, results, strict=True) if _is_current(scored)}
     for text, scored in zip(texts, results, strict=True):
-        if not _is_current(scored) and (now := successor(scored.chunk)):
-            successors.setdefault(text, set()).add(now)
+        if not _is_current(scored):
+            successors.setdefault(text, set()).add(successor(scored.chunk))
     for old, text in enumerate(texts):
-        if text not in successors or _is_current(results[old]):
-            continue
-        for new, other in enumerate(texts):
+        for new, other in enumerate(() if _is_current(results[old]) else texts):
             if other in successors[text] and (_is_current(results[new]) or other not in current):
                 yield old, new
 
 
 def _is_current(scored: Scored) -> bool:
     return scored.chunk.status == "current"
-
-
-def _raise_above(results: list[Scored], index: int, below: int) -> None:
-    least = results[below].score + STEP
-    if results[index].score < least:
-        results[index] = results[index].moved("successor", least)
 
 
 def _later_first(results: list[Scored], question: Set[str]) -> list[Scored]:
@@ -179,7 +170,8 @@ def _later_first(results: list[Scored], question: Set[str]) -> list[Scored]:
 def _are_twins(one: Scored, other: Scored, question: Set[str]) -> bool:
     """Whether two chunks say something about the same thing, for the words of the question."""
     text, other_text = one.chunk.plain, other.chunk.plain
-    alike = _share_most(_telling(text), _telling(other_text)) or (
+    words, others = _telling(text), _telling(other_text)
+    alike = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0 or (
         not (one.turn or other.turn) and _begin_alike(words_of(text), words_of(other_text))
     )
     return alike and _in_question(one.chunk, question) == _in_question(other.chunk, question)
@@ -199,11 +191,6 @@ def _in_question(chunk: Chunk, question: Set[str]) -> Set[str]:
     """The words of the question in a chunk and its headings: they differ for facts about two people
     or two things, but not for two answers."""
     return question & {*words_of(chunk.plain), *words_of(" ".join(chunk.heading))}
-
-
-def _share_most(words: Set[str], others: Set[str]) -> bool:
-    """Whether two texts share most of their words, numbers aside."""
-    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
 
 
 def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:

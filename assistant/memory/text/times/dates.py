@@ -40,28 +40,21 @@ _SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?]\s|(?<=[a-z])\.\s|[;\n]")
 _TO = r"\s*(?:-|–|—|to|until|till|through|thru|bis|al?|au|hasta(?:\sel)?|jusqu['’]au)\s*"
 _ARTICLE = r"(?:(?:the|zum|den|el|le)\s+)?(?:(?:\w*day|\w+tag|mittwoch|sonnabend),?\s+)?"
 _BETWEEN = re.compile(rf"(?:{_TO}|\s*/\s*){_ARTICLE}", re.IGNORECASE)
-_FIRST = re.compile(
-    rf"(?<![\w.,:/-])(?P<day>[0-3]?\d)(?:st|nd|rd|th|\.)?{_TO}{_ARTICLE}\Z", re.IGNORECASE
-)
-"""A number before "29 November"."""
-_LAST = re.compile(
-    rf"{_TO}(?:the\s)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d)\b)?(?![\w:%]|[.,]\d)",
-    re.IGNORECASE,
-)
-"""A number behind "November 27"."""
 _AND = r"(?:,?\s+(?:and|und|et|y|&)\s+(?:the\s+|den\s+)?|/)"
 _NUMBER = r"[0-3]?\d(?:st|nd|rd|th|\.)?"
-_EARLIER = re.compile(
-    r"(?<![\w.,:/-])(?<!\bat\s)(?<!\bum\s)(?<!\bbetween\s)(?<!\bzwischen\s)"
-    rf"(?P<days>{_NUMBER}(?:,\s*{_NUMBER})*){_AND}\Z",
+_BEFORE = re.compile(
+    rf"(?<![\w.,:/-])(?:(?P<first>{_NUMBER}){_TO}{_ARTICLE}"
+    r"|(?<!\bat\s)(?<!\bum\s)(?<!\bbetween\s)(?<!\bzwischen\s)"
+    rf"(?P<days>{_NUMBER}(?:,\s*{_NUMBER})*){_AND})\Z",
     re.IGNORECASE,
 )
-"""The numbers before "30 November" in "28, 29 and 30 November"."""
-_LATER = re.compile(
-    rf"(?P<days>(?:,\s*{_NUMBER})*{_AND}{_NUMBER})(?=\s*(?:[.;)]|,\s|(?:at|from|um|ab)\b|\Z))",
+"""The numbers before "30 November" in "29 to 30 November" and "28, 29 and 30 November"."""
+_BEHIND = re.compile(
+    rf"{_TO}(?:the\s)?(?P<last>[0-3]?\d)(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d)\b)?(?![\w:%]|[.,]\d)"
+    rf"|(?P<days>(?:,\s*{_NUMBER})*{_AND}{_NUMBER})(?=\s*(?:[.;)]|,\s|(?:at|from|um|ab)\b|\Z))",
     re.IGNORECASE,
 )
-"""The numbers behind "November 28" in "November 28, 29 and 30"."""
+"""The numbers behind "November 28" in "November 28 to 30" and "November 28, 29 and 30"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +243,7 @@ def spans(text: str, found: Sequence[Mention]) -> Iterator[Period]:
         span = _between(text, mention, after) if after else None
         if span is not None:
             taken = after
-        if span := span or _with_number(text, mention):
-            yield span
-        else:
-            yield from _listed(text, mention)
+        yield from [span] if span else _with_numbers(text, mention)
 
 
 def _between(text: str, first: Mention, last: Mention) -> Period | None:
@@ -269,34 +259,26 @@ def _between(text: str, first: Mention, last: Mention) -> Period | None:
     return _span(begin, end.start)
 
 
-def _with_number(text: str, named: Mention) -> Period | None:
-    """The span of a day and of another one of its month, of which only the number is said."""
-    day = named.period.start
+def _with_numbers(text: str, named: Mention) -> Iterator[Period]:
+    """A day with others of its month of which only the numbers are said: their span, or each."""
     if not named.period.is_day:
-        return None
-    if first := _FIRST.search(text[max(0, named.start - NEAR) : named.start]):
-        return _span(on_day(day.year, day.month, int(first["day"])), day)
-    if text[named.start].isalpha() and (last := _LAST.match(text, named.end)):
-        year = int(last["year"] or day.year)
-        end = on_day(year, day.month, int(last["day"]))
-        return _span(on_day(year, day.month, day.day), end.start) if end else None
-    return None
-
-
-def _listed(text: str, named: Mention) -> Iterator[Period]:
-    """A day, and the others of its month of which only the numbers are said, in their order."""
-    day = named.period.start
-    earlier = _EARLIER.search(text[max(0, named.start - NEAR) : named.start])
-    later = _LATER.match(text, named.end) if text[named.start].isalpha() else None
-    before, behind = (
-        re.findall(r"\d+", match["days"]) if match else [] for match in (earlier, later)
-    )
-    numbers = [*map(int, before), day.day, *map(int, behind)]
-    days = [on_day(day.year, day.month, number) for number in numbers]
-    if named.period.is_day and numbers == sorted(set(numbers)) and all(days):
-        yield from filter(None, days)
-    else:
         yield named.period
+        return
+    day, span = named.period.start, None
+    before = _BEFORE.search(text[max(0, named.start - NEAR) : named.start])
+    behind = _BEHIND.match(text, named.end) if text[named.start].isalpha() else None
+    earlier, later = (re.findall(r"\d+", m["days"] or "") if m else [] for m in (before, behind))
+    numbers = [*map(int, earlier), day.day, *map(int, later)]
+    days = [on_day(day.year, day.month, number) for number in numbers]
+    if before and before["first"]:
+        span = _span(on_day(day.year, day.month, int(re.sub(r"\D", "", before["first"]))), day)
+    elif behind and behind["last"]:
+        end = on_day(int(behind["year"] or day.year), day.month, int(behind["last"]))
+        span = end and _span(on_day(end.start.year, day.month, day.day), end.start)
+    if span or not (numbers == sorted(set(numbers)) and all(days)):
+        yield span or named.period
+    else:
+        yield from filter(None, days)
 
 
 def _span(begin: Period | None, end: date) -> Period | None:
