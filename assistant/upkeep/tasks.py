@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from assistant.memory.text.markdown import BLOT, FENCE, blank
 from assistant.memory.text.times.schedule import Schedule
 from assistant.memory.text.times.wording import (
     Reading,
@@ -26,7 +27,7 @@ from assistant.workspace.folder import HEARTBEAT_FILE
 
 GRACE = timedelta(minutes=15)
 """Delay up to which a task is not late."""
-_FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(rf"^{FENCE}", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
 _data = beside(__file__)
@@ -118,9 +119,8 @@ def _only_when(text: str) -> Schedule | None:
 
 def _entries(text: str) -> Iterator[_Entry]:
     """The headings, items and lines with their numbers."""
-    blank = re.compile(r"[^\n]")
     for pattern in (COMMENT, _FENCE):
-        text = pattern.sub(lambda match: blank.sub(" ", match[0]), text)
+        text = pattern.sub(blank, text).replace(BLOT, " ")
     entry: _Entry | None = None
     blanks = ""
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):

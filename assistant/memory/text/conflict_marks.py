@@ -3,14 +3,15 @@ with or without the common ancestor, and those of Jujutsu; of any length, becaus
 configurable."""
 
 import re
-from bisect import bisect
 from collections.abc import Iterator
 from itertools import chain
+
+from assistant.memory.text.markdown import FENCE, blank
 
 _MARK = re.compile(
     r"^(?P<mark>(?P<of>[<|=>%+\\-])(?P=of){6,})(?P<said>[ \t][^\r\n]*)?\r?$", re.MULTILINE
 )
-_FENCE = re.compile(r"^ {0,3}(?P<run>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_FENCE = re.compile(rf"^ {{0,3}}{FENCE}", re.MULTILINE)
 _SPAN = tuple[int, int]
 
 
@@ -57,22 +58,5 @@ def _is_mark(mark: re.Match[str]) -> bool:
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
     """The lines that may be marks, and stand in no fence."""
-    if "<<<<<<<" not in text:
-        return
-    fences = _fences(text)
-    for mark in _MARK.finditer(text):
-        index = bisect(fences, (mark.start(), len(text))) - 1
-        if index < 0 or mark.start() >= fences[index][1]:
-            yield mark
-
-
-def _fences(text: str) -> list[_SPAN]:
-    spans: list[_SPAN] = []
-    opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        if opened is None:
-            opened = fence
-        elif fence["run"].startswith(opened["run"]) and fence[0].strip() == fence["run"]:
-            spans.append((opened.start(), fence.end()))
-            opened = None
-    return spans
+    if "<<<<<<<" in text:
+        yield from _MARK.finditer(_FENCE.sub(blank, text))

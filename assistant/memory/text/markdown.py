@@ -131,8 +131,11 @@ def line_digest(line: str) -> str:
 
 BLOT = "\0"
 """Stands for each character of `blotted` text that is not to be read."""
+FENCE = (
+    r"(?P<run>(?P<mark>[`~])(?P=mark){2,})[^\n`]*\n(?:[^\n]*\n)*? {0,3}(?P=run)(?P=mark)*[ \t\r]*$"
+)
 _OPAQUE = re.compile(
-    r"^(?P<run>(?P<mark>[`~])(?P=mark){2,})[^\n`]*\n(?:[^\n]*\n)*? {0,3}(?P=run)(?P=mark)*[ \t\r]*$"
+    rf"^{FENCE}"
     r"|^<!--(?:(?!-->)[\s\S])*-->[^\n]*$"
     r"|\A---[ \t\r]*\n(?:[^\n]*\n)*?---[ \t\r]*$",
     re.MULTILINE,
@@ -141,6 +144,11 @@ _OPAQUE = re.compile(
 _OPAQUE_MARKS = ("```", "~~~", "<")
 _OPENS = re.compile(r"^[ \t>*+\-.)\d]*(?:`{3}|~{3}|<[A-Za-z/!?])", re.MULTILINE)
 """A line, or what a list item or quote holds, that may begin it, or be HTML."""
+
+
+def blank(match: re.Match[str]) -> str:
+    """What was matched, with each of its characters blotted out."""
+    return re.sub(r"[^\n]", BLOT, match[0])
 
 
 def blotted(text: str) -> str | None:
@@ -152,7 +160,7 @@ def blotted(text: str) -> str | None:
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return None
     if text.startswith("---") or any(mark[0] in text and mark in text for mark in _OPAQUE_MARKS):
-        text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", BLOT, found[0]), text)
+        text = _OPAQUE.sub(blank, text)
         if text.startswith("---") or _OPENS.search(text):
             return None
     return text
