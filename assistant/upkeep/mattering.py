@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from assistant.errors import ModelError
 from assistant.memory.annotations import matters_for, phrases
@@ -16,11 +17,11 @@ from assistant.memory.base import Mark, Passage
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.text.masking import masked
-from assistant.messages import Message, Reply, estimate_tokens
+from assistant.messages import estimate_tokens
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 from assistant.secrets.redactor import Redactor
-from assistant.upkeep.tidy import PROMPTS, is_fact, rows_of
+from assistant.upkeep.tidy import PROMPTS, ask, is_fact
 from assistant.workspace.folder import ARCHIVE, Workspace, read_text
 
 BATCH = 40
@@ -69,31 +70,21 @@ def mark(
     failed = ""
     for start in range(0, len(facts), BATCH):
         batch = facts[start : start + BATCH]
-        messages = [Message("system", PROMPTS["matters"]), Message("user", _numbered(batch))]
-        if tokens + sum(estimate_tokens(message.content) for message in messages) > most:
+        text = _numbered(batch)
+        if tokens + estimate_tokens(PROMPTS["matters"]) + estimate_tokens(text) > most:
             break
         try:
-            answer, cost = _ask(model, messages)
-            marks += _marks(answer, batch)
+            rows, cost = ask(model, "matters", text, "facts")
         except ModelError as error:
             if not asked:
                 raise
             failed = error.message
             break
+        marks += _marks(rows, batch)
         asked += len(batch)
         tokens += cost
     changed = memory.mark(marks) if marks else 0
     return Marked(changed, asked, len(facts) - asked, tokens, failed)
-
-
-def _ask(model: ChatModel, messages: Sequence[Message]) -> tuple[str, int]:
-    """The answer, and what it cost."""
-    reply = next((piece for piece in model.stream(messages) if isinstance(piece, Reply)), None)
-    if reply is None:
-        return "", 0
-    counted = reply.usage.tokens
-    said = [*(message.content for message in messages), reply.text]
-    return reply.text, counted or sum(map(estimate_tokens, said))
 
 
 def _numbered(facts: Sequence[Passage]) -> str:
@@ -101,9 +92,9 @@ def _numbered(facts: Sequence[Passage]) -> str:
     return "\n".join(["[KNOWN]", *lines, "[/KNOWN]"])
 
 
-def _marks(answer: str, facts: Sequence[Passage]) -> Iterator[Mark]:
-    """The marks of an answer. Raises ModelError if it is not the JSON asked for."""
-    for row in rows_of(answer, "facts"):
+def _marks(rows: Sequence[Any], facts: Sequence[Passage]) -> Iterator[Mark]:
+    """The marks of an answer."""
+    for row in rows:
         match row:
             case {"fact": int(number), "for": list(said)} if 0 < number <= len(facts):
                 found = phrases(text for text in said if isinstance(text, str))

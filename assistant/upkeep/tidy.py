@@ -18,7 +18,7 @@ from assistant import config
 from assistant.errors import ModelError, ModelFailure
 from assistant.memory.base import Pair, Passage
 from assistant.memory.text.identity import fold
-from assistant.messages import Message, Reply
+from assistant.messages import Message, Reply, estimate_tokens
 from assistant.model import select
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
@@ -192,10 +192,8 @@ def relations(
     judged: list[Relation] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
-        messages = [Message("system", PROMPTS["relate"]), Message("user", redact(_numbered(batch)))]
-        pieces = model.stream(messages)
-        answer = next((piece.text for piece in pieces if isinstance(piece, Reply)), "")
-        judged += _relations(answer, len(batch))
+        rows, _ = ask(model, "relate", redact(_numbered(batch)), "relations")
+        judged += _relations(rows, len(batch))
     return judged
 
 
@@ -208,19 +206,21 @@ def _numbered(pairs: Sequence[Pair]) -> str:
     return "\n".join(["[KNOWN]", *lines, "[/KNOWN]"])
 
 
-def _relations(answer: str, count: int) -> list[Relation]:
-    """Parse the JSON in an answer. Raises ModelError."""
+def _relations(rows: Sequence[Any], count: int) -> list[Relation]:
     relations: dict[int, Relation] = {}
-    for row in rows_of(answer, "relations"):
+    for row in rows:
         match row:
             case {"pair": int(number), "relation": "same" | "changed" as relation}:
                 relations[number] = relation
     return [relations.get(number, "different") for number in range(1, count + 1)]
 
 
-def rows_of(answer: str, name: str) -> list[Any]:
-    """The list of this name in the JSON of an answer. Raises ModelError if there is no JSON."""
-    match = re.search(r"[\[{].*[\]}]", answer, re.DOTALL)
+def ask(model: ChatModel, prompt: str, text: str, name: str) -> tuple[list[Any], int]:
+    """The list of this name in the JSON that a model answers to a prompt and a text, and the tokens
+    used. Raises ModelError, also if there is no JSON."""
+    messages = [Message("system", PROMPTS[prompt]), Message("user", text)]
+    reply = next((piece for piece in model.stream(messages) if isinstance(piece, Reply)), Reply(""))
+    match = re.search(r"[\[{].*[\]}]", reply.text, re.DOTALL)
     try:
         decoded = json.loads(match[0] if match else "")
     except ValueError as error:
@@ -228,4 +228,5 @@ def rows_of(answer: str, name: str) -> list[Any]:
             "the model's answer is not the JSON asked for", kind=ModelFailure.PROTOCOL
         ) from error
     rows = decoded.get(name) if isinstance(decoded, dict) else decoded
-    return rows if isinstance(rows, list) else []
+    tokens = sum(map(estimate_tokens, (PROMPTS[prompt], text, reply.text)))
+    return rows if isinstance(rows, list) else [], reply.usage.tokens or tokens
