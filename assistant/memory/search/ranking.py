@@ -89,23 +89,9 @@ def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period])
         return 0.0
     if asked.covers(recorded):
         return whole
-    return whole * math.exp(-_days_after(asked, recorded) / _FADING_DAYS)
-
-
-def _days_after(asked: Period, recorded: date) -> float:
-    """Days from the end of the period to a later day; infinite for an earlier one."""
-    end = asked.end
-    if asked.yearly:
-        years = (recorded.year - 1, recorded.year)
-        ends = (day for year in years if (day := _in_year(end, year)) <= recorded)
-        end = max(ends, default=end)
-    days = (recorded - end).days
-    return float(days) if days >= 0 else math.inf
-
-
-def _in_year(day: date, year: int) -> date:
-    leap_day = (day.month, day.day) == (2, 29)
-    return date(year, 2, 28) if leap_day else day.replace(year=year)
+    around = asked.around(recorded.year, recorded.year)
+    ended = max((period.end for period in around if period.end <= recorded), default=None)
+    return whole * math.exp(-(recorded - ended).days / _FADING_DAYS) if ended else 0.0
 
 
 # Words

@@ -5,7 +5,6 @@ A wrong date is worse than none: "may", "march", "sun", "second" and a bare numb
 patterns are made when a text may first be in it: by its script, or by its words for times.
 """
 
-import calendar
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -332,12 +331,3 @@ def _span(unit: str, shift: int, anchor: date) -> Period:
             return months_from(anchor, shift)
         case _:
             return in_year(anchor.year + shift)
-
-
-def later(day: date, count: int, unit: str) -> date:
-    """The day that many units later; the last of its month if that has no such day."""
-    if unit in ("day", "week"):
-        return day + timedelta(days=count * _UNIT_DAYS[unit])
-    months = day.month - 1 + count * (12 if unit == "year" else 1)
-    year, month = day.year + months // 12, months % 12 + 1
-    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))

@@ -19,6 +19,7 @@ from assistant.memory.text.times.dates import (
     with_months,
     without,
 )
+from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
 from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
 
@@ -201,7 +202,7 @@ def _ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     """The days that a text names by how they lie from the day it was written."""
     for start, end, count, unit in languages.in_a_while(text):
         try:
-            begin = languages.later(day, count, unit)
+            begin = later(day, count, unit)
         except (OverflowError, ValueError):
             continue
         for first, last, weekday in languages.weekdays(text) if unit == "week" else ():

@@ -1,6 +1,8 @@
 """Spans of days, and the arithmetic of a calendar."""
 
 import calendar
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -24,22 +26,16 @@ class Period:
 
     def covers(self, day: date) -> bool:
         """Whether a day is one of them."""
-        if not self.yearly:
-            return self.start <= day <= self.end
-        first, at, last = ((d.month, d.day) for d in (self.start, day, self.end))
-        return first <= at <= last if first <= last else at >= first or at <= last
+        return self.overlaps(Period(day, day))
 
     def overlaps(self, other: "Period") -> bool:
         """Whether a day is in both; `other` is not yearly."""
-        if not self.yearly:
-            return self.start <= other.end and other.start <= self.end
-        if (other.end - other.start).days >= 365:
-            return True
-        if self.covers(other.start) or self.covers(other.end):
-            return True
-        first = (self.start.month, self.start.day)
-        start, end = (other.start.month, other.start.day), (other.end.month, other.end.day)
-        return start <= first <= end if start <= end else first >= start or first <= end
+        around = self.around(other.start.year, other.end.year)
+        return any(own.start <= other.end and other.start <= own.end for own in around)
+
+    def around(self, first: int, last: int) -> Sequence["Period"]:
+        """The same days of each year around these, or itself if it is not yearly."""
+        return _around(self, first, last) if self.yearly else (self,)
 
     @property
     def iso(self) -> str:
@@ -51,6 +47,24 @@ class Period:
         if self.start.day == 1 and self.end == in_month(self.start.year, self.start.month).end:
             return self.start.isoformat()[:7]
         return f"{self.start.isoformat()}/{self.end.isoformat()}"
+
+
+@functools.lru_cache(1024)
+def _around(yearly: Period, first: int, last: int) -> Sequence[Period]:
+    shifts = (
+        year - yearly.start.year for year in range(max(first - 1, 1), min(last + 1, 9998) + 1)
+    )
+    days = ((later(day, n, "year") for day in (yearly.start, yearly.end)) for n in shifts)
+    return [Period(start, end) for start, end in days]
+
+
+def later(day: date, count: int, unit: str) -> date:
+    """The day that many units later; the last of its month if that has no such day."""
+    if unit in ("day", "week"):
+        return day + timedelta(days=count * (7 if unit == "week" else 1))
+    months = day.month - 1 + count * (12 if unit == "year" else 1)
+    year, month = day.year + months // 12, months % 12 + 1
+    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
 
 
 def period(iso: str) -> Period:

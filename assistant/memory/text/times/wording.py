@@ -15,7 +15,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
-from assistant.memory.text.times.languages import Language, languages, later
+from assistant.memory.text.times.languages import Language, languages
+from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule, interval
 
 LONGEST = 300
