@@ -21,7 +21,7 @@ from assistant.memory.text.times.dates import (
 )
 from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
-from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
+from assistant.memory.text.times.wording import clock, in_part, schedule, starts
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -133,7 +133,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
 
     Of "every other Wednesday", if nothing says from when, every Wednesday may be one.
     """
-    for begin in starts(text) if may_recur(text) else ():
+    for begin in starts(text):
         words = text[begin:]
         made = schedule(words) or schedule(words, ORIGIN)
         if made is None:

@@ -114,11 +114,6 @@ def starts(text: str) -> Iterator[int]:
             yield found.start()
 
 
-def may_recur(text: str) -> bool:
-    """Whether any word of a text is one of those that say that something comes round."""
-    return any(_kind(word) in _RECURRING for word in _WORDS.findall(text))
-
-
 def instruction(
     text: str, now: datetime = datetime.min, days: Schedule | None = None
 ) -> tuple[Schedule, str] | Reading | None:
@@ -653,9 +648,6 @@ class _Reader:
         count, unit = said[0].value.split()
         return self._each(unit, int(count))
 
-    def once_a(self, said: _Words) -> bool:
-        return self._each(said[-1].value)
-
     def part_of_an_hour(self, said: _Words) -> bool:
         return said[-1].value == "hour" and self._each("minute", 30 if said.has("half") else 15)
 
@@ -903,7 +895,7 @@ _RHYTHM = _grammar(
         "(on|every|the)* (nth|ord) (day|kind|unit) OFMONTH?": _Reader.nth,
         "(on|every|the)* DATE": _Reader.date,
         "adverb": _Reader.adverb,
-        "once (a|on|in|the)* every? unit": _Reader.once_a,
+        "once (a|on|in|the)* every? unit": _Reader.every,
         "on? every (half (a|an)* | quarter (of|a|an)*) unit": _Reader.part_of_an_hour,
         "on? every (other|num|nth|ord)? (unit | day (SEP day)*)": _Reader.every,
         "on? every (part|morgen|noon) (SEP (part|morgen|noon))*": _Reader.part_of_every_day,
