@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import IO
 
 import assistant
+from assistant.errors import StorageError
 
+SECONDS = 30.0
+"""Timeout of a program that is waited for."""
 HARMLESS = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|TZ|LANG|LANGUAGE|LC_\w+|PWD|EDITOR|PAGER"
     r"|CI|XDG_\w+_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYENV_ROOT|PYENV_VERSION|PYTHONPATH|PYTHONHOME"
@@ -79,6 +82,23 @@ def git(
         )
     except subprocess.TimeoutExpired:
         return None
+
+
+def run(
+    what: str, command: Sequence[str], text: str = "", variables: Mapping[str, str] = os.environ
+) -> str:
+    """Run a program; return its output. Raises StorageError that `what` failed, and with which
+    message."""
+    try:
+        process = subprocess.run(
+            command, input=text, text=True, capture_output=True, timeout=SECONDS, env=variables
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StorageError(f"{what} failed: {error}") from error
+    if process.returncode:
+        message = (process.stderr or process.stdout).strip()[:200]
+        raise StorageError(f"{what} failed with {process.returncode}: {message}")
+    return process.stdout
 
 
 def start_own(

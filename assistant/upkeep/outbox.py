@@ -5,7 +5,6 @@ by the next chat or `ask`. It is delivered by the owner's command or a notificat
 """
 
 import os
-import subprocess
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from assistant.upkeep.tasks import tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 TITLE = "assistant"
-SECONDS = 20.0
 SCRIPT = """\
 on run argv
 display notification (item 1 of argv) with title (item 2 of argv)
@@ -147,18 +145,8 @@ def _run(command: list[str], text: str) -> str:
     """Run a command; return what went wrong."""
     bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
     session = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}"} if bus.exists() else {}
-    try:
-        process = subprocess.run(
-            command,
-            input=text,
-            text=True,
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-            env=session | os.environ,  # cron does not set the bus
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"the notification failed: {error}"
-    if process.returncode:
-        return f"the notification failed with {process.returncode}: {process.stderr.strip()[:200]}"
+    try:  # cron does not set the bus
+        programs.run("the notification", command, text, session | os.environ)
+    except StorageError as error:
+        return error.message
     return ""

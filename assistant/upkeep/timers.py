@@ -8,7 +8,6 @@ import os
 import plistlib
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,9 +19,7 @@ from assistant.errors import ConfigError, StorageError
 from assistant.workspace.folder import Workspace
 
 Kind = Literal["systemd", "launchd", "cron"]
-SECONDS = 30.0
 HOUR = 60
-OTHER = "Choose another with --with"
 NO_CRONTAB = re.compile(r"no crontab|no such file", re.IGNORECASE)
 """What `crontab -l` prints without a crontab."""
 
@@ -181,20 +178,10 @@ def _lines(lines: Sequence[str]) -> str:
 def _run(command: list[str], text: str = "") -> str:
     """A command's output. Raises StorageError with its message if it fails or times out."""
     try:
-        process = subprocess.run(
-            [programs.find(command[0]) or command[0], *command[1:]],
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise StorageError(f"{command[0]} failed: {error}", OTHER) from error
-    if process.returncode:
-        message = (process.stderr or process.stdout).strip()
-        raise StorageError(f"`{shlex.join(command)}` failed: {message}", OTHER)
-    return process.stdout
+        program = programs.find(command[0]) or command[0]
+        return programs.run(f"`{shlex.join(command)}`", [program, *command[1:]], text)
+    except StorageError as error:
+        raise StorageError(error.message, "Choose another with --with") from error
 
 
 def _works(command: list[str]) -> bool:
