@@ -5,7 +5,6 @@ list of patterns over the kinds of tokens. Nothing is guessed: what it does not 
 meanings of, it names.
 """
 
-import calendar
 import functools
 import itertools
 import re
@@ -785,67 +784,42 @@ class _Reader:
         self.once = self._now.date() + timedelta(days=ahead)
         return True
 
-    def weekday(self, said: _Words) -> bool:
-        """Friday, this Friday, next Friday; Friday of next week, Friday week."""
-        (weekday,), units = said.values("day"), said.values("unit")
-        if self.once or said[-1].plural or units not in ([], ["week"]):
+    def one_day(self, said: _Words) -> bool:
+        """The first day to come that is what they say: Friday, this weekend, 3 December, the 30th,
+        the 5th of next month, Friday of next week, next month."""
+        today, units, weekdays = self._now.date(), said.values("unit"), said.values("day")
+        number, month = (*said.values("ord", "nth"), 0)[0], 0
+        first, reach = today, 9 * 366
+        if self.once or said[-1].plural:
             return False
-        today = self._now.date()
-        day = today + (weekday - today.weekday() - 1) % 7 * DAY + DAY
-        if said.has("this"):
-            day = today + (weekday - today.weekday()) % 7 * DAY
-        elif units and said.has("next"):
-            day = today + (7 - today.weekday() + weekday) * DAY
-        elif units:
-            day += 7 * DAY
-        self.once = day
-        return True
-
-    def weekend(self, said: _Words) -> bool:
-        if self.once or said[-1].plural or said[-1].value != "SA SU":
-            return False
-        today = self._now.date()
-        self.once = today + max(0, 5 - today.weekday()) * DAY
-        return True
-
-    def next_unit(self, said: _Words) -> bool:
-        """The first day of next week, month or year."""
-        (unit,) = said.values("unit")
-        today = self._now.date()
-        begins = {
-            "week": today - today.weekday() * DAY,
-            "month": today.replace(day=1),
-            "year": today.replace(month=1, day=1),
-        }
-        if self.once or said[-1].plural or unit not in begins:
-            return False
-        self.once = later(begins[unit], 1, unit)
-        return True
-
-    def next_date(self, said: _Words) -> bool:
-        """3 December, Friday 4 December, the 30th, the 5th of next month."""
-        if self.once:
-            return False
-        today, year = self._now.date(), 0
         if said.has("month") or said.has("date") or said.has("dotted"):
             if (found := said.day_of_year()) is None:
                 return self._fails(said, NO_DAY)
-            year, month, day = found
-            years = [year] if year else range(today.year, today.year + 9)
-            months = [(candidate, month) for candidate in years]
-        elif said.values("unit") in ([], ["month"]):
-            (day,) = said.values("ord", "nth")
-            this = today.year * 12 + today.month - 1
-            numbers = [this + 1] if said.has("unit") else range(this, this + 3)
-            months = [(number // 12, number % 12 + 1) for number in numbers]
+            year, month, number = found
+            first, reach = (date(*found), 1) if year else (first, reach)
+        elif units == ["week"] and not said.has("next"):
+            first += 8 * DAY
+        elif units:
+            begins = {"week": -today.weekday() * DAY, "month": (1 - today.day) * DAY}
+            begins["year"] = (1 - today.timetuple().tm_yday) * DAY
+            if len(units) > 1 or units[0] not in begins or not said.has("next"):
+                return False
+            first, reach = later(today + begins[units[0]], 1, units[0]), 31
+        elif said.values("kind"):
+            if said[-1].value != "SA SU":
+                return False
+            weekdays = [5, 6]
+        elif weekdays and not number and not said.has("this"):
+            first += DAY
+        days = (first + ahead * DAY for ahead in range(reach))
+        if number:
+            named = (day for day in days if day.day == number and month in (0, day.month))
         else:
-            return False
-        self.is_dated = True
-        days = [date(*pair, day) for pair in months if 1 <= day <= calendar.monthrange(*pair)[1]]
-        self.once = next((candidate for candidate in days if year or candidate >= today), None)
+            named = (day for day in days if not weekdays or day.weekday() in weekdays)
+        self.once, self.is_dated = next(named, None), bool(number)
         if self.once is None:
             return self._fails(said, NO_DAY)
-        if said.has("day") and said.values("day") != [self.once.weekday()]:
+        if weekdays and self.once.weekday() not in weekdays:
             self._fails(said, f"{self.once} is a {self.once:%A}")
         return True
 
@@ -916,15 +890,14 @@ _MOMENT = _grammar(
         "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,
         "(on|the)* unit after tomorrow": _Reader.near_day,
         "(on|the)* this (?=part)": _Reader.near_day,
-        "(on|the)* (day comma*)? (on|the|next)* DATE": _Reader.next_date,
-        "(on|the)* (day comma*)? (on|the)* (ord|nth) of the? next unit": _Reader.next_date,
-        "(on|the)* (day comma*)? (on|the)* (ord|nth) GOESON": _Reader.next_date,
-        "(in|the)* next unit (on|the)* (ord|nth) GOESON": _Reader.next_date,
-        "(on|the)* day ((in|of|the)* next)? unit": _Reader.weekday,
-        "(on|the|in)* next unit (on|the)* day": _Reader.weekday,
-        "(on|the)* (next|this)? day": _Reader.weekday,
-        "((on|at) (the|this)* | the? this) kind": _Reader.weekend,
-        "(on|the|in)* next unit": _Reader.next_unit,
+        "(on|the)* (day comma*)? (on|the|next)* DATE": _Reader.one_day,
+        "(on|the)* (day comma*)? (on|the)* (ord|nth) (of the? next unit | GOESON)": _Reader.one_day,
+        "(in|the)* next unit (on|the)* (ord|nth) GOESON": _Reader.one_day,
+        "(on|the)* day ((in|of|the)* next)? unit": _Reader.one_day,
+        "(on|the|in)* next unit (on|the)* day": _Reader.one_day,
+        "(on|the)* (next|this)? day": _Reader.one_day,
+        "((on|at) (the|this)* | the? this) kind": _Reader.one_day,
+        "(on|the|in)* next unit": _Reader.one_day,
         "at CLOCK | clock | noon": _Reader.one_time,
         "(in|the|at|on)* part": _Reader.one_part,
         "zone": _Reader.in_zone,
