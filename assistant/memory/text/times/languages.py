@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Any
 
 from assistant.memory.text.language import language_of
 from assistant.memory.text.times.period import (
@@ -67,7 +66,7 @@ class Language:
     script: str = ""
     telling: str = ""
     says: dict[str, str] = field(default_factory=dict)
-    schedule: dict[str, Any] = field(default_factory=dict)
+    schedule: dict[str, str] = field(default_factory=dict)
     connectives: str = ""
     compounds: dict[str, str] = field(default_factory=dict)
 

@@ -216,25 +216,15 @@ def _words() -> dict[str, tuple[Meaning, ...]]:
     """By each word, in lower case, the tokens it stands for."""
     known: dict[str, tuple[Meaning, ...]] = {}
     for language in languages().values():
-        for word, meanings in _vocabulary(language, known) if language.schedule else ():
+        for word, meanings in _vocabulary(language) if language.schedule else ():
             known.setdefault(word, meanings)
     return known
 
 
-def _vocabulary(
-    language: Language, known: Mapping[str, tuple[Meaning, ...]]
-) -> Iterator[tuple[str, tuple[Meaning, ...]]]:
-    """The words of a language, and what they stand for; `known` are those of English."""
-    for kind, words in language.schedule.items():
-        if isinstance(words, str):  # for this kind, or for these English words
-            meant = tuple(meaning for word in kind.split() for meaning in known.get(word, ()))
-            yield from ((word, meant or ((kind, word, False),)) for word in words.split())
-            continue
-        for word, value in words.items():
-            made = time(value) if kind == "noon" else value
-            yield word, ((kind, made, False),)
-            if kind in ("unit", "kind", "part", "noon"):
-                yield f"{word}s", ((kind, made, True),)
+def _vocabulary(language: Language) -> Iterator[tuple[str, tuple[Meaning, ...]]]:
+    """The words of a language, and what they stand for."""
+    for tokens, words in language.schedule.items():
+        yield from ((word, tuple(map(_meaning, tokens.split()))) for word in words.split())
     for kind, listed in (("month", language.months), ("num", language.numbers)):
         for number, words in enumerate(listed.split(), start=1):
             yield from ((word, ((kind, number, False),)) for word in words.split("|"))
@@ -242,8 +232,15 @@ def _vocabulary(
         for word in words.split("|"):
             yield word, (("day", number, False),)
             yield f"{word}s", (("day", number, True),)
-            for part, english in language.compounds.items():  # "freitagabend"
-                yield f"{word}{part}", (("day", number, False), *known[english])
+            for part, token in language.compounds.items():  # "freitagabend"
+                yield f"{word}{part}", (("day", number, False), _meaning(token))
+
+
+def _meaning(token: str) -> Meaning:
+    """A token as `languages.toml` writes it: "unit=hour+"."""
+    kind, _, value = token.rstrip("+").partition("=")
+    made: Any = int(value) if value.lstrip("-").isdigit() else value
+    return kind, time(made) if kind == "noon" else made, token.endswith("+")
 
 
 def _kind(word: str) -> str:
@@ -377,7 +374,7 @@ class _Words(list[Token]):
         if self.has("working"):
             return WORKING
         if kinds := self.values("kind"):
-            return str(kinds[0]).split()
+            return str(kinds[0]).split(",")
         days = self.values("day")
         if self.has("to"):
             days = [(days[0] + n) % 7 for n in range((days[1] - days[0]) % 7 + 1)]
@@ -644,7 +641,7 @@ class _Reader:
         return self._each("year")
 
     def adverb(self, said: _Words) -> bool:
-        count, unit = said[0].value.split()
+        count, unit = said[0].value.split(",")
         return self._each(unit, int(count))
 
     def part_of_an_hour(self, said: _Words) -> bool:
@@ -806,7 +803,7 @@ class _Reader:
                 return False
             first, reach = later(today + begins[units[0]], 1, units[0]), 31
         elif said.values("kind"):
-            if said[-1].value != "SA SU":
+            if said[-1].value != "SA,SU":
                 return False
             weekdays = [5, 6]
         elif weekdays and not number and not said.has("this"):

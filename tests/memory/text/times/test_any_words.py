@@ -40,8 +40,8 @@ def words_of(language: Language) -> Iterator[str]:
              *language.units.values(), *language.compounds]  # fmt: skip
     for listed in (*lists, *chain.from_iterable(language.forms.values())):
         yield from re.findall(r"[^\W\d_]{2,}", listed)
-    for kind, words in language.schedule.items():
-        yield from (*kind.split(), *(words.split() if isinstance(words, str) else words))
+    for words in language.schedule.values():
+        yield from words.split()
 
 
 WORDS = sorted({word for language in languages().values() for word in words_of(language)})
