@@ -34,9 +34,7 @@ WIDE = "multilingual-e5-small-67211549eddbef13"
 each start."""
 WEIGHTS_VERSION = b"2"
 """Part of each fingerprint: changes when the same text would get another vector."""
-_STEP = re.compile(r"(\d+) (\d+)")
 EXPORT = "assistant.memory.embedding.export"
-WHAT = "Compiling the embedding model"
 COMPILE_SECONDS = 600.0
 """Maximum seconds to wait for another process that compiles the same model."""
 
@@ -109,29 +107,20 @@ def _fingerprint(source: Path, name: str) -> str:
 
 def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
     """Compile in a child process, and put the result into place at once."""
+    progress("Compiling the embedding model", 0, 0)
     for left in directory.parent.glob(f".{directory.name}.*"):  # of a compilation that was killed
         shutil.rmtree(left)
     building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+    command = [sys.executable, "-W", "ignore", "-m", EXPORT, str(source), str(building)]
     try:
-        _run_child(source, building, progress)
+        child = subprocess.run(command, capture_output=True, text=True)
+        if child.returncode:
+            complaint = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
+            raise EmbedderError(
+                f"the embedding model {source} cannot be loaded: {complaint[-1]}",
+                "Put the model's files there again, or choose another model",
+            )
         shutil.rmtree(directory, ignore_errors=True)
         building.rename(directory)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-
-
-def _run_child(source: Path, building: Path, progress: Progress) -> None:
-    command = [sys.executable, "-W", "ignore", "-m", EXPORT, str(source), str(building)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with child:
-        assert child.stdout is not None and child.stderr is not None
-        for line in child.stdout:
-            if step := _STEP.fullmatch(line.strip()):
-                progress(WHAT, int(step[1]), int(step[2]))
-        complaint = child.stderr.read().strip()
-    if child.returncode:
-        last = complaint.splitlines()[-1] if complaint else f"exit code {child.returncode}"
-        raise EmbedderError(
-            f"the embedding model {source} cannot be loaded: {last}",
-            "Put the model's files there again, or choose another model",
-        )
