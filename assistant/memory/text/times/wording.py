@@ -723,8 +723,10 @@ class _Reader:
     # Productions of one time
 
     def in_a_while(self, said: _Words) -> bool:
-        """In 20 minutes, in an hour and a half: a time. In three days: a day."""
-        if self.once or self.times:
+        """In 20 minutes, in an hour and a half: a time. In three days, in two weeks on Monday: a
+        day."""
+        weekdays, of_a_week = said.values("day"), said.values("unit") in (["week"], ["fortnight"])
+        if self.once or self.times or (weekdays and not of_a_week):
             return False
         if 0 in said.values("num"):
             return self._fails(said, "The time must lie in the future")
@@ -753,19 +755,11 @@ class _Reader:
             weeks = unit == "fortnight"
             if number != int(number) or unit in _MINUTES:
                 return False
-            self.once = later(
-                self._now.date(), int(number) * (1 + weeks), "week" if weeks else unit
-            )
+            unit = "week" if weeks else unit
+            day = later(self._now.date(), int(number) * (1 + weeks), unit)
+            self.once = day + (weekdays[0] - day.weekday()) * DAY if weekdays else day
         except (OverflowError, ValueError):
             return False
-        return True
-
-    def weekday_of_a_week(self, said: _Words) -> bool:
-        """In two weeks on Monday."""
-        if said.values("unit") not in (["week"], ["fortnight"]) or not self.in_a_while(said):
-            return False
-        if self.once:
-            self.once += (said.values("day")[0] - self.once.weekday()) * DAY
         return True
 
     def near_day(self, said: _Words) -> bool:
@@ -881,7 +875,7 @@ _RHYTHM = _grammar(
 )
 _MOMENT = _grammar(
     {
-        "in AMOUNT (on|the)* day | (on|the)* day in AMOUNT": _Reader.weekday_of_a_week,
+        "in AMOUNT (on|the)* day | (on|the)* day in AMOUNT": _Reader.in_a_while,
         "in AMOUNT (comma* and? num unit)? (and (a|an) half)?": _Reader.in_a_while,
         "AMOUNT from (now|today)": _Reader.in_a_while,
         "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,
