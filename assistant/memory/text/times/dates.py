@@ -1,16 +1,16 @@
 """Dates in headings, facts and questions, in the languages of `languages.toml`. Pure."""
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import partial
 from itertools import pairwise
 
 from assistant.errors import UsageError
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.languages import ANY, DATED, FULL, IMPOSSIBLE, Resolve
-from assistant.memory.text.times.period import Period, months_from, on_day
+from assistant.memory.text.times.period import Period, months_from, on_day, weekday_near
 
 LONGEST = 366
 """Days that a span of two named days may have."""
@@ -59,11 +59,13 @@ _BEHIND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A period, and where in the text it is named: its first character and its end."""
+    """A period, and where in the text it is named: its first character and its end; whether by its
+    date, or by how it lies from the day of writing."""
 
     start: int
     end: int
     period: Period
+    is_dated: bool = True
 
 
 def heading_date(text: str) -> str | None:
@@ -137,7 +139,7 @@ def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
         return "\0" * len(match[0])
 
     for pattern, resolve in languages.rules(text, level):
-        text = pattern.sub(partial(take, resolve), text)
+        text = pattern.sub(functools.partial(take, resolve), text)
     return sorted(found, key=lambda mention: mention.start)
 
 
@@ -154,28 +156,25 @@ def _nearest(found: Period, anchor: date | None) -> Period:
 # Weekdays that one looks forward to
 
 
-def with_months(text: str, anchor: str) -> str:
-    """The text, in which the days that it names by their number alone have a month and a year.
+def numbered(text: str, anchor: date, dates: Sequence[Mention]) -> Iterator[Mention]:
+    """The days that a text names by their number alone, beside these dates.
 
-    That is done only of those that are surely to come: "paid on the 1st" tells of a past one.
+    These are only those that are surely to come: "paid on the 1st" tells of a past one.
     """
     named = [*languages.monthdays(text)]
-    blanked = without(text, mentioned(text, anchor)) if named else ""
-    first = date.fromisoformat(anchor)
-    told = text
-    for place, (start, end, number) in reversed([*enumerate(named)]):
-        months = (months_from(first, shift).start for shift in range(3))
+    blanked = without(text, dates)
+    for place, (start, end, number) in enumerate(named):
+        months = (months_from(anchor, shift).start for shift in range(3))
         days = (on_day(month.year, month.month, number) for month in months)
-        found = next((period.start for period in days if period and period.start >= first), None)
+        found = next((period for period in days if period and period.start >= anchor), None)
         if found is None or _DATE_NEAR.match(blanked, end):
             continue
         beside = named[max(place - 1, 0) : place + 2]
         spans_days = any(
             _BETWEEN.fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
         )
-        if _is_to_come(text, start, end, found.weekday(), spans_days):
-            told = f"{told[:start]}{found:%B} {found.day}, {found.year}{told[end:]}"
-    return told
+        if _is_to_come(text, start, end, found.start.weekday(), spans_days):
+            yield Mention(start, end, found)
 
 
 def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) -> bool:
@@ -186,7 +185,8 @@ def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) ->
     ends = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(text)), len(text)]
     begins = max(at for at in ends if at <= start)
     sentence = text[begins : min(at for at in ends if at >= end)]
-    is_past = languages.says("past", sentence) and not languages.says("planned", sentence)
+    says = functools.partial(languages.says, text=sentence)
+    is_past = (says("past") and not says("planned")) or (says("paid") and not says("due"))
     if is_past and not PLANNED_FOR.search(text, begins, start):
         return False
     named = [to for _, to, day in languages.weekdays(text) if day == weekday and to <= start]
@@ -194,8 +194,8 @@ def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) ->
         is_sure
         or _TIME_BEHIND.match(text, end)
         or _TIME_BEFORE.search(text, begins, start)
-        or languages.says("due", sentence)
-        or (_BY.search(text, begins, start) and not languages.says("done", sentence))
+        or says("due")
+        or (_BY.search(text, begins, start) and not (says("done") or says("paid")))
         or any(text[to:start].strip(" ,").lower() in ("", "the", "den", "dem") for to in named)
     )
 
@@ -207,7 +207,7 @@ def without(text: str, dates: Sequence[Mention]) -> str:
     return text
 
 
-def ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
+def ahead(text: str, day: date) -> Iterator[Mention]:
     """The days that a text names by their weekdays alone, seen from the day it was written on.
 
     What in the text is a date stands blanked, by zero characters.
@@ -217,33 +217,35 @@ def ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     to, habit = re.compile(rf"\s*[-–]\s*|\s{_TO}", re.IGNORECASE), languages.says("open", text)
     ended = -1
     for (start, end, weekday), after in zip(found, [*found[1:], None], strict=False):
-        begin = _next(day, weekday)
+        begin = weekday_near(weekday, 1, day)
         if after and to.fullmatch(text, end, after[0]):
             ended = after[0]
+            last = weekday_near(after[2], 1, begin.start)
             if not habit:
-                yield begin, _next(begin, after[2])
+                yield Mention(start, after[1], Period(begin.start, last.end), is_dated=False)
         elif start != ended:
-            yield begin, begin
-
-
-def _next(day: date, weekday: int) -> date:
-    """The first such day after a day."""
-    return day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)
+            yield Mention(start, end, begin, is_dated=False)
 
 
 # From one day to another: "27 to 29 November", "from 27 November to 3 December"
 
 
-def spans(text: str, found: Sequence[Mention]) -> Iterator[Period]:
-    """The days and spans of days, where two of what was found may be the ends of one."""
+def spans(
+    text: str, dates: Sequence[Mention], numbered: Sequence[Mention] = ()
+) -> Iterator[Mention]:
+    """The days and spans of days, where two of these may be the ends of one."""
+    found = sorted([*dates, *numbered], key=lambda mention: mention.start)
     taken: Mention | None = None
     for mention, after in zip(found, [*found[1:], None], strict=False):
         if mention is taken:
             continue
-        span = _between(text, mention, after) if after else None
-        if span is not None:
+        if after and (span := _between(text, mention, after)):
             taken = after
-        yield from [span] if span else _with_numbers(text, mention)
+            yield Mention(mention.start, after.end, span)
+        elif mention in numbered:
+            yield mention
+        else:
+            yield from (replace(mention, period=day) for day in _with_numbers(text, mention))
 
 
 def _between(text: str, first: Mention, last: Mention) -> Period | None:

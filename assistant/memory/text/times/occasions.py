@@ -6,22 +6,25 @@ birthday, each second Tuesday. What a fact tells as past is none.
 
 import functools
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.dates import (
     PLANNED_FOR,
+    Mention,
     ahead,
     mentioned,
+    numbered,
     spans,
-    with_months,
     without,
 )
-from assistant.memory.text.times.period import later
+from assistant.memory.text.times.period import Period, later
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
-from assistant.memory.text.times.wording import clock, in_part, schedule, starts
+from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -119,11 +122,11 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     rest, rounds = _rounds(text)
     dated = languages.says("yearly", text)
     found: list[Occasion] = list(rounds)
-    said = with_months(rest, anchor) if anchor and not dated else rest
-    for start, end, time in _timed(said, anchor or (YEARLESS if dated else None), day):
+    for mention, time in _timed(rest, anchor or (YEARLESS if dated else None), day, dated):
+        start, end = mention.period.start, mention.period.end
         if dated and start == end:
             found.append(_yearly(text, start, time))
-        elif not _is_past(text, start, end, time, day) or _is_planned(said, start, anchor):
+        elif not _is_past(text, mention.period, time, day) or _is_planned(rest, mention, day):
             found.append(Occasion(start, end, time))
     return tuple(dict.fromkeys(found))
 
@@ -133,7 +136,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
 
     Of "every other Wednesday", if nothing says from when, every Wednesday may be one.
     """
-    for begin in starts(text):
+    for begin in starts(text) if may_recur(text) else ():
         words = text[begin:]
         made = schedule(words) or schedule(words, ORIGIN)
         if made is None:
@@ -154,7 +157,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         rest = text[:begin] + text[begin + end :]
         times = [f"{at:%H:%M}" for at in found.times]
         if not found.is_timed:
-            times = ["" if _days(rest, YEARLESS, None) else _time(text)]
+            times = ["" if _days(rest, YEARLESS, None, True) else _time(text)]
         return rest, [Occasion(first, first, at, rule, rhythm_text) for at in times]
     return text, []
 
@@ -168,37 +171,34 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
     return Occasion(start, start, time, rule, "every year", since)
 
 
-def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date, str]]:
+def _timed(
+    text: str, anchor: str | None, day: date | None, yearly: bool
+) -> list[tuple[Mention, str]]:
     """The spans that a text names, each with the time its clause gives, or else one beside it."""
-    clauses = _CLAUSE.split(text)
-    named = [_days(clause, anchor, day) for clause in clauses]
-    times = [_time(clause) for clause in clauses]
-    for place, time in enumerate(times):
-        if time and not named[place]:
-            near = [n for n in (place - 1, place + 1) if 0 <= n < len(clauses)]
-            for other in [n for n in near if named[n] and not times[n]][:1]:
-                times[other] = _time(" ".join(clauses[min(place, other) : max(place, other) + 1]))
-    found: list[tuple[date, date, str]] = []
-    told = [""]
-    for start, end in reversed(_days(text, anchor, day)):
-        ends = ((start, end), (start, start))  # a span's days may stand in two clauses
-        own = {times[n] for n, span in enumerate(named) if not set(ends).isdisjoint(span)}
-        if own:  # else it is the 28 of "28 and 29 November at 9"
-            told = sorted(filter(None, own)) or [""]
-        found[:0] = [(start, end, time) for time in told]
-    return found
+    marks = [(0, 0), *(mark.span() for mark in _CLAUSE.finditer(text)), (len(text), len(text))]
+    clauses = [text[before[1] : after[0]] for before, after in pairwise(marks)]
+    times, begins = [*map(_time, clauses)], [end for _, end in marks]
+    named = [(m, bisect(begins, m.end - 1) - 1) for m in _days(text, anchor, day, yearly)]
+    taken = {place for _, place in named}
+    for place in {*range(len(clauses))} - taken:
+        near = [n for n in (place - 1, place + 1) if n in taken and not times[n]]
+        if times[place] and near:
+            times[near[0]] = _time(" ".join(clauses[min(place, near[0]) : max(place, near[0]) + 1]))
+    timed = {mention.period for mention, place in named if times[place]}
+    found = [(mention, times[place]) for mention, place in named]
+    return [(mention, time) for mention, time in found if time or mention.period not in timed]
 
 
-def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:
+def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list[Mention]:
     dates = mentioned(text, anchor)
-    spoken = spans(text, dates)
-    named = [(period.start, period.end) for period in spoken if period.end - period.start < A_YEAR]
+    numbers = [*numbered(text, day, dates)] if day and not yearly else []
+    named = [*spans(text, dates, numbers)]
     if day is not None:
-        named += _ahead(without(text, dates), day)
-    return list(dict.fromkeys(named))
+        named += _ahead(without(text, [*dates, *numbers]), day)
+    return [mention for mention in named if mention.period.end - mention.period.start < A_YEAR]
 
 
-def _ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
+def _ahead(text: str, day: date) -> Iterator[Mention]:
     """The days that a text names by how they lie from the day it was written."""
     for start, end, count, unit in languages.in_a_while(text):
         try:
@@ -209,32 +209,31 @@ def _ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
             if _BESIDE.fullmatch(text, end, first) or _BESIDE.fullmatch(text, last, start):
                 begin += timedelta(days=weekday - begin.weekday())
                 text = text[:first] + "\0" * (last - first) + text[last:]
-        yield begin, begin
+        yield Mention(start, end, Period(begin, begin), is_dated=False)
     yield from ahead(text, day)
 
 
-def _is_past(text: str, start: date, end: date, time: str, day: date | None) -> bool:
+def _is_past(text: str, period: Period, time: str, day: date | None) -> bool:
     """Whether a fact tells of what had been when it was written.
 
     Of a past day without a year, the next one may be the nearest: "we met on 3 May".
     """
-    if day is None or end < day:
+    if day is None or period.end < day:
         return day is not None
     if not languages.says("past", text):
         return False
-    if start <= day:
+    if period.start <= day:
         return not time
-    return str(start.year) not in text and not languages.says("planned", text)
+    return str(period.start.year) not in text and not languages.says("planned", text)
 
 
-def _is_planned(text: str, start: date, anchor: str | None) -> bool:
+def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
     """Whether a day to come is named by its date: "was booked for 7 December". Of one without a
     year that is far ahead, the last one may be meant, unless it says "for"."""
-    if anchor is None or not start > date.fromisoformat(anchor):
+    if day is None or not mention.is_dated or mention.period.start <= day:
         return False
-    named = [mention for mention in mentioned(text, anchor) if mention.period.start == start]
-    near = start - date.fromisoformat(anchor) <= NEAR
-    return any(near or PLANNED_FOR.search(text, 0, mention.start) for mention in named)
+    near = mention.period.start - day <= NEAR
+    return near or PLANNED_FOR.search(text, 0, mention.start) is not None
 
 
 def _time(text: str) -> str:

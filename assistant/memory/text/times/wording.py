@@ -113,6 +113,11 @@ def starts(text: str) -> Iterator[int]:
             yield found.start()
 
 
+def may_recur(text: str) -> bool:
+    """Whether any word of a text is one of those that say that something comes round."""
+    return any(_kind(word) in _RECURRING for word in _WORDS.findall(text))
+
+
 def instruction(
     text: str, now: datetime = datetime.min, days: Schedule | None = None
 ) -> tuple[Schedule, str] | Reading | None:

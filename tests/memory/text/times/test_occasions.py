@@ -102,6 +102,8 @@ TOLD = "2026-11-17"
         ("We met on the 3rd", []),
         ("Paid the rent on the 1st", []),
         ("Paid the rent on the 1st at 9", []),
+        ("The rent must be paid on Friday", ["2026-11-20"]),
+        ("The parcel has to be sent on the 20th at 9", ["2026-11-20 09:00"]),
         ("Bo arrives on the 20th", ["2026-11-20"]),
         ("Sold the car on the 20th.", []),
         ("Rent paid by the 1st", []),
