@@ -31,9 +31,11 @@ def upsert(directory: str, vectors: str, count: str) -> None:
 def search(directory: str, query: str) -> None:
     """One query with sentence-transformers and Chroma: what a plain script pays each time."""
     import chromadb
+    import numpy as np
     from sentence_transformers import SentenceTransformer
 
     vector = SentenceTransformer(_model(), device="cpu").encode([query])
+    vector = np.hstack([vector, vector])  # as long as the collection's, which are of two models
     found = chromadb.PersistentClient(directory).get_collection("bare", embedding_function=None)
     print(found.query(query_embeddings=vector, n_results=8)["ids"])
 
