@@ -12,9 +12,8 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -174,21 +173,12 @@ def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Parse the provider's `Retry-After` into seconds: a number or an HTTP date (RFC 9110,
-    10.2.3)."""
+    """Return the seconds of the provider's `Retry-After`; None for anything but a number."""
     value = next((headers[name] for name in headers if name.lower() == "retry-after"), "")
-    try:
-        seconds = float(value)
-    except ValueError:
-        pass
-    else:
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    with suppress(ValueError):
+        if math.isfinite(seconds := float(value)):
+            return max(0.0, seconds)
+    return None
 
 
 def detail_of(text: str) -> str:
