@@ -13,8 +13,7 @@ import socket
 import stat
 import struct
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -119,13 +118,15 @@ def _build_file_system(view: list[tuple[str, str, str]], memory: int) -> None:
     """Build the file system step by step, and enter it."""
     _mount("/", None, MS_REC | MS_PRIVATE)
     size = f"size={memory // SCRATCHES}"
-    with _many_open_files():
-        copies = [_copy_mounts(kind, path) for kind, path, _ in view]
-        devices = {name: _open_tree(f"/dev/{name}") for name in DEVICES}
-        _mount(BASE, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=0755,{size}")
-        for (kind, path, target), copy in zip(view, copies, strict=True):
-            _apply_step(kind, BASE + path, target, copy, size)
-        _make_devices(devices, size)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))  # a file for each bound path
+    copies = [_copy_mounts(kind, path) for kind, path, _ in view]
+    devices = {name: _open_tree(f"/dev/{name}") for name in DEVICES}
+    _mount(BASE, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=0755,{size}")
+    for (kind, path, target), copy in zip(view, copies, strict=True):
+        _apply_step(kind, BASE + path, target, copy, size)
+    _make_devices(devices, size)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     Path(f"{BASE}/proc").mkdir(exist_ok=True)
     _mount(f"{BASE}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     _read_only(f"{BASE}/proc")
@@ -163,15 +164,6 @@ def _apply_step(kind: str, path: str, target: str, copy: int | None, size: str) 
         _attach(copy, path)
     if kind in ("closed", "blank") or (kind == "read" and copy is not None):
         _read_only(path)
-
-
-@contextmanager
-def _many_open_files() -> Iterator[None]:
-    """Raise the limit on open files to the maximum: each bound path needs one for a while."""
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def _make_devices(devices: dict[str, int], size: str) -> None:

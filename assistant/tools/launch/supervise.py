@@ -192,20 +192,14 @@ class _Watch:
         _signal(self._child, signal.SIGTERM)
         deadline = time.monotonic() + GRACE
         while self._code is None and (remaining := deadline - time.monotonic()) > 0:
-            self._sleep(remaining)
-            self._reap()
+            self._wait(remaining)
 
     def _kill(self) -> None:
         """Kill all remaining processes, orphans too."""
         _signal(self._child, signal.SIGKILL)
         while self._reap():
             _signal_all(self._child, signal.SIGKILL)
-            self._sleep(0.01)
-
-    def _sleep(self, seconds: float) -> None:
-        """Sleep until an event, for at most `seconds`."""
-        if select.select([self._wakeup], [], [], seconds)[0]:
-            os.read(self._wakeup, 4096)
+            self._wait(0.01)
 
     def _reap(self) -> bool:
         """Reap children that have ended, and return whether any are left."""
