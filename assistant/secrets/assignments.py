@@ -344,8 +344,6 @@ def _is_password(value: Value, value_grade: Grade, *, upper: bool) -> bool:
     match value_grade:
         case Grade.TAGGED:
             return value.alone or size >= 6
-        case Grade.NUMBER:
-            return value.alone and value.text.isdigit() and size >= 6
         case Grade.COMPOUND:
             return value.alone and size >= 6
         case Grade.WORD if value.alone and _PASSPHRASE.match(value.text):

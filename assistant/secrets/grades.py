@@ -21,14 +21,13 @@ class Grade(IntEnum):
     NOTHING = 0
     """A placeholder, a reference, an expression, an address, a date."""
     WORD = 1
-    NUMBER = 2
-    COMPOUND = 3
-    """Words and numbers side by side: `user_123`, `eu-west-1`."""
-    TAGGED = 4
+    COMPOUND = 2
+    """Numbers, and words and numbers side by side: `user_123`, `eu-west-1`."""
+    TAGGED = 3
     """A word with a number at its end: `hunter2`, `Sommer2024`."""
-    MIXED = 5
+    MIXED = 4
     """Letters, digits and signs mixed: `Sommer2024xyz9`, `tr0ub4dor&3`."""
-    RANDOM = 6
+    RANDOM = 5
     """At least 16 characters without words."""
 
 
@@ -43,7 +42,6 @@ _CODE = PATTERNS["code"]
 _OPERATORS = PATTERNS["operators"]
 _NAMES = re.compile(r"\w+")
 _FILLER = PATTERNS["filler"]
-_TECHNICAL = PATTERNS["technical"]
 _UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]{16,}|[0-9A-F]{16,})$")
 _GROUPS = PATTERNS["groups"]
@@ -66,7 +64,7 @@ def grade(value: str, *, quoted: bool = False) -> Grade:
         return Grade.MIXED
     if shape <= Grade.TAGGED and _FILLER.search(value):
         return Grade.NOTHING
-    return Grade.COMPOUND if shape is Grade.TAGGED and _TECHNICAL.match(value) else shape
+    return shape
 
 
 def _has_many_signs(value: str) -> bool:
@@ -111,8 +109,6 @@ def _chunk(chunk: str) -> Grade:
         return Grade.MIXED
     if not digits:
         return Grade.MIXED if letters and _is_unreadable(chunk, pieces) else Grade.WORD
-    if not letters:
-        return Grade.NUMBER
     if letters + digits >= 3 and len(chunk) >= 6 and not _is_camel(chunk, pieces):
         return Grade.MIXED
     return Grade.TAGGED if pieces[0].isalpha() and len(chunk) >= 5 else Grade.COMPOUND
