@@ -13,7 +13,7 @@ from unittest import mock
 from assistant.app.chat import open_chat
 from assistant.app.options import ChatOptions
 from assistant.memory.base import Query
-from assistant.memory.daemon import sockets
+from assistant.memory.daemon import lifecycle, sockets
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.protocol import Keeper
@@ -209,6 +209,7 @@ def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
                 sum(section.tokens for section in chat.conversation.preview(text))
                 for text in asked[:50]
             ]
+        lifecycle.ask_to_yield(place)
         told.append((size, recall, turn, sum(tokens) / len(tokens)))
     (_, _, _, few), (_, recall, turn, many) = told
     report.add(

@@ -50,9 +50,10 @@ def room() -> Iterator[Path]:
 
 
 def make_workspace(root: Path) -> Workspace:
-    """A workspace from the template, trusted, without the template's memory."""
+    """A workspace from the template, trusted, without the template's memory and questions."""
     run(ASSISTANT, "init", str(root))
     (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+    Workspace(root).new.unlink()
     return workspace.find(root)
 
 
