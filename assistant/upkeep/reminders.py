@@ -111,23 +111,21 @@ def _time_of(when: str, what: str, now: datetime) -> _Time:
     words = f"{when}: {what}" if what else when
     once, rhythm = moment(words, now), instruction(words, now)
     rest = unparsed = ""
-    if end := once[1] if isinstance(once, tuple) else once.end:
-        rest = words[end:]
+    if once.end:
+        rest = words[once.end :]
         unparsed = rest.split(":")[0].strip(" ,") if what else begins_with_time(rest)
-    if isinstance(once, tuple) and not unparsed:
-        due, _, is_timed = once
+    if (due := once.due) and not unparsed:
         day, year = f"on {due:%Y-%m-%d}", "" if due.year == now.year else f" {due.year}"
         shown = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
-        return _Time(f"{day} at {due:%H:%M}", shown, rest, day, is_timed)
-    if isinstance(rhythm, tuple) and not rhythm[0].once:
-        schedule, rest = rhythm
-        begin = words[: len(words) - len(rest)].rstrip(" :,—–-")
-        if isinstance(instruction(begin), Reading):
+        return _Time(f"{day} at {due:%H:%M}", shown, rest, day, once.is_timed)
+    if (schedule := rhythm.schedule) and not schedule.once:
+        begin = words[: len(words) - len(rhythm.rest)].rstrip(" :,—–-")
+        if not instruction(begin).schedule:
             begin += f" from {schedule.begins}"  # it counts from now, and the file has to say so
         is_timed = schedule.is_timed or schedule.every is not None
-        return _Time(begin, describe(schedule), rest, begin, is_timed)
-    problem = Reading(word=unparsed) if unparsed or isinstance(once, tuple) else once
-    if isinstance(rhythm, Reading) and rhythm.word and not (unparsed or problem.cure):
+        return _Time(begin, describe(schedule), rhythm.rest, begin, is_timed)
+    problem = Reading(word=unparsed) if unparsed or due else once
+    if not rhythm.schedule and rhythm.word and not (unparsed or problem.cure):
         problem = rhythm
     fault = "has passed" if problem.passed else "is not understood as a time"
     raise UsageError(f"“{problem.word.rstrip(':')}” {fault}", problem.cure or CURE)

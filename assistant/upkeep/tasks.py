@@ -161,28 +161,24 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     grace = GRACE
     if late and late["n"]:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
-    parsed: tuple[Schedule, str] | Reading | None
     has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
     days = None if inherited and (inherited.is_timed or inherited.every) else inherited
     parsed = instruction(text, days=days)
-    if parsed is None and (days or not inherited):
+    if parsed == Reading() and (days or not inherited):
         parsed = _ending(text, days)
-    is_own = isinstance(parsed, tuple) or has_own_time or (parsed and parsed.end)
-    if inherited and not is_own:
-        parsed = inherited, text
-    if parsed is None:
-        return Unread(entry.line, entry.text)
-    if isinstance(parsed, Reading):
+    if inherited and not (parsed.schedule or parsed.end or has_own_time):
+        parsed = Reading(inherited, rest=text)
+    if parsed.schedule is None:
         return Unread(entry.line, entry.text, parsed.cure or UNTIMED, parsed.word)
-    when, what = parsed
+    what = parsed.rest
     reminds = _REMINDS.match(what)
     what = (what[reminds.end() :] if reminds else what).strip()
     if not what:
         return Unread(entry.line, entry.text)
-    return Task(entry.line, what, when, skips, grace, bool(reminds))
+    return Task(entry.line, what, parsed.schedule, skips, grace, bool(reminds))
 
 
-def _ending(text: str, days: Schedule | None) -> tuple[Schedule, str] | Reading | None:
+def _ending(text: str, days: Schedule | None) -> Reading:
     """A schedule after the task, or a time on these days; the task itself may name no time.
 
     Of a task that has days already, "review what I do daily" is what is to be done.
@@ -195,6 +191,6 @@ def _ending(text: str, days: Schedule | None) -> tuple[Schedule, str] | Reading 
         what = text[:begin].rstrip(" (,;:—–-")
         times = [time for word in what.split() if (time := sure_times(word))]
         if times:
-            return None if days else Reading(word=times[0])
-        return match[0], what
-    return None
+            return Reading() if days else Reading(word=times[0])
+        return Reading(match[0], rest=what)
+    return Reading()

@@ -412,10 +412,10 @@ def test_no_month_is_left_out_because_it_is_short(
     words: str, begins: datetime, dates: list[str]
 ) -> None:
     parsed = instruction(f"{words}: look", begins)
-    assert isinstance(parsed, tuple)
+    assert parsed.schedule
     at, found = begins, list[str]()
     for _ in dates:
-        at = parsed[0].following(at) or at
+        at = parsed.schedule.following(at) or at
         found.append(f"{at:%m-%d}")
     assert found == dates
-    assert "every " in describe(parsed[0])
+    assert "every " in describe(parsed.schedule)

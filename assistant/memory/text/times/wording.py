@@ -68,13 +68,20 @@ Meaning = tuple[str, Any, bool]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far a text was understood. `word` was not, or `passed`, as `cure` explains."""
+    """What a text begins with, up to `end`: a schedule or the one time `due`, and the `rest`.
+
+    If it is neither, `word` was not understood, or `passed`, as `cure` explains; all is empty if
+    the text does not begin with a time. `is_timed`: `due` is a time of day, not a day alone.
+    """
 
     schedule: Schedule | None = None
     end: int = 0
     word: str = ""
     cure: str = ""
     passed: bool = False
+    due: datetime | None = None
+    is_timed: bool = False
+    rest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +125,11 @@ def may_recur(text: str) -> bool:
     return any(_kind(word) in _RECURRING for word in _WORDS.findall(text))
 
 
-def instruction(
-    text: str, now: datetime = datetime.min, days: Schedule | None = None
-) -> tuple[Schedule, str] | Reading | None:
+def instruction(text: str, now: datetime = datetime.min, days: Schedule | None = None) -> Reading:
     """When, and what: the schedule that a text begins with and the rest of it.
 
     All words before a colon belong to the schedule; without one, the rest may not begin as if it
-    went on with it. A `Reading` names the word that is not understood; None if the text does not
-    begin with a schedule. `now` and `days` are those of `schedule`.
+    went on with it. `now` and `days` are those of `schedule`.
     """
     reader = _Reader(text, now, days)
     found = reader.schedule()
@@ -147,17 +151,16 @@ def instruction(
         words = text[: found.end].strip()
         cure = f"It does not say on which days; write “every day {words}:”"
         return Reading(end=found.end, word=words, cure=cure)
-    return (found.schedule, rest[joint.end() :]) if joint else Reading(word=rest.split()[0])
+    return replace(found, rest=rest[joint.end() :]) if joint else Reading(word=rest.split()[0])
 
 
-def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
-    """The one time to come that a text begins with, on the local clock, and where its words end:
-    "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40".
-    The last is whether they name a time of day, not a day alone."""
+def moment(text: str, now: datetime) -> Reading:
+    """The one time to come that a text begins with, on the local clock: "in 20 minutes", "tomorrow
+    at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"."""
     reader = _Reader(text, now)
     end = reader.read(_MOMENT)
     if reader.due:
-        return reader.due, end, True
+        return Reading(due=reader.due, end=end, is_timed=True)
     if reader.fault[0]:
         return Reading(None, 0, *reader.fault)
     if not (reader.once or reader.times or reader.parts):
@@ -174,7 +177,7 @@ def moment(text: str, now: datetime) -> tuple[datetime, int, bool] | Reading:
     if reader.zone:
         due = due.replace(tzinfo=ZoneInfo(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
-        return due, end, bool(reader.times)
+        return Reading(due=due, end=end, is_timed=bool(reader.times))
     again = f"Say “tomorrow at {at:%H:%M}”" if day == now.date() else "Name a time to come"
     return Reading(end=end, word=words, cure=again, passed=True)
 
@@ -466,10 +469,10 @@ class _Reader:
         following = re.match(r"\s*(?:[^\s:,]|:(?=\d))*", self._text[end:])
         return self._text[: end + len(following[0] if following else "")].strip()
 
-    def stuck(self) -> Reading | None:
+    def stuck(self) -> Reading:
         """Where a text that begins as if it said when says something else."""
         if not self._tokens or self._tokens[0].kind not in ("every", "adverb", "once", "kind"):
-            return None
+            return Reading()
         end = self._tokens[-1].end
         following = re.match(r"\s*([^\s:,]+)", self._text[end:])
         return Reading(word=following[1] if following else self._text[:end])

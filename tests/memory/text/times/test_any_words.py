@@ -75,11 +75,11 @@ def test_a_question_and_a_reminder_of_any_words_are_understood_or_refused(seed: 
             dates.day_of(text, now.date())
         wording.moment(text, now)
         wording.begins_with_time(text), wording.time_at_the_end(text)
-        made = wording.schedule(text, now), wording.instruction(text, now)
-        for found in made:
-            if isinstance(found, tuple):
-                schedule.describe(found[0])
-                found[0].recurrence(), found[0].latest(now), found[0].following(now)
+        read = wording.schedule(text, now)
+        for made in (read and read[0], wording.instruction(text, now).schedule):
+            if made:
+                schedule.describe(made)
+                made.recurrence(), made.latest(now), made.following(now)
 
 
 def test_what_a_schedule_did_not_take_changes_nothing_of_it() -> None:
