@@ -1,4 +1,4 @@
-"""Parse a query: its words, and the times and names in it; correct its typing errors.
+"""Parse a query: its words, and the times in it; correct its typing errors.
 
 A word that memory does not know is replaced by similar ones that it knows. A word that is one piece
 to the embedding model, or is in a list of the language's words, is spelt right: memory just lacks
@@ -6,7 +6,6 @@ it. In other languages than English, where words are long and have many forms, o
 out, doubled, or swapped with the next counts as an error.
 """
 
-import calendar
 import gzip
 import re
 from collections.abc import Sequence
@@ -14,21 +13,17 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from importlib import resources
-from itertools import chain
 from pathlib import Path
 
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.words import SHORTEST, Term, folded
 from assistant.memory.text.language import (
-    CAPITALISES_NOUNS,
     LANGUAGES,
-    OFTEN,
     is_function_word,
     language_of,
     spell_signs,
     speller,
-    stem,
     variants,
     without_function_words,
 )
@@ -144,8 +139,6 @@ _STOP_WORDS = frozenset(
     Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
 )
 _WORD = re.compile(r"\w+")
-_NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
-_CALENDAR = {*calendar.month_name, *calendar.day_name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +169,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
     if spelling and not all(term.document_frequency for term in terms):
         text = spelling.corrected(text, language)
         terms = catalog.words.terms(_telling(text, language), language, variants(text))
-    names = _names(text, language, catalog)
-    meant = dict.fromkeys(names.get(term.text, term) for term in terms)
-    rarest_first = sorted(meant, key=lambda term: term.document_frequency)
+    rarest_first = sorted(terms, key=lambda term: term.document_frequency)
     times = asked(text, today)
     return Question(
         text=text,
@@ -217,30 +208,6 @@ def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, .
         if count and total > (most if count >= LEAST_TERMS else max(most, MOST_POSTINGS)):
             return tuple(terms[:count])
     return tuple(terms)
-
-
-def _names(text: str, language: str, catalog: Catalog) -> dict[str, Term]:
-    """The terms of names that are unknown in the question's language, stemmed as in another.
-
-    A name is a capitalised word that does not begin a sentence, nor a month or weekday. If most
-    words are capitalised, or the language capitalises nouns, none counts as a name.
-    """
-    if language in CAPITALISES_NOUNS:
-        return {}
-    names = [match[1] for match in _NAME.finditer(text) if match[1] not in _CALENDAR]
-    if 2 * len(names) > len(text.split()):
-        return {}
-    return dict(chain.from_iterable(_anywhere(name, language, catalog) for name in names))
-
-
-def _anywhere(name: str, language: str, catalog: Catalog) -> list[tuple[str, Term]]:
-    terms = catalog.words.terms(name, language)
-    if len(terms) != 1 or terms[0].document_frequency:
-        return []
-    stems = {stem(name.casefold(), other) for other in OFTEN}
-    others = catalog.words.terms(name, language, [name.casefold(), *sorted(stems)])[1:]
-    best = max(others, key=lambda term: term.document_frequency, default=terms[0])
-    return [(terms[0].text, best)]
 
 
 def _cut(text: str, most: int) -> str:

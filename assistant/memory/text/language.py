@@ -46,8 +46,6 @@ _SHARED, _ENGLISH_TOO, _NAMES_TOO = (
 _KNOWN = {name: _Language(**table) for name, table in _TABLE.items()}
 LANGUAGES = frozenset(_KNOWN)
 """All languages that are recognised."""
-OFTEN = tuple(name for name, language in _KNOWN.items() if language.met == "often")
-"""Languages in Latin letters that are met often."""
 _LATIN = ("english", *(name for name, language in _KNOWN.items() if language.met))
 _SELDOM = frozenset(name for name, language in _KNOWN.items() if language.met == "seldom")
 _SCRIPTS = [

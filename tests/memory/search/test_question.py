@@ -1,6 +1,5 @@
 """What a query asks for."""
 
-import contextlib
 from collections.abc import Iterator
 from datetime import date
 
@@ -46,18 +45,6 @@ def test_stop_words_are_not_searched_for(catalog: Catalog) -> None:
 
 def test_a_name_that_is_stemmed_to_a_stop_word_is_searched_for(catalog: Catalog) -> None:
     assert len(read(catalog, "who is Ines").terms) == 1
-
-
-def test_a_name_is_known_as_another_language_inflects_it(workspace: Workspace) -> None:
-    text = "# Memory\n- Tía Encarna nos dejó el olivar, y no la casa de la playa\n"
-    (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
-    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
-    with contextlib.closing(index):
-        index.refresh()
-        known = read(index.store.catalog, "what did aunt Encarna leave us")
-        other = read(index.store.catalog, "what did aunt Imelda leave us")
-    assert [term.text for term in known.searched if term.document_frequency] == ["encarn"]
-    assert not any(term.document_frequency for term in other.searched)
 
 
 def test_times_are_resolved(catalog: Catalog) -> None:
