@@ -238,11 +238,9 @@ def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
 
 def _time(text: str) -> str:
     """The first time of day that a text says, as `18:40`; "at 8" is 20:00 beside "tonight"."""
-    for match in _CLOCK.finditer(text):
+    for match in _CLOCK.finditer(without(text, mentioned(text, YEARLESS))):  # "ab 3.12."
         sure = (match["sep"] or ".") != "." or match["half"] or match["clock"]
         if not (sure or f" {text[: match.start()]}".rstrip().lower().endswith(_BEFORE_HOUR)):
-            continue
-        if not sure and _is_date(text, match):
             continue
         at = clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or "")
         if at and not match["half"] and not match["hour"].startswith("0") and at.hour <= 12:
@@ -250,12 +248,6 @@ def _time(text: str) -> str:
         if at:
             return f"{at:%H:%M}"
     return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
-
-
-def _is_date(text: str, match: re.Match[str]) -> bool:
-    """Whether a number is that of a date: "ab 3.12."."""
-    dates = mentioned(text, YEARLESS)
-    return any(mention.start <= match.start() < mention.end for mention in dates)
 
 
 def _part_beside(text: str, match: re.Match[str]) -> int | None:
