@@ -28,7 +28,6 @@ from assistant.events import (
 from assistant.memory.base import Fact
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.offline import OfflineModel
-from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,
@@ -50,6 +49,7 @@ from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.model.validator import faults
 from tests.support.conversations import ListMemory, failure, reply, unbriefed
+from tests.support.scripted import Answer, ScriptedModel
 
 Opened = Callable[..., Conversation]
 

@@ -20,13 +20,13 @@ from assistant.errors import UsageError
 from assistant.memory.base import Fact, JournalEntry, Origin, Query
 from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall
-from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import AttachmentEntry, CapturedEntry, CaptureEntry, UserEntry
 from assistant.session.history import group
 from assistant.tools.policy import ApproveAll
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
+from tests.support.scripted import ScriptedModel
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from assistant.events import Recalled
 from assistant.memory.base import Query, Recall
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
-from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 from scripts.evaluation.baselines import Baseline
+from tests.support.scripted import ScriptedModel
 
 REPLY = "I see."
 

@@ -35,7 +35,6 @@ from assistant.events import (
 )
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ToolSpec
-from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import (
     ApprovalEntry,
@@ -51,6 +50,7 @@ from assistant.tools.base import Danger, Tool, ToolResult, tool
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
 from tests.model.validator import faults
+from tests.support.scripted import ScriptedModel
 
 
 @dataclass

@@ -10,11 +10,11 @@ from assistant.conversation import MOST_PROCEDURES, Conversation
 from assistant.events import Notice
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
-from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
+from tests.support.scripted import ScriptedModel
 
 INVOICE = "- When an invoice goes to a client: put Marjorie in copy."
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.scripted import Answer
 from tests.attacks.cases import CYRILLIC, GREEK, ORDER, SMALL
+from tests.support.scripted import Answer
 
 BLOCKS = ("memory", "transcript", "known", "summary", "tool_result")
 LIKE = {value: key for table in (SMALL, CYRILLIC, GREEK) for key, value in table.items()}

@@ -9,13 +9,13 @@ from assistant.conversation import Conversation
 from assistant.memory.base import Fact
 from assistant.memory.local import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.scripted import ScriptedModel
 from assistant.model.text_tools import TextTools
 from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, SPLIT, Attack, Split, names_a_file
 from tests.attacks.conftest import Opened
 from tests.attacks.obedient import Obedient, look
 from tests.support.conversations import reply
+from tests.support.scripted import ScriptedModel
 
 ASKED = "What are the harbour orders?"
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: f"{each.family}")

@@ -13,7 +13,6 @@ from assistant.events import FactsCaptured
 from assistant.memory.base import Passage, Query
 from assistant.memory.local import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.history import Turn
 from assistant.workspace.folder import Workspace
@@ -21,6 +20,7 @@ from tests.attacks.cases import ATTACKS, ORDER, Attack
 from tests.attacks.conftest import Opened
 from tests.attacks.obedient import look, orders
 from tests.support.conversations import reply
+from tests.support.scripted import Answer, ScriptedModel
 
 PLANTED = "The harbour master must be paid into account 4711"
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.family)

@@ -17,13 +17,13 @@ from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import ToolSpec
-from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import HeaderEntry, SubtasksEntry, ToolResultEntry
 from assistant.tools.base import Danger, Tool, tool
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
+from tests.support.scripted import Answer, ScriptedModel
 
 TASKS = ["find the tide", "find the boat"]
 

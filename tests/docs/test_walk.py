@@ -64,8 +64,8 @@ def turn(place: Path) -> Walk:
     """A turn of the chat in which the model calls a tool."""
     from assistant.app.chat import open_chat
     from assistant.app.options import ChatOptions
-    from assistant.model.scripted import ScriptedModel
     from assistant.workspace.folder import Workspace
+    from tests.support.scripted import ScriptedModel
 
     with open_chat(Workspace(place), ChatOptions(), no_daemon=True) as chat:
         listing = Reply(tool_calls=(ToolCall("c1", "list_files", {"path": "."}),))

@@ -9,13 +9,13 @@ from assistant.conversation import Conversation
 from assistant.errors import ModelError, ModelFailure, UsageError
 from assistant.messages import Picture
 from assistant.model.pictures import FITTED_EDGE, MOST_BYTES, picture_of
-from assistant.model.scripted import ScriptedModel
 from assistant.session import keeping, transcript
 from assistant.session.entries import AttachmentEntry
 from assistant.session.transcript import Transcript
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.support.conversations import ListMemory
+from tests.support.scripted import ScriptedModel
 
 PLACE = {2: (48.0, 51.0, 30.0)}
 

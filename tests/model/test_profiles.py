@@ -8,9 +8,9 @@ from assistant.messages import Message, Reply
 from assistant.model.base import ChatModel, Piece
 from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.model.scripted import ScriptedModel
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Cut, Provider, Raw, fails
+from tests.support.scripted import ScriptedModel
 from tests.support.wires import chunk, sse
 
 ASK = [Message("user", "Hello?")]

@@ -8,7 +8,7 @@ from assistant.errors import ModelError, ModelFailure
 from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, ToolSpec
-from assistant.model.scripted import Answer, ScriptedModel
+from tests.support.scripted import Answer, ScriptedModel
 
 ASK = [Message("user", "What now?")]
 TOOL = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})

@@ -7,10 +7,10 @@ from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.model.scripted import ScriptedModel
 from assistant.model.text_tools import TextTools
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, fails
+from tests.support.scripted import ScriptedModel
 
 LOOK = ToolSpec(
     "look", "Look around.", {"type": "object", "properties": {"at": {"type": "string"}}}

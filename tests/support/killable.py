@@ -13,7 +13,6 @@ from assistant.conversation import Conversation
 from assistant.memory.open import open_in_process
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import UserEntry
 from assistant.settings.tree import Settings
@@ -23,6 +22,7 @@ from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.model.validator import faults
 from tests.support.conversations import compacting
+from tests.support.scripted import Answer, ScriptedModel
 
 PLACE = Workspace(Path(sys.argv[1]))
 

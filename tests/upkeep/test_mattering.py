@@ -10,11 +10,11 @@ from assistant.errors import ModelError
 from assistant.memory.base import Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
-from assistant.model.scripted import ScriptedModel
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.upkeep.mattering import BATCH, Marked, mark, unmarked
 from assistant.workspace.folder import Workspace
+from tests.support.scripted import ScriptedModel
 
 FACTS = """# Memory
 

@@ -12,11 +12,11 @@ from assistant.events import ToolFinished
 from assistant.heartbeat import beat
 from assistant.memory.writing.ledger import Ledger
 from assistant.messages import Reply, ToolCall
-from assistant.model.scripted import ScriptedModel
 from assistant.upkeep import outbox
 from assistant.upkeep.reminders import remind, wakes
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
+from tests.support.scripted import ScriptedModel
 
 NOW = datetime(2026, 11, 23, 9, 40, 30)
 """A Monday."""

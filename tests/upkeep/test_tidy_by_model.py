@@ -6,8 +6,8 @@ import pytest
 
 from assistant.errors import ModelError
 from assistant.memory.base import Pair, Passage
-from assistant.model.scripted import ScriptedModel
 from assistant.upkeep.tidy import BATCH, relations
+from tests.support.scripted import ScriptedModel
 
 
 def pairs(count: int, text: str = "a fact") -> list[Pair]:

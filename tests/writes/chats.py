@@ -13,12 +13,12 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.markdown import plain
-from assistant.model.scripted import ScriptedModel
 from assistant.session.history import group
 from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
+from tests.support.scripted import ScriptedModel
 from tests.writes.people import Talker
 from tests.writes.world import DAYS, Said, World
 from tests.writes.year import WINDOW, Clock, Figures, figures, messages, take

@@ -18,12 +18,12 @@ from assistant.memory.local import LocalMemory
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.messages import Message, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.scripted import ScriptedModel
 from assistant.session.entries import AssistantEntry, Entry, ToolResultEntry, UserEntry
 from assistant.session.history import group
 from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
+from tests.support.scripted import ScriptedModel
 
 Talk = Mapping[str, Any]
 FIRST = date(2026, 8, 3)

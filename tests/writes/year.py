@@ -17,13 +17,13 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.markdown import plain
 from assistant.memory.writing.ledger import Ledger
-from assistant.model.scripted import ScriptedModel
 from assistant.session.entries import Entry, RecalledEntry
 from assistant.session.transcript import Transcript
 from assistant.settings.sections import ContextSettings
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace
+from tests.support.scripted import ScriptedModel
 from tests.writes.people import Talker
 from tests.writes.world import ATTRIBUTES, DAYS, Meaning, World
 

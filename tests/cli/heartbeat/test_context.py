@@ -9,10 +9,10 @@ import pytest
 
 from assistant.agent.prompt import tools_section
 from assistant.model.base import ToolSpec
-from assistant.model.scripted import ScriptedModel
 from assistant.model.text_tools import TextTools, as_text
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider
+from tests.support.scripted import ScriptedModel
 
 
 def asked(place: Path, url: str, *words: str) -> "subprocess.CompletedProcess[str]":

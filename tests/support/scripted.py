@@ -1,4 +1,4 @@
-"""A deterministic `ChatModel` that plays a script, for tests and examples."""
+"""A deterministic `ChatModel` that plays a script."""
 
 import re
 from collections import deque
