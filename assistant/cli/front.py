@@ -76,17 +76,18 @@ def _serve(arguments: Sequence[str]) -> bool:
 
 def _respond(arguments: Sequence[str]) -> None:
     """Answer a hook and exit; return if the whole tree has to parse this."""
+    from assistant.integrations.hook import QUIET, Call, respond
+
     try:
         pairs, words = gnu_getopt(list(arguments), "w:", HOOK_OPTIONS)
     except GetoptError:
         return
     options = {name.lstrip("-"): value for name, value in pairs}
-    if len(words) > 2:
+    quiet = options.get("quiet-for")
+    if len(words) > 2 or quiet not in (None, *QUIET):
         return
-    from assistant.integrations.hook import Call, respond
-
     event = "".join(words[1:]) or "prompt"
-    call = Call(event, options.get("for", ""), options.get("quiet-for"), "patient" in options)
+    call = Call(event, options.get("for", ""), quiet, "patient" in options)
     respond(lambda: _workspace(options), call, debug="debug" in options)
 
 

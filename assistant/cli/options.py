@@ -1,14 +1,16 @@
 """What the commands share: options, input, and the workspace they act on."""
 
 import contextlib
+import io
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -37,7 +39,33 @@ Message = Annotated[
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+_answers: ContextVar[TextIO | None] = ContextVar("_answers", default=None)
+"""Standard output, while a command prints nothing there but JSON."""
+
+
+def _print_answers_alone(context: typer.Context, as_json: bool) -> bool:
+    if as_json:
+        context.with_resource(_answers_alone())
+    return as_json
+
+
+@contextlib.contextmanager
+def _answers_alone() -> Iterator[None]:
+    token = _answers.set(sys.stdout)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        _answers.reset(token)
+
+
+Lines = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+"""The option of a command that prints a line of JSON for each event or entry."""
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", callback=_print_answers_alone, help="Print JSON, for programs."),
+]
+"""The option of a command whose `answer` is then printed, and no text on standard output."""
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Most = Annotated[
     int | None, typer.Option("-k", metavar="N", min=1, help="Maximum number of passages.")
@@ -200,9 +228,15 @@ def _text(data: bytes) -> str:
         ) from error
 
 
+def answer(value: Any) -> None:
+    """Print what the command has found or done, with `--json`; otherwise its text says so."""
+    if _answers.get():
+        print_json(value)
+
+
 def print_json(value: Any) -> None:
     """Print a JSON document."""
-    typer.echo(as_json(value))
+    typer.echo(as_json(value), file=_answers.get())
 
 
 def run_editor(path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -40,9 +39,8 @@ FORMATS: Mapping[type, str] = {
 """How simple entries are shown."""
 
 
-def show_sessions(directory: Path) -> None:
-    """Print the sessions, newest first, a line each."""
-    sessions = listing.sessions(directory)
+def show_sessions(sessions: Sequence[SessionSummary]) -> None:
+    """Print the sessions, a line each."""
     if not sessions:
         typer.echo("No sessions yet.", err=True)
     for session in sessions:

@@ -9,7 +9,7 @@ import typer
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
-from assistant.cli.options import AsJson, Message, lines, message_and_input
+from assistant.cli.options import Lines, Message, lines, message_and_input
 from assistant.errors import UsageError
 
 Model = Annotated[
@@ -71,7 +71,7 @@ def ask(
     model: Model = None,
     yes: Yes = False,
     add_dir: AddDir = None,
-    as_json: AsJson = False,
+    as_json: Lines = False,
 ) -> None:
     """Send one message and print the reply.
 

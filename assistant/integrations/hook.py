@@ -12,9 +12,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from assistant import config
 from assistant.disk import storage
@@ -34,31 +33,20 @@ KEPT_SECONDS = 30 * 24 * 3600.0
 CURSOR, CLAUDE = "cursor", "claude-code"
 
 
-class Event(StrEnum):
-    """An event of the other program."""
-
-    PROMPT = "prompt"  # the user has sent a prompt
-    STOP = "stop"  # the agent has answered
-    COMPACT = "compact"  # the conversation is about to be summarised
-    END = "session-end"
-    START = "session-start"
-
-
-NAMES = {
-    Event.PROMPT: "prompt userpromptsubmit beforesubmitprompt chatmessage",
-    Event.STOP: "stop sessionidle",
-    Event.COMPACT: "compact precompact sessioncompacting",
-    Event.END: "sessionend",
-    Event.START: "sessionstart",
+Event = Literal["prompt", "stop", "compact", "session-end", "session-start"]
+"""An event of the other program: its user has sent a prompt, it has answered, it is about to
+summarise the conversation, or the conversation ends or starts."""
+NAMES: Mapping[Event, str] = {
+    "prompt": "prompt userpromptsubmit beforesubmitprompt chatmessage",
+    "stop": "stop sessionidle",
+    "compact": "compact precompact sessioncompacting",
+    "session-end": "sessionend",
+    "session-start": "sessionstart",
 }
 """The programs' names of each event, in lower case and without punctuation."""
-
-
-class Quiet(StrEnum):
-    """For how long the owner wants nothing from memory: one prompt, or a conversation."""
-
-    ONCE = "once"
-    SESSION = "session"
+QUIET_SESSION = "session"
+QUIET = ("once", QUIET_SESSION)
+"""For how long the owner wants nothing from memory: one prompt, or a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +57,6 @@ class Call:
     program: str = ""
     quiet: str | None = None
     patient: bool = False
-
-    @property
-    def seconds(self) -> float:
-        """Its timeout."""
-        if self.patient:
-            return PATIENT_SECONDS
-        return PROMPT_SECONDS if event_named(self.event) is Event.PROMPT else OTHER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +132,11 @@ def respond(find: Callable[[], Workspace], call: Call, *, debug: bool) -> NoRetu
             sys.stdout.flush()
         os._exit(0)
 
-    timeout = TimeoutError(f"it took longer than {call.seconds} s")
+    seconds = PROMPT_SECONDS if event_named(call.event) == "prompt" else OTHER_SECONDS
+    seconds = PATIENT_SECONDS if call.patient else seconds
+    timeout = TimeoutError(f"it took longer than {seconds} s")
     signal.signal(signal.SIGALRM, lambda *_: leave("", timeout))
-    signal.setitimer(signal.ITIMER_REAL, call.seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         text = handle(find, call)
     except BaseException as error:
@@ -169,24 +152,23 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
     data = data if len(data) <= MOST_BYTES else b""
     hook = parsed_event(call.event, data, call.program)
     state = ConversationState(hook.conversation if hook else "")
-    quiet = next((mode for mode in Quiet if mode == call.quiet), None)
-    if quiet is Quiet.SESSION and state.known:
-        state.add(quiet)
-    elif quiet and (hook is None or not hook.prompt):
-        state.keep_quiet_next(quiet)
-    if quiet:
+    if call.quiet == QUIET_SESSION and state.known:
+        state.add(QUIET_SESSION)
+    elif call.quiet and (hook is None or not hook.prompt):
+        state.keep_quiet_next(call.quiet)
+    if call.quiet:
         return ""
     if hook is None:
         raise UsageError(f"{call.event!r} with {len(data):,} bytes of input is not a known event")
     match hook.event:
-        case Event.PROMPT:
+        case "prompt":
             return "" if state.is_quiet() else _memory_for(hook, find(), state)
-        case Event.START:
+        case "session-start":
             from assistant.memory.open import open_memory
 
             open_memory(find(), config.load()).close()  # so that the first prompt does not wait
         case event:
-            if event is Event.COMPACT:
+            if event == "compact":
                 state.forget()  # the model loses those passages
             _import(find(), hook, data, patient=call.patient)
     return ""
@@ -217,7 +199,7 @@ def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool
         hook.conversation,
         record=record,
         messages=hook.messages,
-        is_over=hook.event is not Event.STOP,
+        is_over=hook.event != "stop",
     )
 
 
@@ -258,9 +240,9 @@ class ConversationState:
 
     def forget(self) -> None:
         """Forget the passages."""
-        self._keep(self.lines() & {Quiet.SESSION})
+        self._keep(self.lines() & {QUIET_SESSION})
 
-    def keep_quiet_next(self, how: Quiet) -> None:
+    def keep_quiet_next(self, how: str) -> None:
         """Mute the next prompt, or the whole conversation that it belongs to."""
         storage.private_directory(self._next.parent)
         storage.replace(self._next, how.encode())
@@ -269,9 +251,9 @@ class ConversationState:
         """Whether this prompt gets nothing; uses up `next`."""
         how = storage.read_or_empty(self._next).decode()
         self._next.unlink(missing_ok=True)
-        if how == Quiet.SESSION:
-            self.add(Quiet.SESSION)
-        return bool(how) or Quiet.SESSION in self.lines()
+        if how == QUIET_SESSION:
+            self.add(QUIET_SESSION)
+        return bool(how) or QUIET_SESSION in self.lines()
 
     def _keep(self, lines: set[str]) -> None:
         """Write the lines, and delete the files of old conversations."""

@@ -1,160 +1,141 @@
-"""Edits JSON with comments in place: everything else stays byte for byte."""
+"""Edits JSON with comments in place: everything else stays byte for byte.
+
+Positions are found in a copy of the text that is strict JSON of the same length.
+"""
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 Path = Sequence[str | int]
 _DECODER = json.JSONDecoder()
-_BETWEEN = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_CLOSING = {"{": "}", "[": "]"}
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+_SPACE = re.compile(r"\s*")
 
 
-class BrokenJson(ValueError):
-    """A text is not JSON, even with comments and trailing commas; `line` is where."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The positions of a value; a part of an object `begins` at its key."""
 
-    def __init__(self, text: str, offset: int, expected: str) -> None:
-        self.line = text.count("\n", 0, offset) + 1
-        super().__init__(f"line {self.line}: {expected} expected")
-
-
-@dataclass(slots=True)
-class Node:
-    """A value, its position, and its parts by key or index; a part `begins` at its key."""
-
+    begins: int
     start: int
-    end: int = 0
-    value: Any = None
-    parts: dict[str | int, "Node"] = field(default_factory=dict)
-    begins: int = 0
-
-
-def parse(text: str) -> Node:
-    """Parse a text; an empty one is an empty object. Raises BrokenJson."""
-    start = _skip(text, 0)
-    if start == len(text):
-        return Node(start, start, {})
-    node = _value(text, start)
-    if (rest := _skip(text, node.end)) < len(text):
-        raise BrokenJson(text, rest, "the end")
-    return node
-
-
-def find(text: str, path: Path) -> Node | None:
-    """The node at a path; None if there is none."""
-    node: Node | None = parse(text)
-    for key in path:
-        node = node.parts.get(key) if node else None
-    return node
+    end: int
 
 
 def value(text: str, path: Path = ()) -> Any:
-    """The value at a path; None if there is none."""
-    node = find(text, path)
-    return node.value if node else None
+    """The value at a path; None if there is none. An empty text is an empty object.
+
+    Raises ValueError with the line of what is wrong.
+    """
+    plain = _plain(text)
+    current = json.loads(plain) if plain.strip() else {}
+    for key in path:
+        current = current.get(key) if isinstance(current, dict) else None
+    return current
 
 
 def put(text: str, path: Path, new: Any) -> str:
     """Set the value at a path of keys, creating objects on the way.
 
-    Raises BrokenJson, and ValueError if something on the way is not an object.
+    Raises ValueError for a broken text, or if something on the way is not an object.
     """
-    node = parse(text)
-    if node.start == node.end:
-        return f"{text}{_rendered(_nested(path, new), '', '  ')}\n"
-    for depth, key in enumerate(path):
-        if not isinstance(node.value, dict):
-            raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'it'} is not an object")
-        if key not in node.parts:
-            inner = _nested(path[depth + 1 :], new)
-            return _inserted(text, node, f"{json.dumps(key)}: ", inner)
-        node = node.parts[key]
-    if node.value == new:
+    if value(text, path) == new:
         return text
-    indent = _indent(text, node.begins)
-    return f"{text[: node.start]}{_rendered(new, indent, _unit(text))}{text[node.end :]}"
+    plain = _plain(text)
+    if not plain.strip():
+        return f"{text}{_rendered(_nested(path, new), '', '  ')}\n"
+    part = _find(plain, ())
+    for depth, key in enumerate(path):
+        if not part or plain[part.start] != "{":
+            raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'it'} is not an object")
+        inner = _parts(plain, part).get(key)
+        if inner is None:
+            return _inserted(text, part, f"{json.dumps(key)}: ", _nested(path[depth + 1 :], new))
+        part = inner
+    assert part is not None
+    indent = _indent(text, part.begins)
+    return f"{text[: part.start]}{_rendered(new, indent, _unit(text))}{text[part.end :]}"
 
 
 def add(text: str, path: Path, new: Any) -> str:
     """Insert a value into the array at a path, creating the array if it is missing."""
-    array = find(text, path)
-    if array is None:
+    existing = value(text, path)
+    array = _find(_plain(text), path)
+    if existing is None or array is None:
         return put(text, path, [new])
-    if not isinstance(array.value, list):
+    if not isinstance(existing, list):
         raise ValueError(f"{'.'.join(map(str, path))} is not a list")
     return _inserted(text, array, "", new)
 
 
 def remove(text: str, path: Path) -> str:
     """Remove the value at a path, with the containers that are empty then."""
-    parent = find(text, path[:-1])
-    node = parent.parts.get(path[-1]) if parent else None
-    if parent is None or node is None:
+    value(text)  # raises if it is broken
+    plain = _plain(text)
+    parent = _find(plain, path[:-1])
+    parts = _parts(plain, parent) if parent else {}
+    part = parts.pop(path[-1], None)
+    if parent is None or part is None:
         return text
-    if len(parent.parts) == 1:
+    if not parts:
         if len(path) > 1:
             return remove(text, path[:-1])
         return f"{text[: parent.start]}{{}}{text[parent.end :]}"
-    start, comma = len(text[: node.begins].rstrip()), _skip(text, node.end)
-    if text[comma] == ",":
+    start, comma = len(text[: part.begins].rstrip()), _skip(plain, part.end)
+    if plain[comma] == ",":
         rest = text[comma + 1 :]
-        is_alone = "\n" in text[start : node.begins]
-        return text[:start] + rest if is_alone else text[: node.begins] + rest.lstrip(" \t")
-    before = _skip(text, max(part.end for part in parent.parts.values() if part is not node))
-    return text[:before] + text[before + 1 : start] + text[node.end :]
+        is_alone = "\n" in text[start : part.begins]
+        return text[:start] + rest if is_alone else text[: part.begins] + rest.lstrip(" \t")
+    before = _skip(plain, max(other.end for other in parts.values()))
+    return text[:before] + text[before + 1 : start] + text[part.end :]
 
 
 # Reading
 
 
-def _skip(text: str, offset: int) -> int:
-    """The offset after white space and comments."""
-    match = _BETWEEN.match(text, offset)
+def _plain(text: str) -> str:
+    """The text with spaces in the place of comments and trailing commas."""
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
+
+    return _COMMA.sub(blank, _COMMENT.sub(blank, text))
+
+
+def _skip(plain: str, offset: int) -> int:
+    """The offset after white space."""
+    match = _SPACE.match(plain, offset)
     return match.end() if match else offset
 
 
-def _value(text: str, start: int) -> Node:
-    if text[start : start + 1] in _CLOSING:
-        return _container(text, start)
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except ValueError as error:
-        raise BrokenJson(text, start, "a value") from error
-    return Node(start, end, value, begins=start)
+def _find(plain: str, path: Path) -> Part | None:
+    """The positions of the value at a path, in a text that is not broken; None if there is none."""
+    start = _skip(plain, 0)
+    part: Part | None = Part(start, start, len(plain.rstrip()))
+    for key in path:
+        part = _parts(plain, part).get(key) if part else None
+    return part
 
 
-def _container(text: str, start: int) -> Node:
-    """An object or an array."""
-    closing = _CLOSING[text[start]]
-    node = Node(start, begins=start)
-    at = _skip(text, start + 1)
-    while text[at : at + 1] != closing:
-        begins, key = at, len(node.parts)
+def _parts(plain: str, container: Part) -> dict[str | int, Part]:
+    """The parts of an object or array by key or index."""
+    parts: dict[str | int, Part] = {}
+    closing = {"{": "}", "[": "]"}.get(plain[container.start : container.start + 1])
+    at = _skip(plain, container.start + 1)
+    while closing and plain[at] != closing:
+        begins, key = at, len(parts)
         if closing == "}":
-            key, at = _key(text, at)
-        part = node.parts[key] = _value(text, at)
-        part.begins = begins
-        at = _skip(text, part.end)
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
-        elif text[at : at + 1] != closing:
-            raise BrokenJson(text, at, f"`,` or `{closing}`")
-    node.end = at + 1
-    values = {key: part.value for key, part in node.parts.items()}
-    node.value = values if closing == "}" else [*values.values()]
-    return node
-
-
-def _key(text: str, at: int) -> tuple[Any, int]:
-    if text[at : at + 1] != '"':
-        raise BrokenJson(text, at, "a key in quotes")
-    key = _value(text, at)
-    colon = _skip(text, key.end)
-    if text[colon : colon + 1] != ":":
-        raise BrokenJson(text, colon, "`:`")
-    return key.value, _skip(text, colon + 1)
+            key, at = _DECODER.raw_decode(plain, at)
+            at = _skip(plain, _skip(plain, at) + 1)  # after the colon
+        _, end = _DECODER.raw_decode(plain, at)
+        parts[key] = Part(begins, at, end)
+        at = _skip(plain, end)
+        at = _skip(plain, at + 1) if plain[at] == "," else at
+    return parts
 
 
 # Writing
@@ -166,10 +147,10 @@ def _nested(path: Path, new: Any) -> Any:
     return new
 
 
-def _inserted(text: str, parent: Node, key: str, new: Any) -> str:
+def _inserted(text: str, parent: Part, key: str, new: Any) -> str:
     """Insert a part at the start of an object or array, in its layout."""
     at, outer, unit = parent.start + 1, _indent(text, parent.start), _unit(text)
-    first = next(iter(parent.parts.values()), None)
+    first = next(iter(_parts(_plain(text), parent).values()), None)
     if first and "\n" not in text[at : first.begins]:
         return f"{text[:at]}{key}{json.dumps(new, ensure_ascii=False)}, {text[at:]}"
     body = f"\n{outer}{unit}{key}{_rendered(new, outer + unit, unit)}"

@@ -147,7 +147,7 @@ class Server:
             text = self._tools.call(name, arguments)
             failed = False
         except AssistantError as error:
-            text = str(error)
+            text = neutralised(str(error))  # it may name facts
         except Exception as error:
             traceback.print_exc()
             text = f"{name} failed: {type(error).__name__}: {error}"

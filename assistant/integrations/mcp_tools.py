@@ -5,7 +5,7 @@ words that frame passages as data or say that a fact waits for review.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Any
@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from assistant.agent.memory_text import clean, entries, entry, framed, whole_procedures
+from assistant.agent.memory_text import clean, entries, framed, whole_procedures
 from assistant.display import revealed
-from assistant.errors import LedgerError, UsageError
+from assistant.errors import UsageError
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation
 from assistant.memory.base import AGENDA_DAYS, Fact, Origin, Passage, Query
 from assistant.memory.daemon import wire
@@ -64,28 +64,21 @@ class Tool:
 
     def __init__(self, work: Callable[..., str], *, writes: bool = False) -> None:
         self.work = work
-        self.arguments = wire.arguments(work)
+        self.arguments = wire.arguments(work, strict=True)
         self._writes = writes
 
     def call(self, arguments: dict[str, Any]) -> str:
         """Call it; null means a missing argument. Raises AssistantError."""
-        name, properties = self.work.__name__, self._schema["properties"]
-        if unknown := [argument for argument in arguments if argument not in properties]:
-            known = ", ".join(f"`{argument}`" for argument in properties) or "no arguments"
-            raise UsageError(f"{name} has no argument `{unknown[0][:100]}`", f"It takes {known}")
-        values = {}
-        for field in msgspec.structs.fields(self.arguments):
-            value, about = arguments.get(field.name), properties[field.name]
-            if value is None and field.required:
-                raise UsageError(f"{name} needs `{field.name}`: {about['description']}")
-            if value is not None:
-                try:
-                    values[field.name] = msgspec.convert(value, field.type, strict=False)
-                except msgspec.ValidationError:
-                    raise UsageError(
-                        f"`{field.name}` of {name} must be {_in_words(about)}"
-                    ) from None
-        return self.work(**values)
+        known = {name: value for name, value in arguments.items() if value is not None}
+        try:
+            values = msgspec.convert(known, self.arguments, strict=False)
+        except msgspec.ValidationError as error:
+            properties = self._schema["properties"].items()
+            takes = [f"`{name}`: {about['description']}" for name, about in properties]
+            raise UsageError(
+                f"{self.work.__name__}: {error}", f"It takes {' '.join(takes) or 'no arguments'}"
+            ) from None
+        return self.work(**msgspec.structs.asdict(values))
 
     @property
     def _schema(self) -> dict[str, Any]:
@@ -108,18 +101,6 @@ class Tool:
                 "openWorldHint": False,
             },
         }
-
-
-def _in_words(schema: dict[str, Any]) -> str:
-    """What a value of this schema is."""
-    match schema:
-        case {"type": "integer", "minimum": least, "maximum": most}:
-            return f"a whole number from {least} to {most}"
-        case {"type": "boolean"}:
-            return "true or false"
-        case {"maxLength": most}:
-            return f"a text of at most {most:,} characters"
-    return "a text"
 
 
 class MemoryTools:
@@ -334,14 +315,7 @@ class MemoryTools:
         """The one fact that the target identifies. Raises LedgerError."""
         located = self.memory().locate(target)
         passages = self.files.shown(located.passages)
-        if located.exact and len(passages) == 1:
-            return passages[0]
-        if not passages:
-            raise LedgerError(f"nothing in memory mentions {target!r}", "Try `recall` first")
-        listed = "\n".join(map(entry, passages))
-        raise LedgerError(
-            f"{target!r} does not identify a single fact; name one by its FILE:LINE:\n{listed}"
-        )
+        return replace(located, passages=passages).one(target)
 
     def _name(self) -> str:
         """The client's name: the owner's for it, else its own."""

@@ -55,6 +55,8 @@ WRONG = {
     "config set memory.k": "missing argument 'VALUE...'. See `assistant config set --help`",
     "completion tcsh": "invalid value for 'SHELL': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
     "See `assistant completion --help`",
+    "hook --quiet-for sesion": "invalid value for '--quiet-for': 'sesion' is not one of 'once', "
+    "'session'. See `assistant hook --help`",
     "heartbeat install --with at": "invalid value for '--with': 'at' is not one of 'systemd', "
     "'launchd', 'cron'. See `assistant heartbeat install --help`",
     # options that exclude or need one another

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.integrations.hook import Event, answer, event_named, parsed_event
+from assistant.integrations.hook import answer, event_named, parsed_event
 from assistant.integrations.hook_transcript import json_objects, messages_in
 from assistant.session import listing, transcript
 from assistant.session.adopting import adopt
@@ -124,7 +124,7 @@ def test_garbage_says_nothing(data: bytes) -> None:
 
 
 def test_each_program_is_answered_in_its_form() -> None:
-    assert event_named("beforeSubmitPrompt") is event_named("UserPromptSubmit") is Event.PROMPT
+    assert event_named("beforeSubmitPrompt") == event_named("UserPromptSubmit") == "prompt"
     cursor = parsed_event("beforeSubmitPrompt", b'{"cursor_version": "3", "prompt": "x"}')
     claude = parsed_event("prompt", b'{"hook_event_name": "UserPromptSubmit", "prompt": "x"}')
     plain = parsed_event("prompt", b'{"prompt": "x"}', "opencode")

@@ -309,7 +309,7 @@ def model(host: Host, name: str) -> None:
 @command()
 def sessions(host: Host, _: str) -> None:
     """List past sessions."""
-    show_sessions(host.chat.workspace.sessions)
+    show_sessions(listing.sessions(host.chat.workspace.sessions))
 
 
 @command()

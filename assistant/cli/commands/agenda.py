@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, note, print_json
+from assistant.cli.options import AsJson, answer, note
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS
@@ -43,9 +43,8 @@ def agenda(
         from assistant.upkeep.agenda import ics as calendar
 
         typer.echo(calendar(dues).decode("utf-8"), nl=False)
-    elif as_json:
-        print_json({"from": today.isoformat(), "days": days, "items": list(map(_item, dues))})
     else:
+        answer({"from": today.isoformat(), "days": days, "items": list(map(_item, dues))})
         show(dues, today, days)
 
 
@@ -101,9 +100,7 @@ def remind(
 
     text = redactor().redact(" ".join(words))
     reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
-    if as_json:
-        print_json({"source": HEARTBEAT_FILE, **asdict(reminder)})
-        return
+    answer({"source": HEARTBEAT_FILE, **asdict(reminder)})
     typer.echo(spelled(reminder.confirmation))
     if reminder.note:
         note(reminder.note)

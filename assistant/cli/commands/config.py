@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assistant import config
-from assistant.cli.options import AsJson, Globals, at_terminal, note, print_json, run_editor
+from assistant.cli.options import AsJson, Globals, answer, at_terminal, note, run_editor
 from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
 from assistant.display import as_json as to_json
@@ -47,29 +47,20 @@ def show(
     values = context.obj.settings().model_dump(mode="json")
     values["mcpServers"] = {name: hidden(server) for name, server in values["mcpServers"].items()}
     if key is not None:
-        _show_value(value_at(values, path_of(key)), as_json=as_json)
-    elif as_json:
-        print_json(values)
-    else:
-        layers = config.layers(recipe=context.obj.recipe())
-        for path, value in _leaves(values):
-            typer.echo(
-                _with_origin(settings.shown_key(path), value, config.origin_of(path, layers))
-            )
-        typer.echo(f"The configuration file is {config.config_file()}.", err=True)
-        for line in settings.unknown_variables():
-            note(line)
-
-
-def _show_value(value: Any, *, as_json: bool) -> None:
-    """Print a value, a list's items a line each; exit with 1 if it is unset."""
-    if as_json:
-        print_json(value)
-    elif value is None:
-        raise typer.Exit(1)
-    else:
+        value = value_at(values, path_of(key))
+        answer(value)
+        if value is None and not as_json:
+            raise typer.Exit(1)
         for item in value if isinstance(value, list) else [value]:
             typer.echo(spelled(_text(item)))
+        return
+    answer(values)
+    layers = config.layers(recipe=context.obj.recipe())
+    for path, value in _leaves(values):
+        typer.echo(_with_origin(settings.shown_key(path), value, config.origin_of(path, layers)))
+    typer.echo(f"The configuration file is {config.config_file()}.", err=True)
+    for line in settings.unknown_variables():
+        note(line)
 
 
 def set_(

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from assistant.cli.memory_text import show_diff
-from assistant.cli.options import AsJson, Globals, Yes, own_command, print_json
+from assistant.cli.options import AsJson, Globals, Yes, answer, own_command
 from assistant.cli.questions import confirmed
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -47,44 +47,37 @@ def connect(
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program given", f"Name one of {NAMES}")
-        return _list(context.obj.directory or default_root(), as_json=as_json)
-    root = (
-        (context.obj.directory or default_root()).resolve()
-        if undo
-        else context.obj.workspace().root
-    )
+        return _list((context.obj.directory or default_root()).resolve())
+    missing = (context.obj.directory or default_root()).resolve()
+    root = missing if undo else context.obj.workspace().root
     launch = Launch(own_command(), root)
     chosen = named(program)
     changes = connecting.changes(chosen, launch, undo=undo)
     made = bool(changes) and not print_only and (yes or not as_json)
-    if not as_json:
-        for change in changes:
-            show_diff(change.diff())
+    for change in changes:
+        show_diff(change.diff())
     copies: list[Path] = []
     if made:
         if not confirmed("Make this change?", yes=yes):
             typer.echo("Nothing was changed.")
             raise typer.Exit(1)
         copies = connecting.carry_out(chosen, changes, undo=undo)
-    if as_json:
-        diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
-        paths = list(map(str, copies))
-        print_json({"program": chosen.name, "changes": diffs, "made": made, "copies": paths})
-    elif made or not changes:
+    diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
+    paths = list(map(str, copies))
+    answer({"program": chosen.name, "changes": diffs, "made": made, "copies": paths})
+    if made or not changes:
         _tell(chosen, copies, made=made, undo=undo)
 
 
-def _list(workspace: Path, *, as_json: bool) -> None:
+def _list(workspace: Path) -> None:
     """Print each program's connection to a workspace, which may be missing; starts none of them."""
     from assistant.integrations.connecting import connections
     from assistant.integrations.programs import PROGRAMS, Launch
 
-    launch = Launch(own_command(), workspace.resolve())
+    launch = Launch(own_command(), workspace)
     connected = {connection.program.name: connection for connection in connections(launch)}
-    states = {name: _state(connected.get(name), str(launch.workspace)) for name in PROGRAMS}
-    if as_json:
-        print_json([{"program": name, "state": state} for name, state in states.items()])
-        return
+    states = {name: _state(connected.get(name), str(workspace)) for name in PROGRAMS}
+    answer([{"program": name, "state": state} for name, state in states.items()])
     width = max(map(len, states))
     for name, state in states.items():
         typer.echo(f"{name:{width}}  {spelled(state)}")
@@ -121,7 +114,7 @@ def hook(
         str, typer.Option("--for", metavar="NAME", help="The program that calls.")
     ] = "",
     quiet: Annotated[
-        str | None,
+        Literal["once", "session"] | None,
         typer.Option(
             "--quiet-for",
             metavar="once|session",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.app.options import ChatOptions
-from assistant.cli.options import AsJson, Globals, Message, message_and_input, note, print_json
+from assistant.cli.options import AsJson, Globals, Message, answer, message_and_input, note
 from assistant.display import counted, local_time, spelled
 from assistant.errors import UsageError
 
@@ -48,19 +48,13 @@ def context(
         sections = _past(context.obj, session, turn)
     if section:
         sections = _only(sections, section)
-    _show(sections, as_json=as_json, bare=section is not None)
-
-
-def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
-    if as_json:
-        print_json(
-            [
-                {"title": s.title, "source": s.source, "tokens": s.tokens, "text": s.text}
-                for s in sections
-            ]
-        )
-        return
-    if bare:
+    answer(
+        [
+            {"title": part.title, "source": part.source, "tokens": part.tokens, "text": part.text}
+            for part in sections
+        ]
+    )
+    if section:
         for part in sections:
             typer.echo(spelled(part.text))
         return

@@ -6,7 +6,7 @@ import typer
 
 from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line
-from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.options import AsJson, Globals, answer, at_terminal
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE
@@ -41,12 +41,12 @@ def core(
     """
     with context.obj.memory() as memory:
         if change:
-            _change(memory, change[0], " ".join(change[1:]), as_json=as_json)
+            _change(memory, change[0], " ".join(change[1:]))
         else:
-            _show(context.obj, memory, as_json=as_json)
+            _show(context.obj, memory)
 
 
-def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
+def _show(options: Globals, memory: Keeper) -> None:
     from functools import partial
 
     from assistant.agent.memory_text import CORE_TOKENS, standing  # the parser: for this alone
@@ -61,9 +61,7 @@ def _show(options: Globals, memory: Keeper, *, as_json: bool) -> None:
         core=memory.core,
     )
     whole, chosen = stands(most=settings.memory.whole), stands(most=0)
-    if as_json:
-        print_json(_as_json(whole, chosen))
-        return
+    answer(_as_json(whole, chosen))
     if whole.text and not whole.core:
         typer.echo(
             "All of memory is in every prompt as long as it takes at most "
@@ -98,7 +96,7 @@ def _as_json(whole: "Standing", chosen: "Standing") -> dict[str, object]:
     }
 
 
-def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
+def _change(memory: Keeper, what: str, target: str) -> None:
     if what not in (ADD, DROP) or not target.strip():
         raise UsageError(
             "`memory core` takes `add` or `drop`, and a fact",
@@ -110,9 +108,8 @@ def _change(memory: Keeper, what: str, target: str, *, as_json: bool) -> None:
     if fact.source in PROCEDURE_FILES or fact.source.startswith(ARCHIVE):
         raise LedgerError(f"{fact.source} is never part of the core", "Name a fact of memory")
     changed = memory.mark([Mark(fact, core=CORE if what == ADD else NOT_CORE)])
-    if as_json:
-        print_json({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
-    elif changed:
+    answer({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
+    if changed:
         effect = "Now in every prompt" if what == ADD else "No longer in every prompt"
         typer.echo(f"{effect}: {_line(fact)}")
         typer.echo("`assistant memory undo` reverses it.", err=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.memory_text import one_line
-from assistant.cli.options import AsJson, print_json
+from assistant.cli.options import AsJson, answer
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted
 from assistant.errors import UsageError
@@ -40,24 +40,22 @@ def eval_(
             outcomes.append(evaluate.examine(memory.recall, question))
             progress("Asking memory", done, len(questions))
     missed = [outcome for outcome in outcomes if not outcome.found]
-    if as_json:
-        print_json(
-            {
-                "facts": len(facts),
-                "questions": len(outcomes),
-                "found": round(1 - len(missed) / len(outcomes), 4),
-                "missed": [
-                    {
-                        "question": outcome.question.text,
-                        "source": outcome.question.fact.source,
-                        "line": outcome.question.fact.start_line,
-                        "rank": outcome.rank,
-                    }
-                    for outcome in missed
-                ],
-            }
-        )
-        return
+    answer(
+        {
+            "facts": len(facts),
+            "questions": len(outcomes),
+            "found": round(1 - len(missed) / len(outcomes), 4),
+            "missed": [
+                {
+                    "question": outcome.question.text,
+                    "source": outcome.question.fact.source,
+                    "line": outcome.question.fact.start_line,
+                    "rank": outcome.rank,
+                }
+                for outcome in missed
+            ],
+        }
+    )
     head = f"{counted(len(outcomes), 'question')} made from {counted(len(facts), 'fact')}"
     typer.echo(
         f"{typer.style(head, bold=True)}, in the facts' own words; your questions would be harder"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.heartbeat import send_news
-from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, note, print_json
+from assistant.cli.options import AsJson, Globals, answer, at_terminal, input_bytes, note
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, ConfigError, UsageError
 
@@ -55,7 +55,7 @@ def event(
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
     received = incoming(source, input_bytes(MOST_BYTES + 1))
     own = queue.put(options.workspace(), received, id=id, reply_to=reply_to)
-    state, answer = "queued", None
+    state, reply = "queued", None
     message = "Queued: another process is answering events, and will answer this one."
     if not own:
         state, message = "known", f"Event {id} from {source} was queued before."
@@ -64,35 +64,32 @@ def event(
             for answered in answer_waiting(
                 options.workspace(), own=own, no_daemon=options.no_daemon
             ):
-                answer = answered if answered.queued.name == own else answer
+                reply = answered if answered.queued.name == own else reply
         except ConfigError as error:  # no model, or no tokens
             message = f"Queued for the next `heartbeat run` or `listen`: {error}"
-    if answer:
-        _show(answer, as_json)
-        return
+    if reply:
+        return _show(reply)
     typer.echo(message, err=True)
-    if as_json:
-        print_json({"source": source, "state": state})
+    answer({"source": source, "state": state})
 
 
-def _show(answer: "Answered", as_json: bool) -> None:
+def _show(reply: "Answered") -> None:
     """Print an answer; exit with 1 if it failed, or was not passed on."""
-    outcome, source = answer.outcome, answer.queued.source
-    fault = outcome.text if outcome.state in ("failed", "waiting") else answer.fault
-    if as_json:
-        print_json(
-            {
-                "source": source,
-                "state": outcome.state,
-                "answer": outcome.text,
-                "session": outcome.session,
-                "tokens": outcome.tokens,
-                "instructed": answer.instructed,
-            }
-        )
-    elif outcome.state in ("done", "silent"):
+    outcome, source = reply.outcome, reply.queued.source
+    fault = outcome.text if outcome.state in ("failed", "waiting") else reply.fault
+    answer(
+        {
+            "source": source,
+            "state": outcome.state,
+            "answer": outcome.text,
+            "session": outcome.session,
+            "tokens": outcome.tokens,
+            "instructed": reply.instructed,
+        }
+    )
+    if outcome.state in ("done", "silent"):
         typer.echo(spelled(outcome.text))
-        hint = "" if answer.instructed else f"; AGENTS.md has no section for {source}"
+        hint = "" if reply.instructed else f"; AGENTS.md has no section for {source}"
         cost = counted(outcome.tokens, "token")
         typer.echo(f"session {outcome.session} · {cost}{hint}", err=True)
     if fault:

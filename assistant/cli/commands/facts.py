@@ -22,6 +22,7 @@ from assistant.cli.options import (
     AsJson,
     Most,
     Yes,
+    answer,
     at_terminal,
     given,
     lines,
@@ -111,9 +112,8 @@ def remember(
     with context.obj.memory() as memory:
         for written in _written(memory, facts, secret or (), asks=asks):
             outcomes.append(written.status if written else "refused")
-            if as_json and written:
-                print_json(written_json(written))
-            elif written:
+            if written:
+                answer(written_json(written))
                 _show(written)
     if {"refused", "secret"}.intersection(outcomes):
         raise typer.Exit(1)
@@ -297,7 +297,7 @@ def recall(
     as_of = None if as_of is None else _iso_day(as_of)
     if sessions and within:
         raise UsageError("--sessions and --in exclude each other", "Give one of them")
-    verbatim = sys.stdout.isatty() and not as_json
+    verbatim = sys.stdout.isatty()
     within = SESSIONS if sessions else within
     within = within.lower() if within.lower() in (FACTS, SESSIONS) else within
     template = Query("", k, budget, as_of, everything, why, verbatim=verbatim, within=within)
@@ -382,10 +382,8 @@ def forget(
             raise
     if forgotten is None:
         raise typer.Exit(1)
-    if as_json:
-        removed = [passage_json(passage) for passage in forgotten.removed]
-        print_json({"entry": forgotten.entry, "purged": forgotten.purged, "removed": removed})
-        return
+    removed = [passage_json(passage) for passage in forgotten.removed]
+    answer({"entry": forgotten.entry, "purged": forgotten.purged, "removed": removed})
     typer.echo(
         "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, note, print_json
+from assistant.cli.options import AsJson, Globals, answer, note
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError
 
@@ -29,10 +29,8 @@ def run(
     options: Globals = context.obj
     if test:
         program = outbox.try_out(options.settings().heartbeat.notify)
-        if as_json:
-            print_json({"sent": program})
-        else:
-            typer.echo(f"Sent: {spelled(program)}")
+        answer({"sent": program})
+        typer.echo(f"Sent: {spelled(program)}")
         return
     beats = []
     fault: ConfigError | None = None
@@ -40,8 +38,7 @@ def run(
     try:
         for finished in beat.run(options.workspace(), datetime.now(), no_daemon=options.no_daemon):
             beats.append(finished)
-            if not as_json:
-                _show(finished)
+            _show(finished)
             send_news(options)
     except ConfigError as error:  # no model, or no tokens: what was done is shown all the same
         fault = error
@@ -52,21 +49,20 @@ def run(
     except ConfigError as error:
         if not fault:
             note(f"events wait in the queue: {error}")
-    if as_json:
-        print_json(
-            [
-                {
-                    "task": done.task.text,
-                    "line": done.task.line,
-                    "due": f"{done.due:%Y-%m-%dT%H:%M}",
-                    "state": done.outcome.state,
-                    "said": done.outcome.text,
-                    "tokens": done.outcome.tokens,
-                    "session": done.outcome.session or None,
-                }
-                for done in beats
-            ]
-        )
+    answer(
+        [
+            {
+                "task": done.task.text,
+                "line": done.task.line,
+                "due": f"{done.due:%Y-%m-%dT%H:%M}",
+                "state": done.outcome.state,
+                "said": done.outcome.text,
+                "tokens": done.outcome.tokens,
+                "session": done.outcome.session or None,
+            }
+            for done in beats
+        ]
+    )
     if fault:
         raise fault
     if any(done.outcome.state in ("failed", "waiting") for done in beats):
@@ -113,15 +109,13 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
     explained = [_explained(task, now, ready.get(task.key)) for task in tasks]
     spent = beats.load(workspace).spent
     limits = context.obj.settings().heartbeat
-    if as_json:
-        print_json(
-            {
-                "tasks": explained,
-                "not_understood": unread,
-                "tokens": {"month": spent, "monthly": limits.monthly_tokens, "beat": limits.tokens},
-            }
-        )
-        return
+    answer(
+        {
+            "tasks": explained,
+            "not_understood": unread,
+            "tokens": {"month": spent, "monthly": limits.monthly_tokens, "beat": limits.tokens},
+        }
+    )
     for task, facts in zip(tasks, explained, strict=True):
         typer.echo(f"{task.citation}  {facts['when']}, {facts['late']} · {_next(facts)}")
         typer.echo(typer.style(f"    {spelled(' '.join(task.text.split()))}", dim=True))

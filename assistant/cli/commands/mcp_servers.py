@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, Yes, note, print_json
+from assistant.cli.options import AsJson, Globals, Yes, answer, note
 from assistant.cli.questions import confirmed
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
@@ -31,13 +31,11 @@ def list_(
     enabled = [server for server in chosen if not server.settings.disabled]
     results = {result.name: result for result in check_all(enabled)}
     rows = [(server, results.get(server.name, Checked(server.name))) for server in chosen]
-    if as_json:
-        print_json([{**_origin(server), **asdict(result)} for server, result in rows])
-    elif not rows:
+    answer([{**_origin(server), **asdict(result)} for server, result in rows])
+    if not rows:
         typer.echo(NONE, err=True)
-    else:
-        for server, result in rows:
-            _show(server, result)
+    for server, result in rows:
+        _show(server, result)
     if any(result.fault or result.changed for result in results.values()):
         raise typer.Exit(1)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.memory_text import one_line, show_diff, show_undone
-from assistant.cli.options import AsJson, Globals, Yes, print_json
+from assistant.cli.options import AsJson, Globals, Yes, answer, print_json
 from assistant.cli.questions import confirmed
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
@@ -27,9 +27,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and what needs attention."""
     with context.obj.memory() as memory:
         state = memory.status()
-    if as_json:
-        print_json(state)
-        return
+    answer(state)
     typer.echo(
         f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}"
     )
@@ -88,15 +86,14 @@ def log(
       assistant memory log --since 7d
     """
     if since is not None:
-        return _show_changes(context.obj, since, as_json=as_json)
+        return _show_changes(context.obj, since)
     from assistant.upkeep.changes import FOR_GOOD
 
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         entries = memory.log(limit)
     if as_json:
-        print_json(entries)
-        return
+        return print_json(entries)
     if not entries:
         typer.echo("Nothing has been written to memory yet.", err=True)
     for entry in entries:
@@ -108,7 +105,7 @@ def log(
             typer.echo(typer.style(f"    {spelled(source)}", dim=True))
 
 
-def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
+def _show_changes(options: Globals, since: str) -> None:
     """Print what memory has learnt, changed and forgotten, by day."""
     from datetime import date
 
@@ -118,9 +115,7 @@ def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
     day = day_of(since, date.today())
     with options.memory() as memory:
         changed = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
-    if as_json:
-        print_json(changed)
-        return
+    answer(changed)
     for heading, of_day in itertools.groupby(changed, key=lambda change: change.day):
         typer.echo(typer.style(heading, bold=True))
         for change in of_day:
@@ -143,10 +138,8 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
     """Undo the latest write to memory, with the rest of its `remember` command or its chat."""
     with context.obj.memory() as memory:
         entries = memory.undo()
-    if as_json:
-        print_json(entries)
-    else:
-        show_undone(entries)
+    answer(entries)
+    show_undone(entries)
 
 
 def check(
@@ -160,15 +153,13 @@ def check(
     with context.obj.memory() as memory:
         faults = memory.check()
         state = memory.rebuild() if rebuild else None
-    if as_json:
-        print_json(faults)
-    else:
-        for fault in faults:
-            typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
-        if not faults:
-            typer.echo("No problems found.")
-        if state:
-            typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
+    answer(faults)
+    for fault in faults:
+        typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
+    if not faults:
+        typer.echo("No problems found.")
+    if state:
+        typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
     if not all(fault.mended for fault in faults):
         raise typer.Exit(1)
 
@@ -238,13 +229,11 @@ def merge(
 
     copies = copies_of(context.obj.workspace())
     planned = copies.plan()
-    if as_json:
-        print_json(planned)
-    elif not planned:
+    answer(planned)
+    if not planned:
         typer.echo("There are no conflict copies.")
-    else:
-        for copy in planned:
-            _show_merge(copy)
+    for copy in planned:
+        _show_merge(copy)
     sound = [copy for copy in planned if not copy.fault]
     if sound and (yes or not as_json):
         if not yes and not sys.stdin.isatty():
@@ -253,9 +242,8 @@ def merge(
         if not confirmed("Merge this?", yes=yes):
             raise typer.Exit(1)
         copies.take_in(planned)
-        if not as_json:
-            merged = counted(len(sound), "copy", "copies")
-            typer.echo(f"{merged} merged. `assistant memory undo` reverses it.")
+        merged = counted(len(sound), "copy", "copies")
+        typer.echo(f"{merged} merged. `assistant memory undo` reverses it.")
     if len(sound) < len(planned):
         raise typer.Exit(1)
 
@@ -348,8 +336,7 @@ def map_(
             memory, recalls(workspace.sessions), str(workspace.root), now, redactor().redact
         )
     if as_json:
-        print_json(data)
-        return
+        return print_json(data)
     target = (to or workspace.private / "map.html").expanduser().resolve()
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", "Create it, or name another")

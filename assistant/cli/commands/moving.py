@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, at_terminal, print_json
+from assistant.cli.options import AsJson, Yes, answer, at_terminal
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
@@ -52,16 +52,15 @@ def import_(
     report = None
     if not yes:
         report = _run(context, path, None, again=again)
-        _show(report, as_json=as_json)
+        _show(report)
         if dry_run or not at_terminal() or as_json:
-            _end(report, path, as_json=as_json)
-            return
+            return _end(report, path)
         if not typer.confirm("Import this?", err=True):
             raise typer.Exit(1)
     with context.obj.memory() as memory:
         done = _run(context, path, memory, again=again)
-    _show(done, as_json=as_json)
-    _end(done, path, as_json=as_json)
+    _show(done)
+    _end(done, path)
 
 
 def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: bool) -> "Report":
@@ -78,10 +77,8 @@ def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: 
         return importer.run(export.items(), lambda number: progress("Reading", number, 0))
 
 
-def _show(report: "Report", *, as_json: bool) -> None:
-    if as_json:
-        print_json({**asdict(report), "cut": report.cut})
-        return
+def _show(report: "Report") -> None:
+    answer({**asdict(report), "cut": report.cut})
     typer.echo(f"{report.kind}:")
     when = f", {report.first[:10]} to {report.last[:10]}" if report.first else ""
     size = f" ({counted(report.messages, 'message')}{when})" if report.messages else ""
@@ -108,15 +105,14 @@ def _line(tally: "Tally", what: str, more: str) -> None:
         typer.echo(f"  {counted(tally.found, what)}{more}: {counts}")
 
 
-def _end(report: "Report", path: Path, *, as_json: bool) -> None:
-    if not as_json:
-        tallies = (report.conversations, report.facts, report.documents)
-        if any(tally.gone for tally in tallies):
-            typer.echo("--again also imports what you have deleted or refused here since.")
-        if not report.written and any(tally.new or tally.grown for tally in tallies):
-            typer.echo(f"Nothing was written. `assistant import {path} --yes` imports it.")
-        elif report.written and report.facts.new:
-            typer.echo("`assistant memory review` shows the facts that wait for you.")
+def _end(report: "Report", path: Path) -> None:
+    tallies = (report.conversations, report.facts, report.documents)
+    if any(tally.gone for tally in tallies):
+        typer.echo("--again also imports what you have deleted or refused here since.")
+    if not report.written and any(tally.new or tally.grown for tally in tallies):
+        typer.echo(f"Nothing was written. `assistant import {path} --yes` imports it.")
+    elif report.written and report.facts.new:
+        typer.echo("`assistant memory review` shows the facts that wait for you.")
     if report.problems:
         raise typer.Exit(1)
 
@@ -136,9 +132,7 @@ def export(
     from assistant.importing import archive  # behind `--help`
 
     names, links = archive.export(context.obj.workspace(), path)
-    if as_json:
-        print_json({"path": str(path), "files": names, "links_left_out": links})
-        return
+    answer({"path": str(path), "files": names, "links_left_out": links})
     for link in links:
         typer.echo(f"left out: {spelled(link)}, a link", err=True)
     typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")

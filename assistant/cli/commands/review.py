@@ -14,7 +14,7 @@ from assistant.cli.memory_text import (
     show_written,
     written_json,
 )
-from assistant.cli.options import AsJson, Globals, note, print_json
+from assistant.cli.options import AsJson, Globals, answer, note, print_json
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError, UsageError
@@ -61,18 +61,15 @@ def review(
         for id in [*(accept or ()), *everything]:
             if written := memory.review(id, accept=True):
                 accepted.append(written_json(written))
-                if not as_json:
-                    show_written(written)
+                show_written(written)
         for id in refuse or ():
             memory.review(id, accept=False)
         if accept or refuse or accept_all:
-            if as_json:
-                print_json({"accepted": accepted, "refused": list(refuse or ())})
-            return
+            return answer({"accepted": accepted, "refused": list(refuse or ())})
         waiting = memory.waiting()
         if as_json:
-            print_json(waiting)
-        elif not waiting:
+            return print_json(waiting)
+        if not waiting:
             typer.echo("Nothing is waiting for review.")
         elif sys.stdin.isatty():
             decide(memory, workspace, waiting)
@@ -97,9 +94,7 @@ def restore(
         erased = memory.erased()
         chosen = [entry.id for entry in erased] if everything else list(ids or ())
         written = memory.restore(chosen, dismiss=dismiss) if chosen else ()
-    if as_json:
-        print_json([written_json(fact) for fact in written] if chosen else erased)
-        return
+    answer([written_json(fact) for fact in written] if chosen else erased)
     for fact in written:
         show_written(fact)
     if not chosen:
@@ -131,11 +126,10 @@ def tidy(
             _add_what_facts_matter_for(context.obj, memory)
         proposals = _proposals(workspace, memory.pairs(limit))
         if as_json:
-            print_json(proposals)
-        elif not proposals:
+            return print_json(proposals)
+        if not proposals:
             typer.echo("Nothing to tidy.")
-        else:
-            _offer(memory, proposals)
+        _offer(memory, proposals)
 
 
 COMMANDS = (review, restore, tidy)

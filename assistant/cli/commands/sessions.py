@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, print_json
+from assistant.cli.options import AsJson, Lines, Yes, answer
 from assistant.cli.questions import confirmed
 from assistant.display import spelled
 from assistant.memory.base import SESSIONS, Query
@@ -17,11 +17,9 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
     from assistant.cli.session_text import show_sessions  # slow to import
     from assistant.session import listing
 
-    workspace = context.obj.workspace()
-    if as_json:
-        print_json(listing.sessions(workspace.sessions))
-    else:
-        show_sessions(workspace.sessions)
+    sessions = listing.sessions(context.obj.workspace().sessions)
+    answer(sessions)
+    show_sessions(sessions)
 
 
 def show(
@@ -31,7 +29,7 @@ def show(
         bool, typer.Option("--thoughts", help="Include the model's thinking.")
     ] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown.")] = False,
-    as_json: AsJson = False,
+    as_json: Lines = False,
 ) -> None:
     """Show a conversation; with --json its entries, one per line.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.options import AsJson, Globals, answer, at_terminal
 from assistant.display import counted, spelled
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
@@ -55,10 +55,8 @@ def init(
     else:
         restored, created = _restored(archive, root)
     git_lines = _in_git(root) if git else []
-    if as_json:
-        result = {"workspace": str(root), "added": created.added, "kept": created.kept}
-        print_json({**result, "restored": restored, "git": git_lines})
-        return
+    result = {"workspace": str(root), "added": created.added, "kept": created.kept}
+    answer({**result, "restored": restored, "git": git_lines})
     if archive is None:
         show_created(created)
     else:
@@ -148,9 +146,7 @@ def show(
         typer.echo(registered.value(name))
         return
     names = registered.names()
-    if as_json:
-        print_json(names)
-        return
+    answer(names)
     if not names:
         typer.echo("No secrets yet. `assistant secrets add NAME` registers one.", err=True)
     for registered_name in names:
@@ -235,10 +231,8 @@ def doctor(
     findings = []
     for finding in _findings(context.obj, with_model, remove=remove_unowned, as_json=as_json):
         findings.append(finding)
-        if not as_json:
-            typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
-    if as_json:
-        print_json(findings)
+        typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
+    answer(findings)
     if any(finding.state == "fault" for finding in findings):
         raise typer.Exit(1)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.help import did_you_mean
-from assistant.cli.options import AsJson, Globals, print_json
+from assistant.cli.options import AsJson, Globals, answer
 from assistant.display import spelled
 from assistant.errors import UsageError
 
@@ -32,35 +32,33 @@ def list_(
     """List the skills, and what is wrong with them."""
     skills = _loaded(context.obj)
     if name is not None:
-        return _show(skills, name, as_json=as_json)
-    if as_json:
-        listed = [
-            {
-                "name": skill.name,
-                "description": skill.description,
-                "path": skill.path,
-                "triggers": [trigger.text for trigger in skill.triggers],
-            }
-            for skill in skills.skills
-        ]
-        print_json({"skills": listed, "disabled": skills.disabled, "faults": skills.faults})
-    else:
-        for skill in skills.skills:
-            triggers = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
-            facts = f"({skill.path}{f'; triggered by {triggers}' if triggers else ''})"
-            typer.echo(f"{spelled(skill.name)}: {spelled(skill.description)}")
-            typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
-        for name in skills.disabled:
-            typer.echo(typer.style(f"{spelled(name)} is disabled (skills.disabled)", dim=True))
-        for fault in skills.notices:
-            typer.echo(spelled(fault))
-        if not skills.skills and not skills.faults:
-            typer.echo("No skills yet. `assistant skills new NAME` creates one.", err=True)
+        return _show(skills, name)
+    listed = [
+        {
+            "name": skill.name,
+            "description": skill.description,
+            "path": skill.path,
+            "triggers": [trigger.text for trigger in skill.triggers],
+        }
+        for skill in skills.skills
+    ]
+    answer({"skills": listed, "disabled": skills.disabled, "faults": skills.faults})
+    for skill in skills.skills:
+        triggers = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
+        facts = f"({skill.path}{f'; triggered by {triggers}' if triggers else ''})"
+        typer.echo(f"{spelled(skill.name)}: {spelled(skill.description)}")
+        typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
+    for name in skills.disabled:
+        typer.echo(typer.style(f"{spelled(name)} is disabled (skills.disabled)", dim=True))
+    for fault in skills.notices:
+        typer.echo(spelled(fault))
+    if not skills.skills and not skills.faults:
+        typer.echo("No skills yet. `assistant skills new NAME` creates one.", err=True)
     if skills.faults:
         raise typer.Exit(1)
 
 
-def _show(skills: "Skills", name: str, *, as_json: bool) -> None:
+def _show(skills: "Skills", name: str) -> None:
     """Print a skill as the model reads it, and its files."""
     from assistant.skills import loading
 
@@ -70,9 +68,7 @@ def _show(skills: "Skills", name: str, *, as_json: bool) -> None:
         near = get_close_matches(name, [skill.name for skill in skills.skills], n=1)
         raise UsageError(f"there is no skill {name!r}", did_you_mean(near) or f"Available: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
-    if as_json:
-        print_json({"name": skill.name, "path": skill.path, "text": text, "files": files})
-        return
+    answer({"name": skill.name, "path": skill.path, "text": text, "files": files})
     typer.echo(f"{spelled(skill.line)}\n\n{spelled(text)}")
     for file in files:
         typer.echo(typer.style(spelled(file), dim=True))
