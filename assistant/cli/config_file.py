@@ -41,7 +41,7 @@ def path_of(key: str) -> Path:
     key = "model.name" if key == "model" else key
     section, _, rest = key.partition(".")
     number, _, name = rest.partition(".")
-    if section == "profiles" and not rest:
+    if section in settings.LISTED and not rest:
         return (section,)
     if section in settings.LISTED and number.isdecimal() and int(number):
         own = (name,) if name else ()

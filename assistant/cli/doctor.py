@@ -6,7 +6,6 @@ This module imports every heavy part of the program; only `doctor` and the first
 import os
 import shutil
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -85,8 +84,7 @@ OFF = "`assistant config unset {}` turns it off"
 
 
 def _path(_: Globals) -> str:
-    path = shutil.which("assistant")
-    own = Path(sys.executable).with_name("assistant")
+    path, own = shutil.which("assistant"), Path(own_command())
     if not path:
         link = Path.home() / ".local" / "bin" / "assistant"
         raise Remark(
@@ -95,7 +93,7 @@ def _path(_: Globals) -> str:
             if link.exists()
             else f"Link it: `ln -s {own} {link}`",
         )
-    if own.exists() and not own.samefile(path):
+    if not own.samefile(path):
         raise Remark(f"another `assistant` is first on your PATH: {path}", f"This one is {own}")
     return path
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from assistant.characters import JOINING
+from assistant.cli.palette import diff_colour, styled
 from assistant.display import counted, exactly, shortened, spelled
 from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered
 
 if TYPE_CHECKING:
     from assistant.session.entries import RecalledEntry
 
-DIFF_COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -191,7 +191,7 @@ def show_undone(entries: Iterable[JournalEntry]) -> None:
 def show_diff(lines: Iterable[str]) -> None:
     """Print a diff in colour."""
     for line in lines:
-        typer.echo(typer.style(spelled(line), fg=DIFF_COLOURS.get(line[:1])))
+        typer.echo(styled(spelled(line), diff_colour(line)))
 
 
 def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:

@@ -168,7 +168,7 @@ def given(words: Sequence[str] | None, what: str) -> str:
     if not words and at_terminal():
         raise UsageError(f"no {what} given", "Give it as an argument, or on standard input")
     text = _decoded(" ".join(words or "-"), what)
-    text = whole_input() if text == "-" else text
+    text = _text(input_bytes()) if text == "-" else text
     if not text.strip():
         raise UsageError(f"the {what} is empty", "Give some words")
     return text.strip()
@@ -198,11 +198,6 @@ def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str 
     text, data = given(words, "message"), input_bytes()
     piped = picture_of(data) or _text(data)
     return text, {} if isinstance(piped, str) and not piped.strip() else {INPUT: piped}
-
-
-def whole_input() -> str:
-    """All of standard input. Raises UsageError if it is not text."""
-    return _text(input_bytes())
 
 
 def input_bytes(most: int = -1) -> bytes:

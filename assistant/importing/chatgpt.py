@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assistant.importing.items import (
-    ExportedConversation,
     ExportedFact,
     Item,
     Malformed,
     Skipped,
     branch,
     day,
-    iso_time,
+    exported,
     item_id,
     message,
 )
@@ -46,18 +45,9 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     mapping = {name: node for name, node in item["mapping"].items() if node}
     for node in mapping.values():
         yield from _saved(node.get("message") or {})
+    id = item_id(item.get("conversation_id") or item.get("id"), mapping)
     nodes = branch(mapping, item.get("current_node"), "parent", _time)
-    messages: tuple[Message, ...] = tuple(filter(None, map(_message, nodes)))
-    if messages:
-        title = item.get("title")
-        yield ExportedConversation(
-            item_id(item.get("conversation_id") or item.get("id"), mapping),
-            title if isinstance(title, str) else "",
-            iso_time(item.get("create_time")) or next(filter(None, (m.time for m in messages)), ""),
-            messages,
-        )
-    else:
-        yield Skipped("nothing said")
+    yield exported(id, item.get("title"), item.get("create_time"), map(_message, nodes))
 
 
 def _time(node: Mapping[str, Any]) -> float:

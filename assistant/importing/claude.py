@@ -6,7 +6,6 @@ from typing import Any
 
 from assistant.importing.items import (
     Document,
-    ExportedConversation,
     ExportedFact,
     Item,
     Malformed,
@@ -14,8 +13,8 @@ from assistant.importing.items import (
     Skipped,
     branch,
     day,
+    exported,
     facts_in,
-    iso_time,
     item_id,
     message,
     text_of,
@@ -48,17 +47,8 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     """A conversation: the branch that leads to its latest message. Raises Malformed."""
     if not isinstance(item["chat_messages"], list):
         raise Malformed("its messages are not a list")
-    messages: tuple[Message, ...] = tuple(filter(None, map(_message, _shown(item))))
-    if not messages:
-        yield Skipped("nothing said")
-        return
-    name = item.get("name")
-    yield ExportedConversation(
-        item_id(item.get("uuid"), item["chat_messages"]),
-        name if isinstance(name, str) else "",
-        iso_time(item.get("created_at")) or messages[0].time,
-        messages,
-    )
+    id = item_id(item.get("uuid"), item["chat_messages"])
+    yield exported(id, item.get("name"), item.get("created_at"), map(_message, _shown(item)))
 
 
 def memory(item: Mapping[str, Any]) -> Iterator[Item]:

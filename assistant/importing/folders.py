@@ -6,19 +6,20 @@ A program's memory is imported as facts, a folder of notes as documents.
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assistant.importing.items import (
     Document,
-    ExportedConversation,
     Item,
     Items,
     Malformed,
     Problem,
     Skipped,
-    described,
+    exported,
     facts_in,
+    guarded,
     iso_time,
     item_id,
     message,
@@ -56,7 +57,7 @@ def at_home() -> dict[str, Path]:
     }
 
 
-def kind_of(package: Package, markdown: Sequence[str]) -> str:
+def kind_of(package: Package) -> str:
     """The program that made a folder; `markdown` if none is recognised."""
     names = set(package.names())
     at_top = {PurePosixPath(name).name for name in names if name.count("/") <= 1}
@@ -73,52 +74,44 @@ def kind_of(package: Package, markdown: Sequence[str]) -> str:
     return "markdown"
 
 
-def read(package: Package, kind: str, markdown: Sequence[str]) -> Items:
+def read(package: Package, kind: str, texts: Sequence[str]) -> Items:
     """Yield the items of the folder."""
     if kind == "markdown":
-        yield from _documents(package, markdown)
+        for name in texts:
+            if original_of(name):
+                yield Skipped("copies that syncing left")
+            else:
+                yield from guarded(name, partial(_document, package, name))
         return
-    memory_files = list(filter(_MEMORY_FILES[kind].search, markdown)) or [
-        n for n in markdown if "/" not in n
+    memory_files = list(filter(_MEMORY_FILES[kind].search, texts)) or [
+        name for name in texts if "/" not in name
     ]
-    for name in markdown:
+    for name in texts:
         if PurePosixPath(name).name in PERSONA:
             yield Skipped("rules of another assistant")
         elif name in memory_files:
-            yield from _facts(package, name)
+            yield from guarded(name, partial(_facts, package, name))
     for name in package.names():
         if kind == "OpenClaw" and _SESSION.search(name):
             yield from _session(package, name)
 
 
 def _facts(package: Package, name: str) -> Iterator[Item]:
+    return facts_in(_COMMENT.sub("", _text(package, name)), name)
+
+
+def _document(package: Package, name: str) -> Iterator[Item]:
     text = _text(package, name)
-    if isinstance(text, Problem):
-        yield text
-    else:
-        yield from facts_in(_COMMENT.sub("", text), name)
+    if text.strip():
+        yield Document(name, text)
 
 
-def _documents(package: Package, markdown: Sequence[str]) -> Items:
-    for name in markdown:
-        if original_of(name):
-            yield Skipped("copies that syncing left")
-            continue
-        text = _text(package, name)
-        if isinstance(text, Problem):
-            yield text
-        elif text.strip():
-            yield Document(name, text)
-
-
-def _text(package: Package, name: str) -> "str | Problem":
+def _text(package: Package, name: str) -> str:
+    """The text of a file. Raises ValueError if it is not text."""
     data = package.read(name)
-    try:
-        if b"\0" in data:
-            raise Malformed("it is not text: it holds a zero byte")
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except ValueError as error:
-        return Problem(name, described(error))
+    if b"\0" in data:
+        raise Malformed("it is not text: it holds a zero byte")
+    return data.decode("utf-8").removeprefix("\ufeff")
 
 
 def _session(package: Package, name: str) -> Iterator[Item]:
@@ -139,7 +132,7 @@ def _session(package: Package, name: str) -> Iterator[Item]:
     if bad_lines:
         yield Problem(name, f"{bad_lines} of its lines cannot be read")
     if messages:
-        yield ExportedConversation(id_, "", started or messages[0].time, tuple(messages))
+        yield exported(id_, "", started, messages)
 
 
 def _message(entry: Any) -> Message | None:

@@ -4,19 +4,21 @@ An item that cannot be read becomes a problem; the others are still read.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from assistant.display import counted
 from assistant.errors import ImportFailure
 from assistant.importing import chatgpt, claude, folders
-from assistant.importing.items import ExportedFact, Items, Malformed, Problem, day, described
+from assistant.importing.items import ExportedFact, Items, Malformed, Problem, day, guarded
 from assistant.importing.package import Package, documents, head
 
 KNOWN = (
     "Supported are the exports of ChatGPT and Claude, mem0's JSON, the folders of OpenClaw, "
-    "memsearch, Claude Code and Codex, and folders of markdown"
+    "memsearch, Claude Code and Codex, and folders of markdown or text"
 )
+TEXTS = (".md", ".markdown", ".txt")
 _MARKS = {'"mapping"': chatgpt.NAME, '"chat_messages"': claude.NAME, '"memory"': "mem0"}
 _MARKS |= {'"conversations_memory"': claude.NAME, '"project_memories"': claude.NAME}
 
@@ -28,7 +30,7 @@ class Export:
         """Raises ImportFailure if the export is not recognised."""
         self._package = package
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
-        self._markdown = [name for name in names if name.casefold().endswith((".md", ".markdown"))]
+        self._texts = [name for name in names if name.casefold().endswith(TEXTS)]
         json_files = [name for name in names if name.casefold().endswith(".json")]
         heads = {name: head(package, name) for name in json_files}
         marked = {
@@ -41,8 +43,8 @@ class Export:
             projects = [name for name in json_files if "projects" in PurePosixPath(name).parts]
             more = [*projects, *(name for name in json_files if name.endswith("projects.json"))]
             self._json.update(more)
-        elif self._markdown or any(name.endswith(".jsonl") for name in names):
-            self.kind = folders.kind_of(package, self._markdown)
+        elif self._texts or any(name.endswith(".jsonl") for name in names):
+            self.kind = folders.kind_of(package)
         else:
             raise ImportFailure(f"{package.path} is not a recognised export", KNOWN)
 
@@ -53,27 +55,24 @@ class Export:
         for name in sorted(self._json):
             yield from self._of_document(name)
         if not self._json:
-            yield from folders.read(self._package, self.kind, self._markdown)
+            yield from folders.read(self._package, self.kind, self._texts)
 
     def _of_document(self, name: str) -> Items:
         number = 0
         with self._package.open(name) as file:
             try:
                 for number, item in enumerate(documents(file), start=1):
-                    yield from _guarded(name, number, item)
+                    where = f"{name}, item {number}{_label(item)}"
+                    yield from guarded(where, partial(_of_item, item))
             except Malformed as error:
                 reason = f"it is truncated or damaged after {counted(number, 'item')}: {error}"
                 yield Problem(name, reason, cut=True)
 
 
-def _guarded(name: str, number: int, item: Any) -> Items:
-    """The items that a JSON value holds; a problem if it cannot be read."""
-    try:
-        yield from list(_of_item(item))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
-        label = f", {title!r}" if isinstance(title, str) else ""
-        yield Problem(f"{name}, item {number}{label}", described(error))
+def _label(item: Any) -> str:
+    """What a problem with a JSON value calls it."""
+    title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
+    return f", {title!r}" if isinstance(title, str) else ""
 
 
 def _of_item(item: Any) -> Items:

@@ -1,7 +1,7 @@
 """The items of an export, whatever program made it."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -108,6 +108,17 @@ def day(value: object) -> str:
     return iso_time(value)[:10]
 
 
+def exported(
+    id: str, title: object, time: object, messages: Iterable[Message | None]
+) -> ExportedConversation | Skipped:
+    """A conversation that began at a time, or else at that of its first message."""
+    said = tuple(message for message in messages if message)
+    if not said:
+        return Skipped("nothing said")
+    began = iso_time(time) or next(filter(None, (message.time for message in said)), "")
+    return ExportedConversation(id, title if isinstance(title, str) else "", began, said)
+
+
 def item_id(id: object, content: object) -> str:
     """The id of an item; without one, a digest of its content."""
     return id if isinstance(id, str) and id else digest(repr(content))[:16]
@@ -126,6 +137,14 @@ def described(error: Exception) -> str:
             return "it is nested too deep"
         case _:
             return "it does not have the expected form"
+
+
+def guarded(where: str, read: Callable[[], Items]) -> Items:
+    """The items that something holds; a problem if it cannot be read."""
+    try:
+        yield from list(read())
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        yield Problem(where, described(error))
 
 
 def branch(

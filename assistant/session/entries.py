@@ -31,23 +31,23 @@ _TYPES: dict[str, type["Entry"]] = {}
 class Entry:
     """A line of a transcript."""
 
-    type: ClassVar[str]
+    type: ClassVar[str] = ""
     id: str = ""
     time: str = ""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, type: str = "") -> None:
+        cls.type = type or cls.type  # the decorator makes each class anew, without the argument
         _TYPES[cls.type] = cls
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderEntry(Entry):
+class HeaderEntry(Entry, type="header"):
     """The first line: the version of the format and the id of the session.
 
     `origin` names the other program that the conversation was held with, if any; `parent` is the
     session that started this one, if it is a subtask.
     """
 
-    type: ClassVar[str] = "header"
     version: str
     session: str
     origin: str = ""
@@ -55,31 +55,28 @@ class HeaderEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class UserEntry(Entry):
+class UserEntry(Entry, type="user"):
     """A message of the owner. It begins a turn, unless it `joins` the running one."""
 
-    type: ClassVar[str] = "user"
     text: str
     joins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class TitleEntry(Entry):
+class TitleEntry(Entry, type="title"):
     """A title that the owner gave the session; the last one counts."""
 
-    type: ClassVar[str] = "title"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class AttachmentEntry(Entry):
+class AttachmentEntry(Entry, type="attachment"):
     """Data that came with a message, such as standard input; it is not the owner's own words.
 
     A `picture` is the name of a copy that is kept beside the session; `size` is in pixels. `inward`
     is a note by the program itself, with nothing from outside.
     """
 
-    type: ClassVar[str] = "attachment"
     title: str
     text: str
     picture: str = ""
@@ -88,10 +85,9 @@ class AttachmentEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class SkillEntry(Entry):
+class SkillEntry(Entry, type="skill"):
     """A skill that the message triggered: its text, and the `trigger` that matched."""
 
-    type: ClassVar[str] = "skill"
     name: str
     path: str
     trigger: str
@@ -99,13 +95,12 @@ class SkillEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantEntry(Entry):
+class AssistantEntry(Entry, type="assistant"):
     """One answer of the model, or the part of it before an interruption.
 
     `signed` is the provider's own record of the reasoning, for providers that want it back.
     """
 
-    type: ClassVar[str] = "assistant"
     text: str
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -115,20 +110,18 @@ class AssistantEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalEntry(Entry):
+class ApprovalEntry(Entry, type="approval"):
     """A call waits for the owner (`decision` empty), or the owner has decided on it."""
 
-    type: ClassVar[str] = "approval"
     call_id: str
     decision: str = ""
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionEntry(Entry):
+class QuestionEntry(Entry, type="question"):
     """A call asks the owner something; its result is what they answer."""
 
-    type: ClassVar[str] = "question"
     call_id: str
     question: str
     options: tuple[str, ...] = ()
@@ -136,20 +129,18 @@ class QuestionEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class SubtasksEntry(Entry):
+class SubtasksEntry(Entry, type="subtasks"):
     """The sessions of a call's subtasks, and once they have ended, what these cost."""
 
-    type: ClassVar[str] = "subtasks"
     call_id: str
     sessions: tuple[str, ...]
     usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResultEntry(Entry):
+class ToolResultEntry(Entry, type="tool_result"):
     """The result of a call. `synthetic`: the call did not run, or its result was lost."""
 
-    type: ClassVar[str] = "tool_result"
     call_id: str
     tool: str
     content: str
@@ -171,29 +162,26 @@ class CitedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledEntry(Entry):
+class RecalledEntry(Entry, type="recalled"):
     """The passages recalled for the turn, best first. `weak`: none of them matches well."""
 
-    type: ClassVar[str] = "recalled"
     passages: tuple[CitedPassage, ...] = ()
     tokens: int = 0
     weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ReminderEntry(Entry):
+class ReminderEntry(Entry, type="reminder"):
     """A text that the program sends the model in the middle of a turn; `kind` is the reason."""
 
-    type: ClassVar[str] = "reminder"
     text: str
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RetryEntry(Entry):
+class RetryEntry(Entry, type="retry"):
     """A request failed before the first word; `model` was tried after `delay` seconds."""
 
-    type: ClassVar[str] = "retry"
     model: str
     reason: str
     delay: float = 0.0
@@ -201,10 +189,9 @@ class RetryEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeEntry(Entry):
+class NoticeEntry(Entry, type="notice"):
     """A notice shown to the owner; the model never sees it."""
 
-    type: ClassVar[str] = "notice"
     text: str
 
 
@@ -226,28 +213,26 @@ class CapturedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureEntry(Entry):
+class CaptureEntry(Entry, type="capture"):
     """The facts found in the entries up to `through`, noted before they are written to memory.
 
     A compaction that was cut off only repeats the write, which is harmless; extracting the facts
     again might word them differently.
     """
 
-    type: ClassVar[str] = "capture"
     through: str
     facts: tuple[CapturedFact, ...] = ()
     usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
-class CapturedEntry(Entry):
+class CapturedEntry(Entry, type="captured"):
     """Memory has acknowledged the facts of these captures.
 
     `stored` and `waiting` count them; `kept` has the texts of the stored ones, `held` of those that
     wait for review.
     """
 
-    type: ClassVar[str] = "captured"
     captures: tuple[str, ...]
     stored: int = 0
     waiting: int = 0
@@ -256,13 +241,12 @@ class CapturedEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class CompactionEntry(Entry):
+class CompactionEntry(Entry, type="compaction"):
     """From here on, `summary` replaces the entries up to and including `through`.
 
     `method` says who wrote it: the model, or the program with one line per turn.
     """
 
-    type: ClassVar[str] = "compaction"
     summary: str
     through: str
     turns: int
@@ -273,26 +257,23 @@ class CompactionEntry(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class InterruptedEntry(Entry):
+class InterruptedEntry(Entry, type="interrupted"):
     """The turn or the answer was broken off here; `text` says why."""
 
-    type: ClassVar[str] = "interrupted"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class RewindEntry(Entry):
+class RewindEntry(Entry, type="rewind"):
     """The owner rewound the session: the entries from `to` on no longer count."""
 
-    type: ClassVar[str] = "rewind"
     to: str
 
 
 @dataclass(frozen=True, slots=True)
-class OtherEntry(Entry):
+class OtherEntry(Entry, type="other"):
     """An entry of a type that a later version has added."""
 
-    type: ClassVar[str] = "other"
     data: Mapping[str, Any]
 
 

@@ -71,8 +71,9 @@ class SessionSummary:
 
 
 def sessions(directory: Path) -> list[SessionSummary]:
-    """List all sessions, newest first. A damaged one is listed with its fault."""
-    return list(_summaries(directory))
+    """List all sessions, the last used first; before those the damaged ones with their faults."""
+    summaries = _summaries(directory)
+    return sorted(summaries, key=lambda session: session.updated or "damaged", reverse=True)
 
 
 def latest(directory: Path) -> str | None:

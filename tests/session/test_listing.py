@@ -55,6 +55,8 @@ def test_the_newest_comes_first_and_is_the_latest(tmp_path: Path) -> None:
         "20250101-000000-abc",
     ]
     assert latest(tmp_path) == "20260101-000000-abc"
+    transcript.borrow(tmp_path, "20250101-000000-abc").append(UserEntry("And then?"))
+    assert [each.turns for each in sessions(tmp_path)] == [2, 1]  # the last used is the first
 
 
 @pytest.mark.parametrize("begun", [b"", b'{"type":"header","vers'])

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rich.cells import cell_len, chop_cells
 
-from assistant.cli.chat.palette import BAD, FAINT, GOOD, styled
 from assistant.cli.chat.plain import LineDialogue
 from assistant.cli.chat.screen import Dialogue
+from assistant.cli.palette import diff_colour, styled
 from assistant.cli.questions import explained, listed
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
@@ -24,8 +24,6 @@ from assistant.tools.policy import Decision
 BAR, BAR_AGAIN = "│ ", "┆ "
 """Before each line of a text, and before what of it did not fit the line."""
 LEAST_WIDTH = 10
-COLOURS = {"+++": FAINT, "---": FAINT, "@@": FAINT, "+": GOOD, "-": BAD}
-"""By how a row of a unified diff begins."""
 KEYS = {
     "y": "yes, this once",
     "n": "no; add a reason for the model (any other answer is also a no)",
@@ -131,7 +129,7 @@ def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
     """The text in rows of at most `columns`, each behind a bar; with `colours`, as a diff."""
     for line in text.split("\n"):
         rows = chop_cells(revealed(line), max(LEAST_WIDTH, columns - cell_len(BAR) - 1)) or [""]
-        colour = next((colour for start, colour in COLOURS.items() if line.startswith(start)), None)
+        colour = diff_colour(line) if colours else None
         for number, row in enumerate(rows):
             row = f"{BAR_AGAIN if number else BAR}{row}"
-            yield styled(row, colour) if colours and colour else row
+            yield styled(row, colour) if colour else row

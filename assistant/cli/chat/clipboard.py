@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from assistant.cli.chat.palette import DUMB
+from assistant.cli.palette import DUMB
 from assistant.disk import programs
 from assistant.errors import UsageError
 

@@ -9,9 +9,11 @@ import typer
 
 from assistant import events
 from assistant.app.chat import Chat
-from assistant.cli.chat.palette import DUMB
+from assistant.cli.chat.markdown import Renderer, finished_blocks
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
+from assistant.cli.chat.turn_view import event_lines
+from assistant.cli.palette import DUMB
 from assistant.cli.questions import asked_by
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
@@ -81,8 +83,6 @@ class _Reply:
             typer.echo(text, nl=False)
             self._text = text
             return
-        from assistant.cli.chat.markdown import finished_blocks  # rich: only on a terminal
-
         self._text += text
         if "\n" in text:  # a block ends at the end of a line
             finished, self._text = finished_blocks(self._text)
@@ -97,13 +97,10 @@ class _Reply:
             typer.echo()
 
     def _render(self, markdown: str) -> None:
-        if not markdown.strip():
-            return
-        from assistant.cli.chat.markdown import Renderer
-
-        self._separate(True)
-        columns = shutil.get_terminal_size((WIDTH, 0)).columns
-        typer.echo(Renderer(columns).markdown(markdown))
+        if markdown.strip():
+            self._separate(True)
+            columns = shutil.get_terminal_size((WIDTH, 0)).columns
+            typer.echo(Renderer(columns).markdown(markdown))
 
     def _separate(self, begins: bool) -> None:
         """Print a blank line before each part except the first."""
@@ -115,17 +112,10 @@ class _Reply:
 def _print_note(event: Event) -> None:
     """Print what is not part of the reply to standard error."""
     match event:
-        case events.Notice(text):
-            line = f"note: {text}"
-        case events.SkillLoaded(skill, _, trigger):
-            line = f"skill {skill} loaded: “{trigger}”"
         case events.TurnFailed(message, cure):
-            line = f"assistant: {message}. {cure}".rstrip()
-        case events.Retrying():
-            line = event.text
-        case _:
-            return
-    typer.echo(spelled(line), err=True)
+            typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
+        case events.Notice() | events.SkillLoaded() | events.Retrying():
+            typer.echo("\n".join(event_lines(event)), err=True)
 
 
 class Piped(Host):

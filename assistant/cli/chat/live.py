@@ -32,9 +32,9 @@ from prompt_toolkit.search import accept_search, stop_search
 from prompt_toolkit.utils import get_cwidth
 
 from assistant.cli.chat.completion import picture_mentions
-from assistant.cli.chat.palette import SGR, owner_text
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
+from assistant.cli.palette import SGR, owner_text
 
 if TYPE_CHECKING:
     from assistant.conversation import Conversation

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from assistant.app.chat import Chat
-from assistant.cli.chat.palette import BAD, faint, styled
 from assistant.cli.chat.screen import Kind, Screen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
 from assistant.cli.chat.turn_view import TurnView, show_past
+from assistant.cli.palette import BAD, faint, styled
 from assistant.cli.questions import asked_by
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError

@@ -13,7 +13,7 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from assistant.cli.chat.palette import ACCENT, BAD, FAINT, GOOD, SECOND
+from assistant.cli.palette import ACCENT, BAD, FAINT, GOOD, SECOND
 
 FENCES = ("```", "~~~")
 CODE = ANSISyntaxTheme(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TextIO, Unpack
 
 import typer
 
-from assistant.cli.chat.palette import SGR
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
+from assistant.cli.palette import SGR
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
-from assistant.cli.chat.palette import ACCENT, WARNING, faint, styled
 from assistant.cli.chat.screen import Choice
+from assistant.cli.palette import ACCENT, WARNING, faint, styled
 from assistant.display import shortened, spelled
 
 FIXED = ("linux", "rxvt", "eterm", "vt")

@@ -12,7 +12,6 @@ from assistant.agent.capture.origins import is_tainted
 from assistant.app.chat import Chat
 from assistant.app.undo import Changed, changed_by, last_change, take_back
 from assistant.cli.chat import clipboard
-from assistant.cli.chat.palette import faint
 from assistant.cli.chat.screen import Choice, Screen
 from assistant.cli.chat.turn_view import TurnView
 from assistant.cli.commands.agenda import show
@@ -28,6 +27,7 @@ from assistant.cli.memory_text import (
     show_written,
 )
 from assistant.cli.options import at_terminal, run_editor
+from assistant.cli.palette import faint
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
 from assistant.display import counted, spelled
@@ -443,7 +443,10 @@ def parsed(line: str) -> tuple[Command, str]:
         similar = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, COMMANDS)
         question = f"{did_you_mean(similar[:1])} " if similar else ""
         raise UsageError(f"there is no command {name}", f"{question}Type /help for the list")
-    return COMMANDS[name], argument.strip()
+    chosen, argument = COMMANDS[name], argument.strip()
+    if argument and not chosen.argument:
+        raise UsageError(f"{name} takes nothing after it", f"Write {name} alone")
+    return chosen, argument
 
 
 def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:

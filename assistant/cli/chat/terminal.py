@@ -15,10 +15,10 @@ from assistant import __version__, config
 from assistant.app.options import ChatOptions
 from assistant.cli.chat.completion import ChatCompleter
 from assistant.cli.chat.live import LiveScreen
-from assistant.cli.chat.palette import DUMB, PROMPT, faint, owner_text
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Screen
 from assistant.cli.options import Globals
+from assistant.cli.palette import DUMB, PROMPT, faint, owner_text
 from assistant.disk import storage
 from assistant.display import shortened, spelled
 from assistant.errors import MemoryFailure

@@ -1,14 +1,22 @@
 """One turn on the screen: the reply, block by block, and a faint line for everything else."""
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assistant import events
 from assistant.cli.chat.markdown import finished_blocks, newest
-from assistant.cli.chat.palette import BAD, FAINT, GOOD, WARNING, faint, owner_text, styled
 from assistant.cli.chat.screen import Screen
+from assistant.cli.palette import (
+    BAD,
+    FAINT,
+    GOOD,
+    WARNING,
+    diff_colour,
+    faint,
+    owner_text,
+    styled,
+)
 from assistant.cli.session_text import branches, call_text, entry_text, result_text
 from assistant.display import counted, outcome, spelled
 from assistant.events import Event, State
@@ -24,9 +32,6 @@ SHOWN_CHANGES = 8
 PRINTING = ("shell", "execute_code", "read_job")
 """Tools whose output is shown."""
 NO_OUTPUT = "(no output)"
-CHANGED = re.compile(r"[+-](?!\+\+ |-- )")
-"""An added or removed row of a unified diff."""
-COLOURS = {"+": GOOD, "-": BAD}
 SLOW = 1.0
 """Seconds from which the time that a tool took is shown."""
 DOING = {State.INITIALIZING: "recalling", State.THINKING: "thinking"}
@@ -124,7 +129,8 @@ class TurnView:
         rows = [styled(row, colour) for row in (f"{mark} {first}", *(f"  {row}" for row in rest))]
         output = (event.diff or event.content).split("\n")
         if event.diff:
-            details, limit = [row for row in output if CHANGED.match(row)], SHOWN_CHANGES
+            details = [row for row in output if diff_colour(row) in (GOOD, BAD)]
+            limit = SHOWN_CHANGES
         else:
             prints = event.tool in PRINTING and event.content != NO_OUTPUT
             details, limit = output if prints else [], SHOWN_ROWS
@@ -178,8 +184,7 @@ def _warning(text: str) -> str:
 
 
 def _diff_row(row: str) -> str:
-    changed = CHANGED.match(row)
-    return styled(spelled(row), COLOURS[changed[0]] if changed else FAINT)
+    return styled(spelled(row), diff_colour(row) or FAINT)
 
 
 def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:

@@ -373,7 +373,7 @@ def forget(
             if purge:
                 forgotten = _purge(memory, words, yes=yes, sessions=sessions)
             else:
-                fact = _exact_fact(memory, words) if yes else choice(memory, words)
+                fact = choice(memory, words, yes=yes)
                 forgotten = memory.forget([fact]) if fact else None
         except (LedgerError, UsageError):
             if as_json:
@@ -397,32 +397,28 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
     """Purge the fact that is named or chosen, or one that is in no file any more."""
     located = memory.locate(words)
     if located.exact or (located.passages and not yes):
-        fact = _exact_fact(memory, words) if yes else choice(memory, words)
+        fact = choice(memory, words, yes=yes)
         return memory.purge([fact], sessions=sessions) if fact else None
     if not confirmed("No file contains this. Remove it from the journal and all copies?", yes=yes):
         return None
     forgotten = memory.purge((), past=[words], sessions=sessions)
     if not forgotten.cleared:
-        _exact_fact(memory, words)  # raises with the closest matches
-        raise LedgerError(f"nothing contains {words!r}", "Give the fact in its own words")
+        locate(memory, words).one(words)  # raises with the closest matches
     return forgotten
 
 
-def _exact_fact(memory: Keeper, target: str) -> Passage:
-    """The one fact with this id, `FILE:LINE` or text; all of it is shown. Raises LedgerError."""
-    fact = locate(memory, target).one(target)
-    _say_whole(fact)
-    return fact
-
-
-def choice(memory: Keeper, target: str) -> Passage | None:
-    """The fact that the owner picks from the candidates at a terminal, or None.
+def choice(memory: Keeper, target: str, *, yes: bool = False) -> Passage | None:
+    """The fact that the owner picks from the candidates at a terminal, or None; with `yes` the one
+    with this id, `FILE:LINE` or text.
 
     All of it is shown: more may be nested in it than they had in mind. Raises LedgerError without
     candidates, UsageError without a terminal.
     """
     located = locate(memory, target)
     passages = located.passages
+    if yes:
+        _say_whole(located.one(target))
+        return passages[0]
     if not located.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
     if not at_terminal():

@@ -13,7 +13,7 @@ Session = Annotated[str, typer.Argument(metavar="ID", help="Its ID, or the start
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
-    """List past conversations, newest first, with their cost."""
+    """List past conversations, last used first, with their cost."""
     from assistant.cli.session_text import show_sessions  # slow to import
     from assistant.session import listing
 
@@ -72,11 +72,10 @@ def delete(
     from assistant.session import keeping, transcript
 
     workspace = context.obj.workspace()
-    directory = workspace.sessions
-    session_id = transcript.find(directory, session)
+    session_id = transcript.find(workspace.sessions, session)
     if not confirmed(f"Delete {session_id} for good?", yes=yes):
         raise typer.Exit(1)
-    keeping.delete(directory, session_id)
+    keeping.delete(workspace.sessions, session_id)
     if workspace.sessions_index.exists():
         with context.obj.memory() as memory:  # this removes it from the search index
             memory.recall(Query(session_id, 1, within=SESSIONS))

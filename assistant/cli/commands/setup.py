@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, answer, at_terminal
+from assistant.cli.options import AsJson, Globals, answer, at_terminal, own_command
 from assistant.display import counted, spelled
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
@@ -45,16 +45,14 @@ def init(
       assistant init ~/notes/mind --git
       assistant init ~/notes/mind --from mind.zip
     """
-    from assistant.importing.folders import at_home  # behind `--help`
+    from assistant.importing.archive import restore  # both behind `--help`
+    from assistant.importing.folders import at_home
 
     root = (directory or context.obj.directory or folder.default_root()).absolute()
-    restored: list[str] = []
     was_trusted = trust.is_trusted(folder.Workspace(root.resolve()))
-    if archive is None:
-        created = make(root)
-    else:
-        restored, created = _restored(archive, root)
-    git_lines = _in_git(root) if git else []
+    restored = restore(archive, root) if archive else []
+    created = make(root)
+    git_lines = template.set_up_git(folder.find(root), Path(own_command())) if git else []
     result = {"workspace": str(root), "added": created.added, "kept": created.kept}
     answer({**result, "restored": restored, "git": git_lines})
     if archive is None:
@@ -88,24 +86,6 @@ def show_created(created: template.Created) -> None:
         typer.echo(f"added {name}")
     for name in created.kept:
         typer.echo(f"kept  {name}")
-
-
-def _restored(archive: Path, root: Path) -> tuple[list[str], template.Created]:
-    """Restore a workspace from an archive, and trust it."""
-    from assistant.importing.archive import restore  # behind `--help`
-
-    names = restore(archive, root)
-    created = template.create(root)
-    trust.grant(created.workspace)
-    return names, created
-
-
-def _in_git(root: Path) -> list[str]:
-    """Put the workspace into git, with this program as its merge driver."""
-    program = Path(sys.argv[0]).resolve()
-    if program.name != "assistant":
-        program = Path(sys.executable).with_name("assistant")
-    return template.set_up_git(folder.find(root), program)
 
 
 def trust_(context: typer.Context) -> None:

@@ -25,6 +25,7 @@ def file(home: Path) -> Path:
         ("model", ("model", "name")),
         ("memory.k", ("memory", "k")),
         ("profiles", ("profiles",)),
+        ("sources", ("sources",)),
         ("profiles.1.name", ("profiles", 0, "name")),
         ("sources.2", ("sources", 1)),
     ],

@@ -244,3 +244,9 @@ def test_what_is_no_command_names_the_one_that_may_be_meant(typed: str, meant: s
     with pytest.raises(UsageError, match="there is no command") as told:
         slash.parsed(f"{typed} the dentist")
     assert told.value.cure.startswith(f"Did you mean {meant}?")
+
+
+def test_a_command_that_takes_nothing_says_so() -> None:
+    with pytest.raises(UsageError, match="/rewind takes nothing after it"):
+        slash.parsed("/rewind 3")
+    assert slash.parsed("/agenda 3")[1] == "3"

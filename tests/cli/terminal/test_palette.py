@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.cli.chat import palette
+from assistant.cli import palette
 
 COLOURS = ("ACCENT", "FAINT", "GOOD", "BAD", "WARNING", "SECOND")
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)

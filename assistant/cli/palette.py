@@ -34,6 +34,13 @@ def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
     return typer.style(text, fg=None if "NO_COLOR" in os.environ else colour, bold=bold or None)
 
 
+def diff_colour(row: str) -> int | None:
+    """The colour of a row of a unified diff; None if it is the same on both sides."""
+    if row.startswith(("+++ ", "--- ", "@@")):
+        return FAINT
+    return {"+": GOOD, "-": BAD}.get(row[:1])
+
+
 def owner_text(text: str) -> str:
     """A message of the owner as the scrollback shows it."""
     first, *rest = spelled(text).split("\n")
