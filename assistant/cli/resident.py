@@ -57,7 +57,8 @@ def is_worthwhile(raw: Mapping[str, Any], model: str | None) -> bool:
 
 def hand_over(model: str | None = None) -> int | None:
     """Have the resident process run this command; its exit code, or None if it has to run here."""
-    with contextlib.suppress(OSError, AssistantError, ValueError):
+    # a setting in the place of a section has no attributes; the command names it
+    with contextlib.suppress(OSError, AssistantError, ValueError, AttributeError):
         raw = config.load()
         if arguments is None or not is_worthwhile(raw, model):
             return None

@@ -21,11 +21,6 @@ MOST_CHARACTERS = 10_000
 """Characters of a hook's answer that programs accept."""
 MIN_SCORE_SHARE = 0.5
 """Minimum score, as a share of the best passage's."""
-CODE = re.compile(
-    r"`|\w\(|[\w.-]/[\w.-]|\w_\w|::|=>|->|\b[a-z]+[A-Z]\w|\b\w+\.(?:py|js|ts|tsx|rs|go|c|h|cpp|java|rb"
-    r"|md|json|ya?ml|toml|sh|sql|css|html|lock|cfg|ini|txt)\b"
-)
-"""What only occurs in texts about code: calls, paths, compound names."""
 ASKS = re.compile(
     r"\b(?:who|whom|whose|when|where|which day|what(?:'s| is| are| was| did| do| does)|my|mine|our"
     r"|remind|remember|wer|wen|wem|wann|wo|mein\w*|unser\w*)\b",
@@ -70,7 +65,7 @@ def relevant(prompt: str, passages: Sequence[Passage], *, weak: bool) -> list[Pa
     words = _words(prompt)
     min_score = MIN_SCORE_SHARE * passages[0].score
     strong = [passage for passage in passages if passage.score >= min_score]
-    coding = CODE.search(prompt) or any(_in(CODING, word) for word in words)
+    coding = any(_in(CODING, word) for word in words)
     if weak or coding or not ASKS.search(prompt):
         specific = {word for word in words if not _in(CODING, word)}
         strong = [passage for passage in strong if _shares_words(specific, passage)]

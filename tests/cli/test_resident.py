@@ -9,10 +9,11 @@ from types import ModuleType
 
 import pytest
 
+from assistant import config
 from assistant.cli import resident, worker
 from assistant.memory.daemon import sockets
 from assistant.memory.daemon.lifecycle import Code
-from tests.cli.conftest import ASSISTANT
+from tests.cli.conftest import ASSISTANT, Run
 from tests.cli.talk.test_ask import command, done
 from tests.support.provider import Pause, Provider, Raw, fails
 
@@ -78,6 +79,17 @@ def test_it_is_worthwhile_where_a_model_is_asked(
     raw: dict[str, object], model: str | None, expected: bool
 ) -> None:
     assert resident.is_worthwhile(raw, model) is expected
+
+
+@pytest.mark.parametrize(
+    "text", ['model = "openai/x"\n', 'daemon = 3\n[model]\nname = "openai/x"\n']
+)
+def test_a_setting_in_the_place_of_a_section_is_named(run: Run, text: str) -> None:
+    file = config.config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    done = run("ask", "hello")
+    assert done.stderr.startswith("assistant: the setting ")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from assistant.cli.palette import DUMB, PROMPT, faint, owner_text
 from assistant.disk import storage
 from assistant.display import shortened, spelled
 from assistant.errors import MemoryFailure
+from assistant.workspace.folder import command_for
 
 if TYPE_CHECKING:
     from assistant.cli.chat.loop import ChatLoop
@@ -46,8 +47,8 @@ def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: 
     if facts:
         typer.echo("\n" + f"noted: {spelled('; '.join(facts))}" + faint(f" · {UNDOES}"))
     if session:
-        option = f" -w {workspace.root}" if context.directory else ""
-        typer.echo("\n" + faint(f"to continue: assistant{option} chat --resume {session}"))
+        command = command_for(workspace.root)
+        typer.echo("\n" + faint(f"to continue: {command} chat --resume {session}"))
     background.leave()
 
 
@@ -139,7 +140,8 @@ def _screen(
     if plain or os.environ.get("TERM", "") in DUMB:
         return PlainScreen(prompt)
     history = InMemoryHistory() if options.off_the_record else _history()
-    vi = config.load().get("chat", {}).get("keys") == "vi"  # unvalidated: no pydantic here
+    keys = config.load().get("chat")  # unvalidated: no pydantic here
+    vi = isinstance(keys, dict) and keys.get("keys") == "vi"
     return LiveScreen(prompt, history, completer, vi=vi)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -110,7 +111,7 @@ def _end(report: "Report", path: Path) -> None:
     if any(tally.gone for tally in tallies):
         typer.echo("--again also imports what you have deleted or refused here since.")
     if not report.written and any(tally.new or tally.grown for tally in tallies):
-        typer.echo(f"Nothing was written. `assistant import {path} --yes` imports it.")
+        typer.echo(f"Nothing was written. `assistant import {quote(str(path))} --yes` imports it.")
     elif report.written and report.facts.new:
         typer.echo("`assistant memory review` shows the facts that wait for you.")
     if report.problems:
@@ -136,4 +137,4 @@ def export(
     for link in links:
         typer.echo(f"left out: {spelled(link)}, a link", err=True)
     typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
-    typer.echo(f"`assistant init --from {path} DIR` restores it.")
+    typer.echo(f"`assistant init --from {quote(str(path))} DIR` restores it.")
