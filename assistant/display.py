@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -71,6 +71,24 @@ def counted(number: int, thing: str, things: str = "") -> str:
 def shortened(text: str, most: int) -> str:
     """Cut the text to `most` characters, the last of them an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+ARGUMENT = 80
+"""Characters of an argument in a call's one-line form."""
+
+
+def compact_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call on one line: the tool, its first argument bare, the others named."""
+    words = [name]
+    for key, value in arguments.items():
+        words.append(abbreviated(value) if len(words) == 1 else f"{key}={abbreviated(value)}")
+    return " ".join(words)[: 2 * ARGUMENT]
+
+
+def abbreviated(value: Any) -> str:
+    """Return the beginning of an argument on one line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shortened(" ".join(text.split()), ARGUMENT)
 
 
 def local_day(time: str) -> str:

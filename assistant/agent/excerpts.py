@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from assistant.display import compact_call
 from assistant.messages import ToolCall, estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import (
@@ -17,7 +18,6 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
-from assistant.tools.base import compact_call
 
 SPOKEN_LIMIT = 6_000
 """Characters of a message that are quoted."""

@@ -1,6 +1,5 @@
 """Sessions as text: the list, the entries of one, and tool calls on one line."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,14 +9,19 @@ import typer
 from assistant import events
 from assistant.app.undo import TakenBack
 from assistant.cli.memory_text import undone_lines
-from assistant.display import counted, local_time, outcome, shortened, spelled
+from assistant.display import (
+    abbreviated,
+    compact_call,
+    counted,
+    local_time,
+    outcome,
+    spelled,
+)
 from assistant.messages import ToolCall
 from assistant.session import entries, listing
 from assistant.session.entries import Entry
 from assistant.session.listing import SessionSummary
 
-ARGUMENT = 60
-"""Characters shown of each argument."""
 REMEMBERED = {
     "stored": "remembered",
     "exists": "already known",
@@ -128,7 +132,7 @@ def result_text(
         return f"plan: {compact}\n{content}"
     if tool == "remember" and not error:
         status, _, position = compact.partition(" ")
-        fact = _short(arguments.get("fact", ""))
+        fact = abbreviated(arguments.get("fact", ""))
         return f'{REMEMBERED.get(status, status)} "{fact}" {position}'.rstrip()
     if tool == "delegate" and (heads := SUBTASK.findall(content)):
         return "\n".join([f"delegate: {compact}", *branches(heads)])
@@ -139,17 +143,10 @@ def result_text(
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call on one line: the tool, its first argument, and the others by name."""
-    first, *rest = [*arguments.items()] or [("", "")]
-    named = " ".join(f"{name}={_short(value)}" for name, value in rest)
-    return " ".join(part for part in (f"{tool}:", _short(first[1]), named) if part).rstrip(":")
+    """A call on one line."""
+    return compact_call(f"{tool}:" if arguments else tool, arguments)
 
 
 def branches(lines: Sequence[str]) -> list[str]:
     """The lines as the branches of a tree."""
     return [f"{'└' if line is lines[-1] else '├'} {line}" for line in lines]
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return shortened(" ".join(text.split()), ARGUMENT)

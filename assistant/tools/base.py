@@ -23,7 +23,7 @@ from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
-from assistant.display import shortened
+from assistant.display import abbreviated
 from assistant.errors import ToolError
 from assistant.events import Event, QuestionAsked
 from assistant.model.base import ToolSpec
@@ -166,9 +166,6 @@ def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolRe
 
 Function = Callable[..., Plan | ToolResult | str]
 
-COMPACT_VALUE = 80
-"""The most characters of an argument in a call's one-line form."""
-
 
 def tool(
     function: Function,
@@ -204,13 +201,6 @@ def tool(
     )
 
 
-def compact_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Render a call on one line: the tool, its first argument bare, the others named."""
-    words = [_abbreviated(value) for value in list(arguments.values())[:1]]
-    words += [f"{key}={_abbreviated(value)}" for key, value in list(arguments.items())[1:]]
-    return " ".join([name, *words])[: 2 * COMPACT_VALUE]
-
-
 def coerce(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the arguments to the types of `model`. Raises ToolError that names each wrong one.
 
@@ -239,7 +229,7 @@ def _plan(
 
 def _result(answer: Plan | ToolResult | str) -> ToolResult:
     if isinstance(answer, str):
-        return ToolResult(answer, compact=_abbreviated(answer))
+        return ToolResult(answer, compact=abbreviated(answer))
     assert isinstance(answer, ToolResult)
     return answer
 
@@ -273,7 +263,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
             case "extra_forbidden":
                 faults.append(f"there is no parameter `{name}`")
             case _:
-                faults.append(f"`{name}`: {fault['msg']}, not {_abbreviated(fault['input'])!r}")
+                faults.append(f"`{name}`: {fault['msg']}, not {abbreviated(fault['input'])!r}")
     return f"{'; '.join(faults)}. {model.__name__} takes {_signature(model)}."
 
 
@@ -297,8 +287,3 @@ def _strip_titles(schema: dict[str, Any]) -> dict[str, Any]:
         for key, value in schema.items()
         if key != "title"
     }
-
-
-def _abbreviated(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return shortened(" ".join(text.split()), COMPACT_VALUE)

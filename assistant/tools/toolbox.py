@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from assistant.display import compact_call
 from assistant.errors import AssistantError, ToolError
 from assistant.events import Event, QuestionAsked, drained
 from assistant.messages import ToolCall
@@ -28,7 +29,6 @@ from assistant.tools.base import (
     Plan,
     Tool,
     ToolResult,
-    compact_call,
     tool,
     unless,
 )

@@ -3,8 +3,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
+from assistant.display import compact_call
 from assistant.errors import ToolError
-from assistant.tools.base import Danger, Plan, ToolResult, compact_call, tool
+from assistant.tools.base import Danger, Plan, ToolResult, tool
 
 
 def paint(
