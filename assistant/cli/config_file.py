@@ -124,18 +124,13 @@ def _put(document: Any, path: Path, value: Any) -> None:
         return
     tables, number = document[section], int(path[1])
     first = "path" if section == "sources" else "name"
-    if number > len(tables) or len(path) < 3:
+    is_new = number == len(tables)
+    if number > len(tables) or len(path) < 3 or (is_new and path[2] != first):
         raise UsageError(
-            f"{settings.shown_key(path)!r} cannot be set",
-            f"The next {section[:-1]} is {section}.{len(tables) + 1}.{first}",
+            f"{settings.shown_key(path)!r} cannot be set yet",
+            f"First `assistant config set {section}.{len(tables) + 1}.{first} VALUE`",
         )
-    if number == len(tables):
-        if path[2] != first:
-            raise UsageError(
-                f"there is no {section[:-1]} {number + 1} yet",
-                f"First `assistant config set {section}.{number + 1}.{first} "
-                f"{'FOLDER' if first == 'path' else 'NAME'}`, then run this again",
-            )
+    if is_new:
         tables.append(tomlkit.table())
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
         tables[number]["name"] = re.sub(r"[^A-Za-z0-9]+", "-", str(value)).strip("-").split("-")[-1]

@@ -18,7 +18,7 @@ KNOWN = (
     "Supported are the exports of ChatGPT and Claude, mem0's JSON, the folders of OpenClaw, "
     "memsearch, Claude Code and Codex, and folders of markdown or text"
 )
-TEXTS = (".md", ".markdown", ".txt")
+ENDINGS = (".md", ".markdown", ".txt")
 _MARKS = {'"mapping"': chatgpt.NAME, '"chat_messages"': claude.NAME, '"memory"': "mem0"}
 _MARKS |= {'"conversations_memory"': claude.NAME, '"project_memories"': claude.NAME}
 
@@ -30,7 +30,7 @@ class Export:
         """Raises ImportFailure if the export is not recognised."""
         self._package = package
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
-        self._texts = [name for name in names if name.casefold().endswith(TEXTS)]
+        self._texts = [name for name in names if name.casefold().endswith(ENDINGS)]
         json_files = [name for name in names if name.casefold().endswith(".json")]
         heads = {name: head(package, name) for name in json_files}
         marked = {

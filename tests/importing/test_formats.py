@@ -202,6 +202,11 @@ def test_what_other_programs_noted_is_facts(
         assert any(isinstance(each, Problem) for each in items)
 
 
+def test_a_text_is_a_note_by_itself_or_in_a_folder(tmp_path: Path) -> None:
+    notes = folder(tmp_path / "notes", {"Porto.txt": "In May\n"})
+    assert found(notes / "Porto.txt") == found(notes) == [Document("Porto.txt", "In May\n")]
+
+
 def test_of_mem0_and_of_a_folder_of_markdown(tmp_path: Path) -> None:
     results = {"results": [{"id": "1", "memory": "Likes tea", "hash": "x"}, {"id": "2"}]}
     (tmp_path / "mem0.json").write_text(json.dumps(results))

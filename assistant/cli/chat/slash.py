@@ -149,10 +149,7 @@ def why(host: Host, _: str) -> None:
 def review(host: Host, _: str) -> None:
     """Decide on the facts that wait for you."""
     host.refuse_off_the_record()
-    waiting = host.chat.memory.waiting()
-    if not waiting:
-        typer.echo("Nothing is waiting for review.")
-    decide(host.chat.memory, host.chat.workspace, waiting)
+    decide(host.chat.memory, host.chat.workspace, host.chat.memory.waiting())
 
 
 @command("[DAYS]")

@@ -69,13 +69,10 @@ def review(
         waiting = memory.waiting()
         if as_json:
             return print_json(waiting)
-        if not waiting:
-            typer.echo("Nothing is waiting for review.")
-        elif sys.stdin.isatty():
-            decide(memory, workspace, waiting)
-        else:
-            for pending in waiting:
-                _show_pending(memory, workspace, pending)
+        if sys.stdin.isatty() or not waiting:
+            return decide(memory, workspace, waiting)
+        for pending in waiting:
+            _show_pending(memory, workspace, pending)
 
 
 def restore(
@@ -140,6 +137,8 @@ COMMANDS = (review, restore, tidy)
 
 def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> None:
     """Ask the owner about each fact, in order."""
+    if not waiting:
+        typer.echo("Nothing is waiting for review.")
     key = ""
     for pending in waiting:
         _show_pending(memory, workspace, pending)
