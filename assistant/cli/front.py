@@ -1,15 +1,18 @@
 """The entry point of `assistant`: loads no more than the command needs.
 
-`hook` and `mcp`, which coding agents start, run without the tree of commands; `remember`, `recall`
-and `forget` with a small one; everything else with the whole tree.
+`hook` and `mcp`, which coding agents start, run without the tree of commands, every other one with
+a tree of itself alone; the list of commands, and an unknown one, need the whole tree.
 """
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from getopt import GetoptError, gnu_getopt
 from typing import TYPE_CHECKING
+
+from assistant.cli import COMPLETES
 
 if TYPE_CHECKING:
     from assistant.workspace.folder import Workspace
@@ -23,36 +26,42 @@ def run() -> None:
     """The entry point."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules load leaves no trace
-    match _command(sys.argv[1:]):
-        case "recall" | "remember" | "forget":
-            gc.disable()  # a tenth of the time to import modules, which stay loaded anyway
-            from assistant.cli import root
-            from assistant.cli.commands import facts
-            from assistant.cli.help import DAILY
+    command = _command(_typed())
+    if command == "hook":
+        _respond(sys.argv[1:])
+    if command == "mcp" and _serve(sys.argv[1:]):
+        return
+    gc.disable()  # a tenth of the time to import modules, which stay loaded anyway
+    from assistant.cli import root
 
-            tree = root.tree({DAILY: facts.COMMANDS})
-            gc.freeze()
-            gc.enable()
-            root.run(tree)
-        case command:
-            if command == "hook":
-                _respond(sys.argv[1:])
-            elif command == "mcp" and _serve(sys.argv[1:]):
-                return
-            from assistant.cli.main import run as run_any
+    if command == "ask":
+        from assistant.cli import resident
 
-            run_any()
+        resident.arguments = sys.argv[1:]
+    tree = root.tree(command)
+    gc.freeze()
+    gc.enable()
+    root.run(tree)
+
+
+def _typed() -> Sequence[str]:
+    """The arguments, or those that a shell completes."""
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return line.split()[1:] if COMPLETES in os.environ else sys.argv[1:]
 
 
 def _command(arguments: Sequence[str]) -> str:
-    """The first word that is neither a global option nor its value."""
+    """The first word that is neither a global option nor its value; without one, what they ask for:
+    the chat, or the list of commands."""
     rest = iter(arguments)
     for word in rest:
         if word in ("-w", "--workspace"):
             next(rest, None)
+        elif word in ("-h", "--help"):
+            return ""
         elif not word.startswith("-"):
             return word
-    return ""
+    return "chat"
 
 
 def _serve(arguments: Sequence[str]) -> bool:

@@ -2,7 +2,7 @@
 
 import inspect
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -23,7 +23,7 @@ MIN_WIDTH, MAX_WIDTH = 50, 80
 Function = Callable[..., None]
 
 
-def group(name: str, help: str, commands: Sequence[Function] = (), **settings: Any) -> typer.Typer:
+def group(name: str, help: str, commands: Iterable[Function] = (), **settings: Any) -> typer.Typer:
     """A group of commands."""
     columns = min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH) - 2
     context = {"help_option_names": ["-h", "--help"], "terminal_width": columns}

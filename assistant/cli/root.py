@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,15 +11,70 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli.help import Function, add, group
+from assistant.cli import COMPLETES
+from assistant.cli.help import (
+    DAILY,
+    MEMORY,
+    PROGRAMS,
+    SETUP,
+    TOOLS,
+    Function,
+    add,
+    group,
+)
 from assistant.cli.options import Globals, at_terminal
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 from assistant.workspace.folder import path_of
 
+PANELS = {
+    DAILY: ".talk.chat .talk.ask facts.remember facts.recall facts.forget agenda.agenda"
+    " agenda.remind",
+    MEMORY: "context.context memory evaluation.eval_ sessions sessions.undo moving.import_"
+    " moving.export",
+    TOOLS: "skills heartbeat event.event event.listen",
+    PROGRAMS: "connect.connect connect.mcp mcp-servers connect.hook",
+    SETUP: "setup.init setup.doctor setup.trust_ secrets daemon setup.completion config",
+}
+"""The panels of the first page, with their groups and commands, each a function of a module of
+`commands`, or of this package."""
+GROUPS = {
+    "memory": (
+        "Inspect and maintain memory: its state, history, reviews and index.",
+        "memory.status memory.log memory.undo memory.check memory.capture memory.merge memory.map_"
+        " review.review review.restore review.tidy core.core",
+    ),
+    "sessions": (
+        "Inspect past conversations.",
+        "sessions.list_ sessions.show sessions.rename sessions.delete",
+    ),
+    "skills": ("Inspect the assistant's skills, or write one.", "skills.list_ skills.new"),
+    "heartbeat": (
+        "Run the tasks of HEARTBEAT.md, now or by a timer.",
+        "heartbeat.run heartbeat.explain heartbeat.install",
+    ),
+    "mcp-servers": (
+        "Inspect and approve the MCP servers whose tools the assistant uses.",
+        "mcp_servers.list_ mcp_servers.approve",
+    ),
+    "secrets": (
+        "Register values that must never be sent or stored.",
+        "setup.add setup.show setup.remove",
+    ),
+    "daemon": ("Control the process that holds the index in memory.", "setup.stop"),
+    "config": ("Show and change settings.", "config.show config.set_ config.unset config.edit"),
+}
+LENIENT = {"ignore_unknown_options": True, "allow_extra_args": True}
+"""How `hook` takes options that other programs may add."""
 
-def tree(panels: Mapping[str, Iterable[Function | typer.Typer]]) -> typer.Typer:
-    """`assistant`, with commands and groups of commands by the panels of its first page."""
+
+def tree(only: str | None = None) -> typer.Typer:
+    """`assistant` with all groups and commands, or with `only` the one of that name.
+
+    If there is none, those that the first page only names cannot be called, so that their modules
+    need not be loaded.
+    """
+    entries = {name_of(path): (path, panel) for panel in PANELS for path in PANELS[panel].split()}
     cli = group(
         "assistant",
         "A personal assistant whose long-term memory is plain markdown.",
@@ -28,13 +83,37 @@ def tree(panels: Mapping[str, Iterable[Function | typer.Typer]]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     cli.callback()(options)
-    for panel, commands in panels.items():
-        for command in commands:
-            if isinstance(command, typer.Typer):
-                cli.add_typer(command, rich_help_panel=panel)
-            else:
-                add(cli, command, rich_help_panel=panel)
+    loads = only in (None, *entries) or COMPLETES in os.environ
+    for path, panel in [entries[only]] if only in entries else entries.values():
+        function = command if loads or panel == DAILY else name_alone
+        if path in GROUPS:
+            help, paths = GROUPS[path]
+            cli.add_typer(group(path, help, map(function, paths.split())), rich_help_panel=panel)
+        else:
+            settings = LENIENT if path == "connect.hook" else None
+            add(cli, function(path), rich_help_panel=panel, context_settings=settings)
     return cli
+
+
+def command(path: str) -> Function:
+    """The function of a command, whose module is loaded."""
+    module, _, name = path.rpartition(".")
+    function: Function = getattr(import_module(f".{module}", "assistant.cli.commands"), name)
+    return function
+
+
+def name_alone(path: str) -> Function:
+    """A function of that name."""
+
+    def function() -> None: ...
+
+    function.__name__ = path.rpartition(".")[2]
+    return function
+
+
+def name_of(path: str) -> str:
+    """The name of a command or group."""
+    return path.rpartition(".")[2].removesuffix("_")
 
 
 def _show_version(requested: bool) -> None:
@@ -69,15 +148,18 @@ def options(
             "no command given, and standard input is not a terminal",
             "`assistant ask` takes a message, `assistant chat` one per line, `--help` lists all",
         )
-    from assistant.cli import talk
     from assistant.cli.chat import welcome  # `recall` loads this module too, and needs none of it
 
     welcome.ensure_workspace(context.obj)
-    talk.chat(context)
+    command(".talk.chat")(context)
 
 
 def run(cli: typer.Typer) -> None:
     """Run the command, print an error in one place, exit with its code."""
+    if COMPLETES in os.environ:
+        from typer.completion import completion_init  # takes 5 ms
+
+        completion_init()
     arguments = hoisted(sys.argv[1:])
     _open_closed_streams()
     try:

@@ -130,11 +130,10 @@ def _end_with_client(connection: socket.socket) -> None:
 
 def _run(code: Code) -> int:
     """Run the command, and return its exit code."""
-    resident.arguments = None
     try:
-        from assistant.cli.main import run
+        from assistant.cli import root
 
-        run(handed_over=True)
+        root.run(root.tree("ask"))
     except SystemExit as ended:
         with contextlib.suppress(OSError):
             sys.stdout.flush()

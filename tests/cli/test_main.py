@@ -62,7 +62,11 @@ def test_a_warm_recall_loads_nothing_heavy(workspace: Workspace) -> None:
 def test_a_recall_brings_its_own_commands_and_no_others(workspace: Workspace) -> None:
     probe = PROBE.replace("heavy!r", "modules!r").format(
         arguments=["-w", str(workspace.root), "--debug", "recall", "--help"],
-        modules=["assistant.cli.commands.facts", "assistant.cli.main", "assistant.cli.talk"],
+        modules=[
+            "assistant.cli.commands.facts",
+            "assistant.cli.main",
+            "assistant.cli.commands.talk",
+        ],
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True)
     assert loaded(done) == ["assistant.cli.commands.facts"]

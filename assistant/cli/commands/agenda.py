@@ -1,21 +1,20 @@
 """`agenda` and `remind`: what is due."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from assistant.cli.options import AsJson, answer, note
 from assistant.display import spelled
 from assistant.errors import UsageError
-from assistant.memory.base import AGENDA_DAYS
+from assistant.memory.base import AGENDA_DAYS, Due
+from assistant.secrets.registered import redactor
+from assistant.upkeep import agenda as upcoming
+from assistant.upkeep import reminders
 from assistant.workspace.folder import HEARTBEAT_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assistant.memory.base import Due
 
 
 def agenda(
@@ -34,34 +33,28 @@ def agenda(
     """
     if ics and as_json:
         raise UsageError("--ics and --json exclude each other", "Give one of them")
-    from assistant.upkeep.agenda import coming  # a markdown parser: behind `--help`
-
     today = date.today()
     with context.obj.memory() as memory:
-        dues = coming(memory, context.obj.workspace(), today, days)
+        dues = upcoming.coming(memory, context.obj.workspace(), today, days)
     if ics:
-        from assistant.upkeep.agenda import ics as calendar
-
-        typer.echo(calendar(dues).decode("utf-8"), nl=False)
+        typer.echo(upcoming.ics(dues).decode("utf-8"), nl=False)
     else:
         answer({"from": today.isoformat(), "days": days, "items": list(map(_item, dues))})
         show(dues, today, days)
 
 
-def show(dues: "Sequence[Due]", today: date, days: int) -> None:
+def show(dues: Sequence[Due], today: date, days: int) -> None:
     """Print what is due, a line each."""
-    from assistant.upkeep.agenda import fact, when
-
     if not dues:
         typer.echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
-    times = [f"{when(due, today)} {due.time}".rstrip() for due in dues]
+    times = [f"{upcoming.when(due, today)} {due.time}".rstrip() for due in dues]
     width = max(map(len, times), default=0)
     for time, due in zip(times, dues, strict=True):
         citation = typer.style(f"({spelled(due.passage.citation)})", dim=True)
-        typer.echo(f"{time.ljust(width)}  {spelled(fact(due))} {citation}")
+        typer.echo(f"{time.ljust(width)}  {spelled(upcoming.fact(due))} {citation}")
 
 
-def _item(due: "Due") -> dict[str, Any]:
+def _item(due: Due) -> dict[str, Any]:
     return {
         "date": due.start,
         "end": due.end,
@@ -95,9 +88,6 @@ def remind(
       assistant remind tomorrow at 9 call the bank
       assistant remind every Friday at 18 put out the bins
     """
-    from assistant.secrets.registered import redactor
-    from assistant.upkeep import reminders
-
     text = redactor().redact(" ".join(words))
     reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
     answer({"source": HEARTBEAT_FILE, **asdict(reminder)})

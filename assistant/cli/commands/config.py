@@ -127,9 +127,6 @@ def edit() -> None:
         return
 
 
-COMMANDS = (show, set_, unset, edit)
-
-
 def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
     """The settings with their paths, those in lists of tables included."""
     tables = isinstance(values, list) and values and isinstance(values[0], dict)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,12 +11,11 @@ from assistant.cli.options import AsJson, Globals, Yes, answer, own_command
 from assistant.cli.questions import confirmed
 from assistant.display import spelled
 from assistant.errors import UsageError
+from assistant.integrations import connecting
+from assistant.integrations.connecting import Connection
+from assistant.integrations.hook import Call, respond
+from assistant.integrations.programs import PROGRAMS, Launch, Program, named
 from assistant.workspace.folder import default_root
-
-if TYPE_CHECKING:
-    from assistant.integrations.connecting import Connection
-    from assistant.integrations.programs import Program
-
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
 
@@ -41,9 +40,6 @@ def connect(
       assistant connect zed --print
       assistant connect codex --undo
     """
-    from assistant.integrations import connecting
-    from assistant.integrations.programs import Launch, named
-
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program given", f"Name one of {NAMES}")
@@ -71,11 +67,10 @@ def connect(
 
 def _list(workspace: Path) -> None:
     """Print each program's connection to a workspace, which may be missing; starts none of them."""
-    from assistant.integrations.connecting import connections
-    from assistant.integrations.programs import PROGRAMS, Launch
-
     launch = Launch(own_command(), workspace)
-    connected = {connection.program.name: connection for connection in connections(launch)}
+    connected = {
+        connection.program.name: connection for connection in connecting.connections(launch)
+    }
     states = {name: _state(connected.get(name), str(workspace)) for name in PROGRAMS}
     answer([{"program": name, "state": state} for name, state in states.items()])
     width = max(map(len, states))
@@ -83,7 +78,7 @@ def _list(workspace: Path) -> None:
         typer.echo(f"{name:{width}}  {spelled(state)}")
 
 
-def _state(connection: "Connection | None", workspace: str) -> str:
+def _state(connection: Connection | None, workspace: str) -> str:
     if connection is None:
         return "not connected"
     if connection.unclear:
@@ -92,7 +87,7 @@ def _state(connection: "Connection | None", workspace: str) -> str:
     return f"connected{'' if workspace in connection.command else ' to another workspace'}{hooks}"
 
 
-def _tell(program: "Program", copies: Sequence[Path], *, made: bool, undo: bool) -> None:
+def _tell(program: Program, copies: Sequence[Path], *, made: bool, undo: bool) -> None:
     for copy in copies:
         typer.echo(f"Backup: {spelled(str(copy))}")
     if not made:
@@ -130,8 +125,6 @@ def hook(
     Examples:
       assistant hook --quiet-for session
     """
-    from assistant.integrations.hook import Call, respond  # behind `--help`
-
     options: Globals = context.obj
     call = Call(event, program, quiet, patient)
     respond(options.workspace, call, debug=options.debug)

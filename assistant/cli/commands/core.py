@@ -1,9 +1,11 @@
 """`memory core`: shows and changes the facts in every prompt."""
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
+from assistant.agent.memory_text import CORE_TOKENS, Standing, standing
 from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, Globals, answer, at_terminal
@@ -12,10 +14,8 @@ from assistant.errors import LedgerError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE
 from assistant.memory.base import Mark, Passage
 from assistant.memory.protocol import Keeper
+from assistant.secrets.registered import redactor
 from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
-
-if TYPE_CHECKING:
-    from assistant.agent.memory_text import Standing
 
 ADD, DROP = "add", "drop"
 
@@ -47,11 +47,6 @@ def core(
 
 
 def _show(options: Globals, memory: Keeper) -> None:
-    from functools import partial
-
-    from assistant.agent.memory_text import CORE_TOKENS, standing  # the parser: for this alone
-    from assistant.secrets.registered import redactor
-
     workspace, settings = options.workspace(), options.settings()
     stands = partial(
         standing,
@@ -79,7 +74,7 @@ def _show(options: Globals, memory: Keeper) -> None:
         typer.echo(f"note: {chosen.cut}", err=True)
 
 
-def _as_json(whole: "Standing", chosen: "Standing") -> dict[str, object]:
+def _as_json(whole: Standing, chosen: Standing) -> dict[str, object]:
     return {
         "whole": bool(whole.text and not whole.core),
         "tokens": sum(entry.tokens for entry in chosen.core),

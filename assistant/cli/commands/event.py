@@ -3,7 +3,7 @@
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,10 @@ from assistant.cli.commands.heartbeat import send_news
 from assistant.cli.options import AsJson, Globals, answer, at_terminal, input_bytes, note
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from assistant.heartbeat.incoming import Incoming
-    from assistant.heartbeat.queue import Answered
+from assistant.heartbeat import listening, queue
+from assistant.heartbeat.incoming import MOST_BYTES, Incoming, incoming
+from assistant.heartbeat.queue import Answered, answer_waiting
+from assistant.heartbeat.unattended import check_trust
 
 PAUSE = 1.0
 """Seconds between two checks of the folder."""
@@ -44,11 +44,6 @@ def event(
       curl -s https://ci.example/last | assistant event --source ci
       cat event.json | assistant event --source mail --reply-to 'tee answer.txt'
     """
-    from assistant.heartbeat import queue
-    from assistant.heartbeat.incoming import MOST_BYTES, incoming
-    from assistant.heartbeat.queue import answer_waiting
-    from assistant.heartbeat.unattended import check_trust
-
     options: Globals = context.obj
     check_trust(options.workspace())
     if at_terminal():
@@ -73,7 +68,7 @@ def event(
     answer({"source": source, "state": state})
 
 
-def _show(reply: "Answered") -> None:
+def _show(reply: Answered) -> None:
     """Print an answer; exit with 1 if it failed, or was not passed on."""
     outcome, source = reply.outcome, reply.queued.source
     fault = outcome.text if outcome.state in ("failed", "waiting") else reply.fault
@@ -120,9 +115,6 @@ def listen(
       assistant listen --folder ~/events
       assistant listen --port 8722
     """
-    from assistant.heartbeat import listening, queue
-    from assistant.heartbeat.unattended import check_trust
-
     workspace = context.obj.workspace()
     check_trust(workspace)
     if folder is None and port is None:
@@ -131,7 +123,7 @@ def listen(
         raise UsageError(f"{folder} is not a folder", f"mkdir -p {folder}/mail")
     arrived = threading.Event()
 
-    def put(event: "Incoming", id: str = "") -> None:
+    def put(event: Incoming, id: str = "") -> None:
         queue.put(workspace, event, id=id)
         arrived.set()
 
@@ -156,8 +148,6 @@ def listen(
 
 def _answer(options: Globals) -> str:
     """Answer the queue; return why that is not possible."""
-    from assistant.heartbeat.queue import answer_waiting
-
     fault = ""
     try:
         for answered in answer_waiting(options.workspace(), no_daemon=options.no_daemon):

@@ -465,6 +465,3 @@ def locate(memory: Keeper, target: str) -> Located:
             )
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
     return located
-
-
-COMMANDS = (remember, recall, forget)

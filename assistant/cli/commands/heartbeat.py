@@ -1,17 +1,20 @@
 """`heartbeat`: what the assistant does by itself."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from assistant.cli.options import AsJson, Globals, answer, note
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError
-
-if TYPE_CHECKING:
-    from assistant.heartbeat.beat import Beat
-    from assistant.upkeep.tasks import Task
+from assistant.heartbeat import beat
+from assistant.heartbeat.beat import Beat
+from assistant.heartbeat.queue import answer_waiting
+from assistant.memory.text.times.schedule import describe
+from assistant.session import beats
+from assistant.upkeep import outbox, timers
+from assistant.upkeep.tasks import Task
 
 
 def run(
@@ -22,22 +25,18 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run the tasks that are due, and answer events that wait; calls no model if there are none."""
-    from assistant.heartbeat import beat
-    from assistant.heartbeat.queue import answer_waiting
-    from assistant.upkeep import outbox
-
     options: Globals = context.obj
     if test:
         program = outbox.try_out(options.settings().heartbeat.notify)
         answer({"sent": program})
         typer.echo(f"Sent: {spelled(program)}")
         return
-    beats = []
+    done_beats: list[Beat] = []
     fault: ConfigError | None = None
     send_news(options)  # undelivered before
     try:
         for finished in beat.run(options.workspace(), datetime.now(), no_daemon=options.no_daemon):
-            beats.append(finished)
+            done_beats.append(finished)
             _show(finished)
             send_news(options)
     except ConfigError as error:  # no model, or no tokens: what was done is shown all the same
@@ -60,16 +59,16 @@ def run(
                 "tokens": done.outcome.tokens,
                 "session": done.outcome.session or None,
             }
-            for done in beats
+            for done in done_beats
         ]
     )
     if fault:
         raise fault
-    if any(done.outcome.state in ("failed", "waiting") for done in beats):
+    if any(done.outcome.state in ("failed", "waiting") for done in done_beats):
         raise typer.Exit(1)
 
 
-def _show(done: "Beat") -> None:
+def _show(done: Beat) -> None:
     """Print the reply on standard output, and the rest on standard error."""
     outcome = done.outcome
     head = f"{done.task.citation} (due {done.due:%Y-%m-%d %H:%M})"
@@ -89,9 +88,6 @@ def _show(done: "Beat") -> None:
 
 def send_news(options: Globals) -> None:
     """Send undelivered news, and note what went wrong."""
-    from assistant.session import beats
-    from assistant.upkeep import outbox
-
     workspace = options.workspace()
     waits = any(not news.sent for news in beats.load(workspace).untold)
     if waits and (fault := outbox.send(workspace, options.settings().heartbeat.notify)):
@@ -100,9 +96,6 @@ def send_news(options: Globals) -> None:
 
 def explain(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how each task is understood, and when it is due next."""
-    from assistant.heartbeat import beat
-    from assistant.session import beats
-
     workspace, now = context.obj.workspace(), datetime.now()
     tasks, unread = beat.read(workspace)
     ready = {task.key: when for task, when in beat.due(workspace, now)}
@@ -130,9 +123,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
     typer.echo(f"{used}, at most {limits.tokens:,} per run", err=True)
 
 
-def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str, Any]:
-    from assistant.memory.text.times.schedule import describe
-
+def _explained(task: Task, now: datetime, ready: datetime | None) -> dict[str, Any]:
     following = task.schedule.following(now)
     minutes = int(task.grace.total_seconds()) // 60
     skipped = f"skipped if more than {minutes} minutes late"
@@ -172,8 +163,6 @@ def install(
       assistant heartbeat install --with cron --print
       assistant heartbeat install --undo
     """
-    from assistant.upkeep import timers
-
     workspace = context.obj.workspace()
     if undo:
         removed = timers.uninstall(workspace)
@@ -194,6 +183,3 @@ def install(
     typer.echo(f"It runs every {counted(minutes, 'minute')}.")
     file = timers.environment_file()
     note(f"the timer does not see API keys set in this shell: put them into {file}, as NAME=VALUE")
-
-
-COMMANDS = (run, explain, install)

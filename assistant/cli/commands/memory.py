@@ -1,26 +1,36 @@
 """`memory`: its state, its history, and its upkeep."""
 
+import difflib
 import itertools
+import subprocess
 import sys
+import webbrowser
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from assistant.agent.capture import ended
 from assistant.cli.memory_text import one_line, show_diff, show_undone
 from assistant.cli.options import AsJson, Globals, Yes, answer, print_json
 from assistant.cli.questions import confirmed
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
 from assistant.memory.base import Origin, ServerStatus
+from assistant.memory.open import copies as copies_in
+from assistant.memory.text.conflict_marks import conflict_in
+from assistant.memory.text.merge import CopyMerge, merge_texts
+from assistant.memory.text.times.dates import day_of
+from assistant.secrets.registered import redactor
+from assistant.session import entries, transcript
+from assistant.session.listing import recalls
+from assistant.upkeep import changes
+from assistant.upkeep.changes import Change
 from assistant.workspace.folder import Workspace, path_of
-
-if TYPE_CHECKING:
-    from assistant.memory.text.merge import CopyMerge
-    from assistant.upkeep.changes import Change
 
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:
@@ -87,18 +97,16 @@ def log(
     """
     if since is not None:
         return _show_changes(context.obj, since)
-    from assistant.upkeep.changes import FOR_GOOD
-
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
-        entries = memory.log(limit)
+        writes = memory.log(limit)
     if as_json:
-        return print_json(entries)
-    if not entries:
+        return print_json(writes)
+    if not writes:
         typer.echo("Nothing has been written to memory yet.", err=True)
-    for entry in entries:
+    for entry in writes:
         undone = " (undone)" if entry.undone else ""
-        text = one_line(entry.text) or FOR_GOOD * (entry.action == "forget")
+        text = one_line(entry.text) or changes.FOR_GOOD * (entry.action == "forget")
         line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {text}"
         typer.echo(spelled(f"{line}  [{entry.origin.kind}]{undone}"))
         for source in sentences(workspace, entry.origin) if entry.text else ():
@@ -107,11 +115,6 @@ def log(
 
 def _show_changes(options: Globals, since: str) -> None:
     """Print what memory has learnt, changed and forgotten, by day."""
-    from datetime import date
-
-    from assistant.memory.text.times.dates import day_of
-    from assistant.upkeep import changes
-
     day = day_of(since, date.today())
     with options.memory() as memory:
         changed = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
@@ -125,7 +128,7 @@ def _show_changes(options: Globals, since: str) -> None:
     typer.echo(f"Since {day.isoformat()}: {total}.", err=True)
 
 
-def _show_change(change: "Change") -> None:
+def _show_change(change: Change) -> None:
     mark, colour = MARKS[change.kind]
     text = spelled(" ".join(change.text.split()))
     location = typer.style(f"  {spelled(change.place)}", dim=True)
@@ -137,9 +140,9 @@ def _show_change(change: "Change") -> None:
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
     """Undo the latest write to memory, with the rest of its `remember` command or its chat."""
     with context.obj.memory() as memory:
-        entries = memory.undo()
-    answer(entries)
-    show_undone(entries)
+        undone = memory.undo()
+    answer(undone)
+    show_undone(undone)
 
 
 def check(
@@ -172,8 +175,6 @@ def capture(
 
     Chats whose extraction failed are tried again. Exits with 1 if one could not be read.
     """
-    from assistant.agent.capture import ended
-
     workspace = context.obj.workspace()
     unread: Counter[str] = Counter()
     reads = failures = 0
@@ -225,9 +226,7 @@ def merge(
     """
     if versions:
         return _merge_versions(versions)
-    from assistant.memory.open import copies as copies_of
-
-    copies = copies_of(context.obj.workspace())
+    copies = copies_in(context.obj.workspace())
     planned = copies.plan()
     answer(planned)
     if not planned:
@@ -250,9 +249,6 @@ def merge(
 
 def _merge_versions(versions: Sequence[Path]) -> None:
     """Merge two versions of a file for git."""
-    from assistant.memory.text.conflict_marks import conflict_in
-    from assistant.memory.text.merge import merge_texts
-
     if len(versions) not in (3, 4):
         raise UsageError(
             "a merge takes BASE, OURS, THEIRS and the file's name",
@@ -284,17 +280,11 @@ def _merge_versions(versions: Sequence[Path]) -> None:
 
 def _by_git(ours: Path, base: Path, theirs: Path) -> int:
     """Merge a file that is not text as git does."""
-    import subprocess  # only needed here
-
-    from assistant.disk import programs
-
     git = programs.find("git") or "git"
     return subprocess.run([git, "merge-file", ours, base, theirs], check=False).returncode
 
 
-def _show_merge(planned: "CopyMerge") -> None:
-    import difflib  # only needed here
-
+def _show_merge(planned: CopyMerge) -> None:
     if planned.fault:
         typer.echo(f"not merged: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
         return
@@ -323,12 +313,7 @@ def map_(
     as_json: AsJson = False,
 ) -> None:
     """Draw memory as a page of topics, timeline and recalled facts."""
-    import webbrowser
-    from datetime import datetime
-
-    from assistant.secrets.registered import redactor
-    from assistant.session.listing import recalls
-    from assistant.upkeep.map.page import gather, page
+    from assistant.upkeep.map.page import gather, page  # pydantic: behind `--help`
 
     workspace, now = context.obj.workspace(), datetime.now().astimezone()
     with context.obj.memory() as memory:
@@ -347,9 +332,6 @@ def map_(
         raise UsageError("no browser could be opened", f"Open {target} in one")
 
 
-COMMANDS = (status, log, undo, check, capture, merge, map_)
-
-
 # Where facts come from
 
 SHOWN = 200
@@ -358,8 +340,6 @@ SHOWN = 200
 
 def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
     """The entries of the session that a fact comes from, a line each."""
-    from assistant.session import entries, transcript  # slow to import
-
     if not origin.session:
         return
     try:
@@ -382,8 +362,6 @@ def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
 
 def reading_cost(workspace: Workspace) -> str:
     """The tokens used this month to extract facts from chats; empty for none."""
-    from assistant.agent.capture import ended
-
     tokens = ended.load(workspace).spent
     return (
         f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,12 +11,13 @@ from assistant.cli.options import AsJson, Yes, answer, at_terminal
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
+from assistant.importing import archive
+from assistant.importing.formats import Export
+from assistant.importing.importer import Importer, Report, Tally
+from assistant.importing.package import Package
+from assistant.memory.protocol import Keeper
+from assistant.secrets.registered import redactor
 from assistant.workspace.folder import path_of
-
-if TYPE_CHECKING:
-    from assistant.importing.importer import Report, Tally
-    from assistant.memory.protocol import Keeper
-
 
 SHOWN = 20
 """Problems that are named; the rest are counted."""
@@ -64,12 +65,7 @@ def import_(
     _end(done, path)
 
 
-def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: bool) -> "Report":
-    from assistant.importing.formats import Export  # JSON streams, markdown: behind `--help`
-    from assistant.importing.importer import Importer
-    from assistant.importing.package import Package
-    from assistant.secrets.registered import redactor
-
+def _run(context: typer.Context, path: Path, memory: Keeper | None, *, again: bool) -> Report:
     export = Export(Package(path))
     importer = Importer(
         context.obj.workspace(), export.kind, redactor().redact, memory, again=again
@@ -78,7 +74,7 @@ def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: 
         return importer.run(export.items(), lambda number: progress("Reading", number, 0))
 
 
-def _show(report: "Report") -> None:
+def _show(report: Report) -> None:
     answer({**asdict(report), "cut": report.cut})
     typer.echo(f"{report.kind}:")
     when = f", {report.first[:10]} to {report.last[:10]}" if report.first else ""
@@ -94,7 +90,7 @@ def _show(report: "Report") -> None:
         typer.echo(f"  and {more:,} more that could not be read", err=True)
 
 
-def _line(tally: "Tally", what: str, more: str) -> None:
+def _line(tally: Tally, what: str, more: str) -> None:
     if tally.found:
         parts = {
             "new": tally.new,
@@ -106,7 +102,7 @@ def _line(tally: "Tally", what: str, more: str) -> None:
         typer.echo(f"  {counted(tally.found, what)}{more}: {counts}")
 
 
-def _end(report: "Report", path: Path) -> None:
+def _end(report: Report, path: Path) -> None:
     tallies = (report.conversations, report.facts, report.documents)
     if any(tally.gone for tally in tallies):
         typer.echo("--again also imports what you have deleted or refused here since.")
@@ -130,8 +126,6 @@ def export(
     Examples:
       assistant export mind.zip
     """
-    from assistant.importing import archive  # behind `--help`
-
     names, links = archive.export(context.obj.workspace(), path)
     answer({"path": str(path), "files": names, "links_left_out": links})
     for link in links:

@@ -129,9 +129,6 @@ def tidy(
         _offer(memory, proposals)
 
 
-COMMANDS = (review, restore, tidy)
-
-
 # Review
 
 

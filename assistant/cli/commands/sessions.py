@@ -4,19 +4,19 @@ from typing import Annotated
 
 import typer
 
+from assistant.app.undo import last_change, take_back
 from assistant.cli.options import AsJson, Lines, Yes, answer
 from assistant.cli.questions import confirmed
+from assistant.cli.session_text import session_lines, show_sessions, undo_lines
 from assistant.display import spelled
 from assistant.memory.base import SESSIONS, Query
+from assistant.session import entries, keeping, listing, transcript
 
 Session = Annotated[str, typer.Argument(metavar="ID", help="Its ID, or the start or end of it.")]
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
     """List past conversations, last used first, with their cost."""
-    from assistant.cli.session_text import show_sessions  # slow to import
-    from assistant.session import listing
-
     sessions = listing.sessions(context.obj.workspace().sessions)
     answer(sessions)
     show_sessions(sessions)
@@ -37,9 +37,6 @@ def show(
       assistant sessions show k7q
       assistant sessions show k7q --markdown > talk.md
     """
-    from assistant.cli.session_text import session_lines
-    from assistant.session import entries, listing, transcript
-
     conversation = transcript.read(context.obj.workspace().sessions, session)
     if as_json:
         for entry in conversation:
@@ -57,8 +54,6 @@ def rename(
     title: Annotated[list[str], typer.Argument(metavar="TITLE...", help="Its new title.")],
 ) -> None:
     """Rename a conversation."""
-    from assistant.session import keeping
-
     session_id = keeping.rename(context.obj.workspace().sessions, session, " ".join(title))
     typer.echo(f"{session_id} is now {spelled(' '.join(title))!r}.")
 
@@ -69,8 +64,6 @@ def delete(
     yes: Yes = False,
 ) -> None:
     """Delete a conversation for good; facts learnt from it stay."""
-    from assistant.session import keeping, transcript
-
     workspace = context.obj.workspace()
     session_id = transcript.find(workspace.sessions, session)
     if not confirmed(f"Delete {session_id} for good?", yes=yes):
@@ -82,23 +75,16 @@ def delete(
     typer.echo(f"Deleted {session_id}.")
 
 
-COMMANDS = (list_, show, rename, delete)
-
-
 def undo(
     context: typer.Context,
     yes: Yes = False,
 ) -> None:
     """Undo what the last turn of the latest chat changed: files and facts."""
-    from assistant.app.undo import last_change, take_back  # slow to import
-    from assistant.cli.session_text import undo_lines
-    from assistant.session import listing, transcript
-
     workspace = context.obj.workspace()
     session = listing.latest(workspace.sessions)
     with context.obj.memory() as memory:
-        entries = transcript.read(workspace.sessions, session) if session else ()
-        last = last_change(workspace, memory, session or "", entries)
+        conversation = transcript.read(workspace.sessions, session) if session else ()
+        last = last_change(workspace, memory, session or "", conversation)
         typer.echo(spelled(f"“{last.turn.request}” changed"), err=True)
         for changed in (*last.files, *(fact.text for fact in last.facts)):
             typer.echo(spelled(f"  {changed}"), err=True)

@@ -1,6 +1,5 @@
 """`init`, `trust`, `secrets`, `daemon` and `completion`."""
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -9,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from assistant.cli import COMPLETES
 from assistant.cli.options import AsJson, Globals, answer, at_terminal, own_command
 from assistant.display import counted, spelled
+from assistant.secrets import registered
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
 
@@ -105,8 +106,6 @@ def add(name: Name) -> None:
       assistant secrets add home_key
       pass wifi | assistant secrets add wifi
     """
-    from assistant.secrets import registered  # the configuration is slow to import
-
     if sys.stdin.isatty():
         value = typer.prompt("Value", hide_input=True, err=True)
     else:
@@ -120,8 +119,6 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """List the names of the registered secrets, or print the value of one."""
-    from assistant.secrets import registered  # as above
-
     if name is not None:
         typer.echo(registered.value(name))
         return
@@ -135,13 +132,8 @@ def show(
 
 def remove(name: Name) -> None:
     """Remove a registered secret."""
-    from assistant.secrets import registered  # as above
-
     registered.remove(name)
     typer.echo(f"{name} is no longer registered")
-
-
-SECRETS = (add, show, remove)
 
 
 def stop(context: typer.Context) -> None:
@@ -156,8 +148,6 @@ def stop(context: typer.Context) -> None:
 
 
 Shell = Literal["bash", "zsh", "fish"]
-PROGRAM, VARIABLE = "assistant", "_ASSISTANT_COMPLETE"
-"""The variable that the shell's script sets to ask for completions."""
 
 
 def completion(
@@ -172,15 +162,7 @@ def completion(
     """
     from typer.completion import get_completion_script
 
-    typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))
-
-
-def prepare_completion() -> None:
-    """Let typer answer if a shell asks for completions."""
-    if VARIABLE in os.environ:
-        from typer.completion import completion_init  # takes 5 ms
-
-        completion_init()
+    typer.echo(get_completion_script(prog_name="assistant", complete_var=COMPLETES, shell=shell))
 
 
 # doctor

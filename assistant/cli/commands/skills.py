@@ -3,18 +3,18 @@
 import json
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated
+from importlib import resources
+from typing import Annotated
 
 import typer
 
 from assistant.cli.help import did_you_mean
 from assistant.cli.options import AsJson, Globals, answer
+from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import UsageError
-
-if TYPE_CHECKING:
-    from assistant.skills.loading import Skills
-
+from assistant.skills import loading
+from assistant.skills.loading import SKILL_FILE, Skills
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 64
@@ -58,10 +58,8 @@ def list_(
         raise typer.Exit(1)
 
 
-def _show(skills: "Skills", name: str) -> None:
+def _show(skills: Skills, name: str) -> None:
     """Print a skill as the model reads it, and its files."""
-    from assistant.skills import loading
-
     skill = skills.named(name)
     if skill is None:
         known = ", ".join(skill.name for skill in skills.skills) or "none"
@@ -89,11 +87,6 @@ def new(
       assistant skills new weekly-review
       assistant skills new tea --description 'How I take my tea'
     """
-    from importlib import resources
-
-    from assistant.disk import storage
-    from assistant.skills.loading import SKILL_FILE
-
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise UsageError(
             f"{name!r} cannot be the name of a skill",
@@ -111,9 +104,7 @@ def new(
     typer.echo(f"Written: {spelled(str(file))}")
 
 
-def _loaded(options: Globals) -> "Skills":
+def _loaded(options: Globals) -> Skills:
     """The skills as a conversation would have them."""
-    from assistant.skills import loading  # a YAML parser: behind `--help`
-
     chosen = options.settings().skills
     return loading.load(options.workspace(), chosen.disabled, chosen.folders)
