@@ -1,4 +1,4 @@
-"""The checks of `assistant doctor`: each returns what is well, or raises a fault with its cure.
+"""`doctor`: its checks, each of which returns what is well, or raises a fault with its cure.
 
 This module imports every heavy part of the program; only `doctor` and the first chat import it.
 """
@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+import typer
+
 from assistant import config
-from assistant.cli.options import Globals, own_command
+from assistant.cli.options import AsJson, Globals, answer, at_terminal, own_command
 from assistant.disk import storage
-from assistant.display import counted
+from assistant.display import counted, spelled
 from assistant.errors import (
     AssistantError,
     ConfigError,
@@ -236,7 +238,7 @@ def _chroma(options: Globals) -> str:
     return f"{server.url} answers, and has every vector"
 
 
-def remove_unowned(options: Globals) -> str:
+def _remove_unowned(options: Globals) -> str:
     """Remove the collections of the Chroma server whose workspace or model is gone."""
     with options.memory() as memory:
         removed = memory.unowned(remove=True)
@@ -292,7 +294,7 @@ def model_name() -> str | None:
         return None
 
 
-def answer(_: Globals) -> str:
+def _model_answer(_: Globals) -> str:
     """The configured model's answer to a word. Raises ModelError, Remark without a model."""
     if (name := model_name()) is None:
         raise Remark("no model is configured", "`assistant config set model NAME` connects one")
@@ -405,3 +407,47 @@ def findings(options: Globals) -> Iterator[Finding]:
         if finding.state == "fault" and faults.setdefault(finding.said, name) != name:
             finding = Finding(name, "remark", f"not checked: see {faults[finding.said]}")
         yield finding
+
+
+MARKS = {"well": "✓", "remark": "!", "fault": "✗"}
+
+
+def doctor(
+    context: typer.Context,
+    with_model: Annotated[
+        bool | None,
+        typer.Option(
+            "--with-model/--without-model",
+            help="Send the model one word, or do not offer to.",
+            show_default=False,
+        ),
+    ] = None,
+    remove_unowned: Annotated[
+        bool,
+        typer.Option(
+            "--remove-unowned",
+            help="Remove collections on the Chroma server whose workspace or model is gone.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
+    found = []
+    for finding in _all_findings(context.obj, with_model, remove=remove_unowned, as_json=as_json):
+        found.append(finding)
+        typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
+    answer(found)
+    if any(finding.state == "fault" for finding in found):
+        raise typer.Exit(1)
+
+
+def _all_findings(
+    options: Globals, with_model: bool | None, *, remove: bool, as_json: bool
+) -> Iterator[Finding]:
+    if remove:
+        yield examined("collections", _remove_unowned, options)
+    yield from findings(options)
+    if with_model is None and not as_json and at_terminal() and (model := model_name()):
+        with_model = typer.confirm(f"Send {model} one word to see whether it answers?", err=True)
+    if with_model:
+        yield examined("answer", _model_answer, options)

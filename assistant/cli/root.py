@@ -34,7 +34,7 @@ PANELS = {
     " moving.export",
     TOOLS: "skills heartbeat event.event event.listen",
     PROGRAMS: "connect.connect connect.mcp mcp-servers connect.hook",
-    SETUP: "setup.init setup.doctor setup.trust_ secrets daemon setup.completion config",
+    SETUP: "setup.init .doctor.doctor setup.trust_ secrets daemon setup.completion config",
 }
 """The panels of the first page, with their groups and commands, each a function of a module of
 `commands`, or of this package."""

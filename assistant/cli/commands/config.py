@@ -8,17 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from assistant import config
+from assistant.cli.config_file import changed, path_of, value_at
 from assistant.cli.options import AsJson, Globals, answer, at_terminal, note, run_editor
 from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
 from assistant.display import as_json as to_json
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError, WorkspaceError
+from assistant.memory.open import open_model_switch
+from assistant.settings import tree as settings
+from assistant.settings.sections import EmbeddingSettings
+from assistant.tools.mcp_client.servers import hidden
 
 
 def _names(incomplete: str) -> list[str]:
-    from assistant.settings import tree as settings  # pydantic is slow to import
-
     return [name for name in settings.names() if name.startswith(incomplete)]
 
 
@@ -40,10 +43,6 @@ def show(
       assistant config show
       assistant config show memory.k
     """
-    from assistant.cli.config_file import path_of, value_at
-    from assistant.settings import tree as settings
-    from assistant.tools.mcp_client.servers import hidden
-
     values = context.obj.settings().model_dump(mode="json")
     values["mcpServers"] = {name: hidden(server) for name, server in values["mcpServers"].items()}
     if key is not None:
@@ -84,8 +83,6 @@ def set_(
 
 def put(options: Globals, key: str, values: list[str]) -> None:
     """Change a setting, and print it; if it is removed, print the value that holds now."""
-    from assistant.cli.config_file import changed, path_of, value_at
-
     change, file = changed(key, values), config.config_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     storage.replace(file, change.text.encode())
@@ -109,8 +106,6 @@ def unset(context: typer.Context, key: Key) -> None:
 
 def edit() -> None:
     """Open the configuration file in your editor, then check it."""
-    from assistant.settings import tree as settings
-
     path = config.config_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
@@ -157,9 +152,6 @@ def _embedded_ahead(options: Globals, name: str) -> str:
 
     Raises EmbedderError if the model cannot be used. An interrupted run is continued next time.
     """
-    from assistant.memory.open import open_model_switch
-    from assistant.settings.sections import EmbeddingSettings
-
     folder = Path(name).expanduser()
     name = str(folder.resolve()) if folder.exists() else name
     own = EmbeddingSettings.model_validate(

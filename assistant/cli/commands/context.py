@@ -1,17 +1,18 @@
 """`context`: the prompt of a message, or of a past turn."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from assistant.agent.context_budget import rendered
+from assistant.agent.prompt import KNOWN, Section
 from assistant.app.options import ChatOptions
 from assistant.cli.options import AsJson, Globals, Message, answer, message_and_input, note
 from assistant.display import counted, local_time, spelled
 from assistant.errors import UsageError
-
-if TYPE_CHECKING:
-    from assistant.agent.prompt import Section
+from assistant.session import keeping, transcript
+from assistant.session.history import group, history
 
 
 def context(
@@ -39,7 +40,6 @@ def context(
         raise UsageError("--turn needs a session", "Name one with --session ID")
     if session is not None and message:
         raise UsageError("a past turn has its own message", "Give a message or --session, not both")
-    sections: Sequence[Section]
     if session is None:
         text, attached = message_and_input(message)
         with context.obj.open_chat(ChatOptions()) as chat:
@@ -67,10 +67,8 @@ def context(
     typer.echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)
 
 
-def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
+def _only(sections: Sequence[Section], title: str) -> list[Section]:
     """The section with a title, or with a name in the recipe."""
-    from assistant.agent.prompt import KNOWN
-
     titles = {part.name: part.title for part in KNOWN}
     full_title = titles.get(title.casefold(), title).casefold()
     chosen = [part for part in sections if part.title.casefold() == full_title]
@@ -80,13 +78,8 @@ def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
     return chosen
 
 
-def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
+def _past(options: Globals, session: str, turn: int | None) -> list[Section]:
     """The prompt of a past turn; without a number, of the latest."""
-    from assistant.agent.context_budget import rendered
-    from assistant.agent.prompt import Section
-    from assistant.session import keeping, transcript
-    from assistant.session.history import group, history
-
     workspace = options.workspace()
     name = transcript.find(workspace.sessions, session)
     sent = keeping.prompts_sent(workspace.sessions, name)

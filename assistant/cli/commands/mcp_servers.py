@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,11 +10,10 @@ from assistant.cli.options import AsJson, Globals, Yes, answer, note
 from assistant.cli.questions import confirmed
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
-
-if TYPE_CHECKING:
-    from assistant.tools.mcp_client.servers import Server
-    from assistant.tools.mcp_client.tools import Checked
-
+from assistant.tools.mcp_client import servers
+from assistant.tools.mcp_client.pins import Pins
+from assistant.tools.mcp_client.servers import Server
+from assistant.tools.mcp_client.tools import Checked, check_all
 
 NONE = "There are no MCP servers: add one with `assistant config edit`, or in a .mcp.json."
 
@@ -25,8 +24,6 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Connect to each server, and compare its tools with the approved ones."""
-    from assistant.tools.mcp_client.tools import Checked, check_all
-
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
     enabled = [server for server in chosen if not server.settings.disabled]
     results = {result.name: result for result in check_all(enabled)}
@@ -46,8 +43,6 @@ def approve(
     yes: Yes = False,
 ) -> None:
     """Approve a server of a .mcp.json, or tools that have changed."""
-    from assistant.tools.mcp_client.pins import Pins
-
     server, pins = _named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
     changed = pin.held_back
@@ -67,31 +62,29 @@ def approve(
     typer.echo(f"Approved: {spelled(name)}.")
 
 
-def _servers(options: Globals) -> Sequence["Server"]:
-    from assistant.tools.mcp_client.servers import of
-
-    named = of(options.workspace())
+def _servers(options: Globals) -> Sequence[Server]:
+    named = servers.of(options.workspace())
     for notice in named.notices:
         note(notice)
     return named.servers
 
 
-def _named(options: Globals, name: str) -> "Server":
-    servers = _servers(options)
-    for server in servers:
+def _named(options: Globals, name: str) -> Server:
+    present = _servers(options)
+    for server in present:
         if server.name == name:
             return server
-    names = ", ".join(server.name for server in servers) or "none"
+    names = ", ".join(server.name for server in present) or "none"
     raise UsageError(f"there is no MCP server {name!r}", f"Available: {names}")
 
 
-def _origin(server: "Server") -> dict[str, Any]:
+def _origin(server: Server) -> dict[str, Any]:
     """How a server is reached, the file of its entry, and whether it is disabled."""
     file = f"{server.origin}/.mcp.json" if server.origin else ""
     return {"how": server.how, "origin": file, "disabled": server.settings.disabled}
 
 
-def _show(server: "Server", checked: "Checked") -> None:
+def _show(server: Server, checked: Checked) -> None:
     name, origin = spelled(checked.name), _origin(server)
     entry = " · ".join(spelled(part) for part in (server.how, origin["origin"]) if part)
     if origin["disabled"]:

@@ -2,21 +2,17 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from assistant.cli import COMPLETES
-from assistant.cli.options import AsJson, Globals, answer, at_terminal, own_command
-from assistant.display import counted, spelled
+from assistant.cli.options import AsJson, answer, own_command
+from assistant.display import counted
 from assistant.secrets import registered
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
-
-if TYPE_CHECKING:
-    from assistant.cli import doctor as checks
 
 
 def init(
@@ -163,51 +159,3 @@ def completion(
     from typer.completion import get_completion_script
 
     typer.echo(get_completion_script(prog_name="assistant", complete_var=COMPLETES, shell=shell))
-
-
-# doctor
-
-MARKS = {"well": "✓", "remark": "!", "fault": "✗"}
-
-
-def doctor(
-    context: typer.Context,
-    with_model: Annotated[
-        bool | None,
-        typer.Option(
-            "--with-model/--without-model",
-            help="Send the model one word, or do not offer to.",
-            show_default=False,
-        ),
-    ] = None,
-    remove_unowned: Annotated[
-        bool,
-        typer.Option(
-            "--remove-unowned",
-            help="Remove collections on the Chroma server whose workspace or model is gone.",
-        ),
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
-    findings = []
-    for finding in _findings(context.obj, with_model, remove=remove_unowned, as_json=as_json):
-        findings.append(finding)
-        typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
-    answer(findings)
-    if any(finding.state == "fault" for finding in findings):
-        raise typer.Exit(1)
-
-
-def _findings(
-    options: Globals, with_model: bool | None, *, remove: bool, as_json: bool
-) -> "Iterator[checks.Finding]":
-    from assistant.cli import doctor as checks
-
-    if remove:
-        yield checks.examined("collections", checks.remove_unowned, options)
-    yield from checks.findings(options)
-    if with_model is None and not as_json and at_terminal() and (model := checks.model_name()):
-        with_model = typer.confirm(f"Send {model} one word to see whether it answers?", err=True)
-    if with_model:
-        yield checks.examined("answer", checks.answer, options)
