@@ -119,7 +119,6 @@ class MemoryTools:
         self.can_ask = False
         self.ask: Callable[[str], bool | None] = lambda question: None
         self._opened = opened
-        self._memory: Keeper | None = None
 
     @cached_property
     def offered(self) -> dict[str, Tool]:
@@ -146,16 +145,15 @@ class MemoryTools:
         """The visible files, by the present rules."""
         return VisibleFiles(self.workspace)
 
+    @cached_property
     def memory(self) -> Keeper:
         """Memory, opened once. Raises DaemonError, ConfigError, EmbedderError, StorageError."""
-        if self._memory is None:
-            self._memory = self._opened()
-        return self._memory
+        return self._opened()
 
     def close(self) -> None:
         """Close memory if it was opened."""
-        if self._memory is not None:
-            self._memory.close()
+        if "memory" in vars(self):
+            self.memory.close()
 
     def recall(
         self,
@@ -172,7 +170,7 @@ class MemoryTools:
         from assistant.memory.text.times.dates import day_of  # not needed for the first answer
 
         day = day_of(as_of[:40], date.today(), last=True).isoformat() if as_of else None
-        recall = self.memory().recall(Query(query, k=k, as_of=day))
+        recall = self.memory.recall(Query(query, k=k, as_of=day))
         passages = self.files.shown(recall.passages)
         text = framed(passages) if passages else "Nothing in memory mentions this."
         return f"{text}\n\n{recall.caveat}".rstrip()
@@ -199,7 +197,7 @@ class MemoryTools:
             secrets="ask",
             waits=not self.permissions.trusted,
         )
-        (written,) = self.memory().remember([new])
+        (written,) = self.memory.remember([new])
         if written.status == "secret":
             raise UsageError(
                 "nothing was written: the fact holds what looks like a secret",
@@ -246,7 +244,7 @@ class MemoryTools:
         parts += [f"# Their procedures\n\n{procedures}"] if procedures else []
         if topic.strip():
             without = (PROCEDURES_FILE,) if procedures else ()
-            recall = self.memory().recall(Query(topic, without=without))
+            recall = self.memory.recall(Query(topic, without=without))
             if passages := files.shown(recall.passages):
                 parts.append(f"# What memory holds on this\n\n{framed(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
@@ -263,7 +261,7 @@ class MemoryTools:
         from assistant.upkeep.agenda import listed  # not needed for the first answer
 
         dues = listed(
-            self.memory(),
+            self.memory,
             self.workspace,
             date.today(),
             days,
@@ -274,7 +272,7 @@ class MemoryTools:
     def status(self) -> str:
         """Which memory this is, its size, what waits for review, and what you may do."""
         trusted = bool(self.files.is_open)
-        memory = self.memory().status()
+        memory = self.memory.status()
         state = {
             "workspace": self.workspace.root,
             "trusted": trusted,
@@ -308,12 +306,12 @@ class MemoryTools:
             )
         if not answer:
             return f"The owner said no: {passage.citation} was not forgotten."
-        self.memory().forget([passage])
+        self.memory.forget([passage])
         return f"Forgotten: {passage.citation}. The owner can `assistant memory undo`."
 
     def _fact(self, target: str) -> Passage:
         """The one fact that the target identifies. Raises LedgerError."""
-        located = self.memory().locate(target)
+        located = self.memory.locate(target)
         passages = self.files.shown(located.passages)
         return replace(located, passages=passages).one(target)
 
