@@ -88,12 +88,15 @@ COMMANDS: dict[str, Command] = {}
 """The commands by the words they begin with, in the order of `/help`."""
 
 
-def command(argument: str = "") -> Callable[[Run], Run]:
-    """Make a function a command of its name; its docstring is the help."""
+def command(argument: str = "", name: str = "") -> Callable[[Run], Run]:
+    """Make a function a command of its name, or of another; its docstring is the help.
+
+    An argument in brackets may be left out; for any other there is an example.
+    """
 
     def add(function: Run) -> Run:
-        name = f"/{function.__name__.removesuffix('_')}"
-        COMMANDS[name] = Command(argument, function.__doc__ or "", function)
+        own_name = f"/{function.__name__.removesuffix('_')}"
+        COMMANDS[name or own_name] = Command(argument, function.__doc__ or "", function)
         return function
 
     return add
@@ -106,8 +109,6 @@ def command(argument: str = "") -> Callable[[Run], Run]:
 def remember(host: Host, text: str) -> None:
     """Write a fact to memory."""
     host.refuse_off_the_record()
-    if not text:
-        raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
     if written := give(host.chat.memory, Fact(text), host.chat.conversation.redactor.learn):
         show_written(written)
 
@@ -115,8 +116,6 @@ def remember(host: Host, text: str) -> None:
 @command("QUERY")
 def recall(host: Host, text: str) -> None:
     """Search memory."""
-    if not text:
-        raise UsageError("/recall needs a question", "Write /recall who has the spare key")
     show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
 
 
@@ -124,8 +123,6 @@ def recall(host: Host, text: str) -> None:
 def forget(host: Host, target: str) -> None:
     """Remove a fact, after you confirm it."""
     host.refuse_off_the_record()
-    if not target:
-        raise UsageError("/forget needs a fact", "Write /forget MEMORY.md:12, or words of it")
     if fact := choice(host.chat.memory, target):
         host.chat.memory.forget([fact])
         typer.echo("Forgotten. /undo restores it.")
@@ -386,11 +383,10 @@ def quit_(host: Host, _: str) -> None:
 # The shell, help and the end
 
 
+@command("COMMAND", "!")
 def run_shell(host: Host, command: str) -> None:
-    """Run a shell command and show its output, which is attached to the next message."""
+    """Run a command in the sandbox; its output is attached to your next message."""
     talk = host.chat.conversation
-    if not command:
-        raise UsageError("! needs a command", "Write !git status")
     host.refuse_off_the_record("no command runs")
     host.screen.draw(doing=spelled(f"! {command}"))
     talk.interruption.reset()
@@ -406,18 +402,10 @@ def run_shell(host: Host, command: str) -> None:
         typer.echo(faint(ATTACHED))
 
 
-SHELL = Command(
-    "COMMAND",
-    "Run a command in the sandbox; its output is attached to your next message.",
-    run_shell,
-)
-
-
 @command()
 def help_(host: Host, _: str) -> None:
     """Show this list."""
     rows = {f"{name} {command.argument}": command.help for name, command in COMMANDS.items()}
-    rows[f"!{SHELL.argument}"] = SHELL.help
     rows["@FILE"] = "In a message: attach a file, a picture, or the list of a folder."
     for usage, help in rows.items():
         typer.echo(usage.ljust(20) + help)
@@ -433,9 +421,7 @@ BEGINS = ("/", "!")
 
 def parsed(line: str) -> tuple[Command, str]:
     """The command of a line and its argument. Raises UsageError if there is none."""
-    if line.startswith("!"):
-        return SHELL, line.removeprefix("!").strip()
-    name, _, argument = line.partition(" ")
+    name, _, argument = (f"! {line[1:]}" if line.startswith("!") else line).partition(" ")
     if name not in COMMANDS:
         similar = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, COMMANDS)
         question = f"{did_you_mean(similar[:1])} " if similar else ""
@@ -443,6 +429,9 @@ def parsed(line: str) -> tuple[Command, str]:
     chosen, argument = COMMANDS[name], argument.strip()
     if argument and not chosen.argument:
         raise UsageError(f"{name} takes nothing after it", f"Write {name} alone")
+    if not argument and chosen.argument[:1] not in ("", "["):
+        example = _data["examples"][name]
+        raise UsageError(f"{name} needs {chosen.argument}", f"Write {name} {example}")
     return chosen, argument
 
 

@@ -100,7 +100,7 @@ def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     assert code == 1 and shown.startswith("forty-two\n") and "\nTea.\n" in shown
     assert " tokens in " in shown
     assert "there is no file nowhere.txt" in beside and "no command /nonsense" in beside
-    assert "/recall needs a question. Write " in beside
+    assert "/recall needs QUERY. Write " in beside
     assert "/remember asks a question." in beside and SECRET not in beside
     (request,) = provider.requests
     sent = str(request.body["messages"][-1]["content"])

@@ -246,7 +246,13 @@ def test_what_is_no_command_names_the_one_that_may_be_meant(typed: str, meant: s
     assert told.value.cure.startswith(f"Did you mean {meant}?")
 
 
-def test_a_command_that_takes_nothing_says_so() -> None:
+def test_a_command_says_what_it_takes() -> None:
     with pytest.raises(UsageError, match="/rewind takes nothing after it"):
         slash.parsed("/rewind 3")
-    assert slash.parsed("/agenda 3")[1] == "3"
+    assert slash.parsed("/agenda 3")[1] == "3" and slash.parsed("/agenda")[1] == ""
+    assert slash.parsed("!echo wow! yes") == (slash.COMMANDS["!"], "echo wow! yes")
+    for name, command in slash.COMMANDS.items():
+        if command.argument and not command.argument.startswith("["):
+            with pytest.raises(UsageError, match=f"{name} needs {command.argument}") as told:
+                slash.parsed(f"{name} ")
+            assert told.value.cure.startswith(f"Write {name} ")
