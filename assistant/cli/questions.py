@@ -71,10 +71,10 @@ def confirm(question: str) -> bool:
     return ask(question, "y/N").lower() in ("y", "yes")
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether the owner says yes at a terminal; without a terminal, `--yes` has to."""
-    if yes:
-        return True
-    if not sys.stdin.isatty():
+def must_confirm(question: str, *, yes: bool) -> None:
+    """End the command unless the owner says yes at a terminal; without one, `--yes` has to."""
+    if not (yes or sys.stdin.isatty()):
         raise UsageError("this needs your confirmation", "Run it again with --yes")
-    return typer.confirm(question, err=True)
+    if not (yes or typer.confirm(question, err=True)):
+        typer.echo("Nothing was changed.", err=True)
+        raise typer.Exit(1)

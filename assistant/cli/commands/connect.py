@@ -8,7 +8,7 @@ import typer
 
 from assistant.cli.memory_text import show_diff
 from assistant.cli.options import AsJson, Globals, Yes, answer, own_command
-from assistant.cli.questions import confirmed
+from assistant.cli.questions import must_confirm
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.integrations import connecting
@@ -54,9 +54,7 @@ def connect(
         show_diff(change.diff())
     copies: list[Path] = []
     if made:
-        if not confirmed("Make this change?", yes=yes):
-            typer.echo("Nothing was changed.")
-            raise typer.Exit(1)
+        must_confirm("Make this change?", yes=yes)
         copies = connecting.carry_out(chosen, changes, undo=undo)
     diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
     paths = list(map(str, copies))

@@ -30,7 +30,7 @@ from assistant.cli.options import (
     print_json,
     reads_lines,
 )
-from assistant.cli.questions import ask, choose, confirm, confirmed, say
+from assistant.cli.questions import ask, choose, confirm, must_confirm, say
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import (
@@ -399,8 +399,7 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
     if located.exact or (located.passages and not yes):
         fact = choice(memory, words, yes=yes)
         return memory.purge([fact], sessions=sessions) if fact else None
-    if not confirmed("No file contains this. Remove it from the journal and all copies?", yes=yes):
-        return None
+    must_confirm("No file contains this. Remove it from the journal and all copies?", yes=yes)
     forgotten = memory.purge((), past=[words], sessions=sessions)
     if not forgotten.cleared:
         locate(memory, words).one(words)  # raises with the closest matches

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from assistant.cli.options import AsJson, Globals, Yes, answer, note
-from assistant.cli.questions import confirmed
+from assistant.cli.questions import must_confirm
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
 from assistant.tools.mcp_client import servers
@@ -56,8 +56,7 @@ def approve(
             typer.echo(f"It runs {spelled(path)}, which has changed since you approved it.")
     for tool, difference in changed.items():
         typer.echo(f"{spelled(tool)}:\n{_quoted(difference)}")
-    if not confirmed("Approve this?", yes=yes):
-        raise typer.Exit(1)
+    must_confirm("Approve this?", yes=yes)
     pins.agree(server, pin)
     typer.echo(f"Approved: {spelled(name)}.")
 

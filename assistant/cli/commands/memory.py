@@ -16,7 +16,7 @@ import typer
 from assistant.agent.capture import ended
 from assistant.cli.memory_text import one_line, show_diff, show_undone
 from assistant.cli.options import AsJson, Globals, Yes, answer, print_json
-from assistant.cli.questions import confirmed
+from assistant.cli.questions import must_confirm
 from assistant.disk import programs, storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
@@ -238,8 +238,7 @@ def merge(
         if not yes and not sys.stdin.isatty():
             typer.echo("Nothing was written. `assistant memory merge --yes` merges them.")
             return
-        if not confirmed("Merge this?", yes=yes):
-            raise typer.Exit(1)
+        must_confirm("Merge this?", yes=yes)
         copies.take_in(planned)
         merged = counted(len(sound), "copy", "copies")
         typer.echo(f"{merged} merged. `assistant memory undo` reverses it.")

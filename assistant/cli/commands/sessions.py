@@ -6,7 +6,7 @@ import typer
 
 from assistant.app.undo import last_change, take_back
 from assistant.cli.options import AsJson, Lines, Yes, answer
-from assistant.cli.questions import confirmed
+from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
 from assistant.display import spelled
 from assistant.memory.base import SESSIONS, Query
@@ -66,8 +66,7 @@ def delete(
     """Delete a conversation for good; facts learnt from it stay."""
     workspace = context.obj.workspace()
     session_id = transcript.find(workspace.sessions, session)
-    if not confirmed(f"Delete {session_id} for good?", yes=yes):
-        raise typer.Exit(1)
+    must_confirm(f"Delete {session_id} for good?", yes=yes)
     keeping.delete(workspace.sessions, session_id)
     if workspace.sessions_index.exists():
         with context.obj.memory() as memory:  # this removes it from the search index
@@ -88,5 +87,5 @@ def undo(
         typer.echo(spelled(f"“{last.turn.request}” changed"), err=True)
         for changed in (*last.files, *(fact.text for fact in last.facts)):
             typer.echo(spelled(f"  {changed}"), err=True)
-        if confirmed("Undo this?", yes=yes):
-            typer.echo(spelled("\n".join(undo_lines(take_back(workspace, memory, last)))))
+        must_confirm("Undo this?", yes=yes)
+        typer.echo(spelled("\n".join(undo_lines(take_back(workspace, memory, last)))))
