@@ -129,10 +129,8 @@ class Globals:
                 progress=progress,
                 notify=note,
             )
-            try:
+            with contextlib.closing(memory):
                 yield memory
-            finally:
-                memory.close()
 
     def open_chat(
         self,

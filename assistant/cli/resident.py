@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -114,29 +114,20 @@ def _run_remotely(connection: socket.socket, words: Sequence[str]) -> int | None
     with connection.makefile("rb") as answers:
         if not (process := answers.readline()):
             return None
+        _forward_signals(int(process))
         code = b""
-        with (
-            _forwarding(int(process)),
-            contextlib.suppress(OSError),
-        ):  # it has started: do not run it again
+        with contextlib.suppress(OSError):  # it has started: do not run it again
             code = answers.readline()
     return int(code) if code else 1
 
 
-@contextlib.contextmanager
-def _forwarding(process: int) -> Iterator[None]:
-    """Forward this process's signals to another."""
+def _forward_signals(process: int) -> None:
+    """Forward this process's signals to another, with which it ends."""
 
     def send(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
 
-    before = {number: signal.getsignal(number) for number in FORWARDED}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
+    for number in FORWARDED:
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, send)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
