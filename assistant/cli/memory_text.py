@@ -102,13 +102,6 @@ ALIKE, NEAR = 0.42, 0.21
 """Shares of a score from which the meaning is called the same, or similar."""
 HEADED = 0.15
 """Share of a score from which a matching heading is mentioned."""
-_COMMON = """
-a about am an and are as at be by can did do does for from had has have how i in is it me my of on
-or our that the their there these they this to was we were what when where which who whose why will
-with you your
-"""
-COMMON = frozenset(_COMMON.split())
-"""Stop words, which are not mentioned."""
 
 
 def reasons(
@@ -119,11 +112,14 @@ def reasons(
     mentioned: str | None = None,
 ) -> str:
     """Why a passage matches a query; `shares` are the signals' shares of its score."""
+    from assistant.memory.text.language import is_function_word, language_of  # only with --why
+
     meaning = shares.get("dense", 0.0)
     why = ["same meaning"] if meaning >= ALIKE else ["similar meaning"] if meaning >= NEAR else []
-    words = set(_WORD.findall(text.casefold())) - COMMON
+    words, language = _WORD.findall(text.casefold()), language_of(query)
     query_words = dict.fromkeys(_WORD.findall(query.casefold()))
-    if common := [word for word in query_words if word in words]:
+    shared = [word for word in query_words if word in words]
+    if common := [word for word in shared if not is_function_word(word, language)]:
         why.append(f"shares: {', '.join(common)}")
     if shares.get("date", 0.0) > 0 and (when := mentioned or day):
         why.append(f"{'mentions' if mentioned else 'recorded on'} {_in_words(when, text)}")

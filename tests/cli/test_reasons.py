@@ -18,6 +18,7 @@ ADA, MAY = "The spare key is with Ada, next door", "On 3 May I met Lena in Porto
         ("that week", ADA, {"date": 4.0}, None, "recorded on 21 November"),
         ("what did Mia say?", "Mia: hello", {"speaker": 2.9}, None, "shares: mia · said by the "
          "person you name"),
+        ("Wer hat den Schlüssel?", "Ada hat den Schlüssel", {}, None, "shares: schlüssel"),
         ("boats", ADA, {"heading": 0.2}, None, "its heading matches"),
     ],
 )  # fmt: skip
