@@ -101,7 +101,9 @@ def _plain(text: str) -> str:
     """The text with spaces in the place of comments and trailing commas."""
 
     def blank(match: re.Match[str]) -> str:
-        return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
+        before = match.string[: match.start()].rstrip()[-1:] if match[0] == "," else ""
+        kept = match[0][0] == '"' or before in (",", "{", "[")  # such a comma is wrong
+        return match[0] if kept else re.sub(r"[^\n]", " ", match[0])
 
     return _COMMA.sub(blank, _COMMENT.sub(blank, text))
 

@@ -123,8 +123,8 @@ WRONG = {
     "'antropic'. Did you mean anthropic/claude-x?",
     "config set model gpt": "the model 'gpt' has no provider. Write PROVIDER/MODEL, such as "
     "anthropic/… or ollama_chat/…",
-    "config set profiles.3.name a/b": "'profiles.3.name' cannot be set. The next profile is "
-    "profiles.1.name",
+    "config set profiles.3.name a/b": "'profiles.3.name' cannot be set yet. First `assistant "
+    "config set profiles.1.name VALUE`",
 }
 """Command lines, and what they are answered."""
 VARIABLES = {

@@ -71,7 +71,7 @@ def test_whatever_the_values_and_their_layout(
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [('{"a": 1,, }', 1), ('{\n"a" 1}', 2), ("[1\n", 2), ('{"a": tru}', 1), ('{"a": "x\n"}', 1)],
+    [('{"a": 1,,\n}', 1), ('{\n"a" 1}', 2), ("[1\n", 2), ('{"a": tru}', 1), ('{"a": "x\n"}', 1)],
 )
 def test_what_is_broken_is_named_by_its_line(text: str, line: int) -> None:
     with pytest.raises(json.JSONDecodeError) as caught:
