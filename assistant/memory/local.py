@@ -6,7 +6,7 @@ be recalled when `remember` returns. Writes are made one at a time; reads wait f
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import chain, zip_longest
@@ -55,7 +55,6 @@ from assistant.memory.search.recall import Recaller
 from assistant.memory.sources.library import Library
 from assistant.memory.text.chunk import passage as passage_of
 from assistant.memory.text.identity import fact_key
-from assistant.memory.writing.draft import FileState
 from assistant.memory.writing.ledger import Ledger, given_up_by
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.redaction import Redaction
@@ -149,7 +148,6 @@ class LocalMemory:
             today,
             self._redaction.text,
             lambda message: progress(message, 0, 0),
-            self._files_without,
         )
         self._journals = self._ledger.journals
         self._review = Review(workspace, self._ledger)
@@ -519,19 +517,6 @@ class LocalMemory:
             self._ledger.observe(source, text, sha256)
         except AssistantError as error:
             self._notices.add(str(error))
-
-    def _files_without(self, fact: str) -> Mapping[str, FileState]:
-        """The files that certainly do not state a fact, with the state in which they do not.
-
-        Nothing is certain of a long fact, which is indexed in pieces, or one with a secret.
-        """
-        is_long = 2 * self.embedder.count_tokens(fact) > self.embedder.max_tokens
-        if is_long or self._redaction.text(fact) != fact:
-            return {}
-        try:
-            return self.index.store.catalog.sources_without(fact)
-        except CatalogDamaged:
-            return {}
 
     def _give_to_owner(self) -> None:
         """Leave nothing that belongs to root, if root works in another user's workspace."""

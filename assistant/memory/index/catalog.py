@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
-from hashlib import blake2b
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
@@ -40,7 +39,6 @@ from assistant.memory.index.words import (
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.dialogue import label, number, speaks
 from assistant.memory.text.headings import path_words, topic_of
-from assistant.memory.text.identity import fact_key
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 NO_ROW = np.iinfo(np.int64).max
@@ -339,20 +337,6 @@ class Catalog:
         layout = self.layout()
         return self.chunks(layout.rowid[layout.at_line(source, line)].tolist())
 
-    def chunks_stating(self, fact: str) -> list[Chunk]:
-        """The current chunks that state a fact and nothing else."""
-        where = "c.status = 'current' AND c.said IN (SELECT value FROM json_each(?))"
-        return list(self._chunks(where, [fact_hash(fact)]).values())
-
-    def sources_without(self, fact: str) -> dict[str, tuple[str, Stat]]:
-        """The files that do not state a fact, each with the digest and the stat of what was
-        indexed."""
-        with self.database.using():
-            stating = {chunk.source for chunk in self.chunks_stating(fact)}
-            sources = self.sources().values()
-        silent = (source for source in sources if source.name not in stating)
-        return {source.name: (source.sha256, source.stat) for source in silent}
-
     def speaking(self, first: date, last: date) -> list[tuple[Chunk, tuple[Occasion, ...]]]:
         """The current chunks that may mention these days, with their occasions: as far as these can
         be determined without a date of recording."""
@@ -512,14 +496,14 @@ class _Writer:
                 c.id, c.text, c.plain, _encoded(c.heading), c.date, mentioned, c.status, c.until
             )
             rows.append(
-                (row, section, vector, c.id, source, fact_hash(c.plain), c.date, c.status, c.until,
-                 mentioned, c.plain, c.text, checksum)
+                (row, section, vector, c.id, source, c.date, c.status, c.until, mentioned, c.plain,
+                 c.text, checksum)
             )  # fmt: skip
             if self._index_days and c.status == "current" and (spoken := _days_of(c)):
                 spoken_of.append((row, *spoken))
         self._db.executemany(
-            "INSERT INTO chunks (rowid, section, vector, id, source, said, date, status, until,"
-            " mentions, plain, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO chunks (rowid, section, vector, id, source, date, status, until,"
+            " mentions, plain, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
@@ -574,12 +558,6 @@ def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
 
 def _day(iso: str | None) -> int:
     return date.fromisoformat(iso).toordinal() if iso else 0
-
-
-def fact_hash(plain: str) -> int:
-    """A hash that is equal for chunks that state the same fact."""
-    key = fact_key(plain).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(key, digest_size=8).digest(), signed=True)
 
 
 @lru_cache(LISTS)

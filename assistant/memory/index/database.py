@@ -13,7 +13,7 @@ from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 21
+SCHEMA_VERSION = 22
 _SCHEMA = Path(__file__).with_name("index.sql").read_text(encoding="utf-8")
 _CACHE_SCHEMA = Path(__file__).with_name("cache.sql").read_text(encoding="utf-8")
 

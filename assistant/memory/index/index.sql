@@ -13,14 +13,12 @@ CREATE TABLE sections (
   id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, vector INTEGER,
   UNIQUE (source, heading));
 
--- A chunk, without where it stands. Those that state the same fact have the same number in `said`.
--- `checksum` is that of what is read of it for an answer.
+-- A chunk, without where it stands. `checksum` is that of what is read of it for an answer.
 CREATE TABLE chunks (
   rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
-  section INTEGER NOT NULL, vector INTEGER NOT NULL, said INTEGER NOT NULL,
+  section INTEGER NOT NULL, vector INTEGER NOT NULL,
   date TEXT, status TEXT NOT NULL, until TEXT, mentions TEXT NOT NULL,
   plain TEXT NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL);
-CREATE INDEX chunks_by_said ON chunks (said);
 
 -- The chunks that say what they matter for; `vector` is that of these words.
 CREATE TABLE marks (chunk INTEGER PRIMARY KEY, vector INTEGER NOT NULL);

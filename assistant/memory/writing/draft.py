@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.disk import storage
@@ -30,8 +30,6 @@ NOTICE_SECONDS = 0.5
 """Seconds before the owner is told about the wait; most saves take less."""
 PAUSE = 0.01
 
-FileState = tuple[str, Stat | None]
-"""The digest of a file, and the stat that proves it, if one does."""
 _BOM = "\ufeff"
 
 
@@ -46,14 +44,14 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _File:
-    """A file as it was read, its text as edited so far, and what the edits inserted."""
+    """A file as it was read, and its text as edited so far."""
 
     snapshot: Snapshot
     original: tuple[str, str]
     """The text as it was read, and its digest."""
     text: str
     digest: str
-    inserted: list[str] = field(default_factory=list)
+    is_edited: bool = False
 
 
 class Draft:
@@ -83,7 +81,7 @@ class Draft:
     def editable(self, source: str) -> str:
         """The text of a file to be edited. Raises StorageError also if it holds merge conflicts."""
         file = self._file(source)
-        if not file.inserted and (line := conflict_in(file.text)):
+        if not file.is_edited and (line := conflict_in(file.text)):
             raise StorageError(
                 f"{source} has an unresolved merge conflict (line {line}); nothing was changed",
                 "Keep what is right on both sides, remove the markers (<<<<<<<, ======= and the"
@@ -95,12 +93,6 @@ class Draft:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
         return self._file(source).digest
 
-    def is_unread(self, source: str, stat: Stat | None) -> bool:
-        """Whether a file was not read yet and still has this stat, so that it need not be read."""
-        if stat is None or source in self._files:
-            return False
-        return stat_or_none(f"{self._workspace.root}/{source}") == stat
-
     def is_text(self, source: str) -> bool:
         """Whether a file can be read, and is UTF-8."""
         try:
@@ -109,13 +101,9 @@ class Draft:
             return False
         return True
 
-    def inserted(self, source: str) -> str:
-        """What the edits so far inserted into a file."""
-        return "\n".join(self._file(source).inserted)
-
     def changed(self) -> list[str]:
         """The files that are edited."""
-        return [source for source, file in self._files.items() if file.inserted]
+        return [source for source, file in self._files.items() if file.is_edited]
 
     def original(self, source: str) -> tuple[str, str]:
         """The text of a file as it was read, and its digest."""
@@ -127,7 +115,7 @@ class Draft:
         state = file.digest
         file.text = splice.apply(before)
         file.digest = digest(file.text)
-        file.inserted.append(splice.inserted)
+        file.is_edited = True
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
             self.images[removed] = splice.removed

@@ -6,7 +6,7 @@ An edit is undone in a file that has changed since by its own lines exactly, or 
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from operator import itemgetter
 
@@ -28,7 +28,7 @@ from assistant.memory.text.markdown import (
     superseded_note,
     unclosed_comment,
 )
-from assistant.memory.writing.draft import Draft, FileState
+from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Write
 from assistant.memory.writing.markup import (
@@ -49,34 +49,18 @@ _CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
 """A line that goes on with the paragraph or list item above it."""
 _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
 
-FilesWithout = Callable[[str], Mapping[str, FileState]]
-"""Returns the files that are known, in this state, not to state a fact."""
-
-
-def none_known(fact: str) -> Mapping[str, FileState]:
-    """Return that nothing is known of any file."""
-    return {}
-
 
 # Find
 
 
-def find_fact(
-    draft: Draft, sources: Sequence[str], fact: str, files_without: Mapping[str, FileState]
-) -> tuple[str, int] | None:
+def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int] | None:
     """The memory file and the line that state this fact already; None if none does.
 
-    Files in a state in which they are known not to state it are not searched.
+    Raises StorageError if MEMORY.md cannot be read; another such file states nothing.
     """
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
-        digest, stamp = files_without.get(source, (None, None))
-        is_main = source == MEMORY_FILE  # always read, to notice that somebody saved it
-        if not is_main and (draft.is_unread(source, stamp) or not draft.is_text(source)):
-            continue
-        is_known = digest == draft.original(source)[1]
-        if is_known and not line_stating(draft.inserted(source), "", fact):
-            continue  # neither the file states it nor what this write inserted
-        if line := line_stating(draft.text(source), source, fact):
+        is_read = source == MEMORY_FILE or draft.is_text(source)
+        if is_read and (line := line_stating(draft.text(source), source, fact)):
             return source, line
     return None
 
@@ -273,7 +257,7 @@ def still_gone(draft: Draft, images: Images, sources: Sequence[str], write: Writ
         if not edit.removed or draft.digest(edit.source) == after[edit.source]:
             return False
         facts = chunks_of(images.read(edit.removed) or "", "")
-        return bool(facts) and all(find_fact(draft, sources, fact.plain, {}) for fact in facts)
+        return bool(facts) and all(find_fact(draft, sources, fact.plain) for fact in facts)
 
     return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
 

@@ -27,10 +27,8 @@ from assistant.memory.text.headings import heading_above, headings, innermost
 from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
-    FilesWithout,
     find_fact,
     markings,
-    none_known,
     removals,
     reversed_edits,
     still_gone,
@@ -69,15 +67,12 @@ class Ledger:
         today: Callable[[], date] = date.today,
         redact: Callable[[str], str] = str,
         notify: Notify = no_notices,
-        files_without: FilesWithout = none_known,
     ) -> None:
         """`redact` removes secrets from what the journal says of a forgotten passage. `notify` is
-        given a line while a write waits for a program that has a file open. `files_without`
-        names files that need not be searched for a fact."""
+        given a line while a write waits for a program that has a file open."""
         self._workspace = workspace
         self._today = today
         self._redact = redact
-        self._files_without = files_without
         self.commits = Commits(workspace, notify)
         self.journals = self.commits.journals
         self._journal = self.journals.own
@@ -206,7 +201,7 @@ class Ledger:
         return self._stated(Draft(self._workspace), fact_words(text))
 
     def _stated(self, draft: Draft, text: str) -> Remembered | None:
-        place = find_fact(draft, self._workspace.sources(), text, self._files_without(text))
+        place = find_fact(draft, self._workspace.sources(), text)
         return Remembered("exists", "", *place, text) if place else None
 
     def headings(self) -> tuple[str, ...]:

@@ -4,11 +4,10 @@ from datetime import date
 
 import pytest
 
-from assistant.disk.storage import stat_of
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of, passage
-from assistant.memory.writing.draft import Draft, FileState
+from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import difference, find_fact, removals, strike
 from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import Workspace
@@ -62,33 +61,11 @@ def test_a_fact_is_stated_wherever_it_stands(draft: Draft, workspace: Workspace)
     (workspace.root / "memory/trips.md").write_text("- The train leaves at 7\n")
     (workspace.root / "memory/broken.md").write_bytes(b"\xff")
     sources = ["memory/broken.md", "memory/trips.md"]
-    assert find_fact(draft, sources, "ben keeps bees.", {}) == ("MEMORY.md", 7)
-    assert find_fact(draft, sources, "The train leaves at 7", {}) == ("memory/trips.md", 1)
-    assert find_fact(draft, sources, "The train leaves at 8", {}) is None
-    searched: dict[str, FileState] = {
-        "MEMORY.md": (draft.digest("MEMORY.md"), None),
-        "memory/trips.md": ("as it was before", None),
-    }
-    assert find_fact(draft, sources, "ben keeps bees.", searched) is None
-    assert find_fact(draft, sources, "The train leaves at 7", searched) == ("memory/trips.md", 1)
-
-
-def test_a_file_is_searched_unless_it_is_as_it_was_known(workspace: Workspace) -> None:
-    (workspace.root / "memory").mkdir()
-    name = "memory/people.md"
-    path = workspace.root / name
-    path.write_text("- Dora paints\n")
-    known: dict[str, FileState] = {name: (Draft(workspace).digest(name), stat_of(path))}
-    assert find_fact(Draft(workspace), [name], "Dora paints", known) is None
-    path.write_text("- Ed sings\n- Dora paints\n")
-    assert find_fact(Draft(workspace), [name], "Dora paints", known) == (name, 2)
-    edited = Draft(workspace)
-    known = {name: (edited.digest(name), stat_of(path))}
-    edited.edit(name, Splice(0, "", "- Flo runs\n"))
-    assert find_fact(edited, [name], "Flo runs", known) == (name, 1)
-    assert find_fact(edited, [name], "Dora paints", known) is None  # of a batch each fact once
-    path.unlink()
-    assert find_fact(Draft(workspace), [name], "Dora paints", known) is None
+    assert find_fact(draft, sources, "ben keeps bees.") == ("MEMORY.md", 7)
+    assert find_fact(draft, sources, "The train leaves at 7") == ("memory/trips.md", 1)
+    assert find_fact(draft, sources, "The train leaves at 8") is None
+    draft.edit("memory/trips.md", Splice(0, "", "- Flo runs\n"))
+    assert find_fact(draft, sources, "Flo runs") == ("memory/trips.md", 1)  # of a batch, each once
 
 
 @pytest.mark.parametrize(
