@@ -170,7 +170,7 @@ def undone_lines(entry: JournalEntry) -> list[str]:
     """What became of the text of an undone write, a line each."""
     form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
     if entry.gone:
-        form = "was already gone from {0.source}: {1}"
+        form = "gone from {0.source} before: {1}"
     *lines, last = (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
     if entry.waits_again:
         last = f"{last} · it waits for `assistant memory review` again"

@@ -336,9 +336,7 @@ class LocalMemory:
         self, ids: Sequence[str] = (), *, request: str | None = None
     ) -> tuple[JournalEntry, ...]:
         with self._lock:
-            reviewed = self._ledger.reviewed(ids, request)
-            with self._review.holding(reviewed):
-                undone = self._ledger.undo(ids, request=request)
+            undone = self._review.undo(ids, request=request)
             self._refresh_index()
             return undone
 
@@ -349,7 +347,13 @@ class LocalMemory:
             return changed
 
     def review(
-        self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
+        self,
+        id: str,
+        *,
+        accept: bool,
+        text: str | None = None,
+        together: str = "",
+        request: str | None = None,
     ) -> Remembered | None:
         with self._lock:
             if not accept:
@@ -357,7 +361,9 @@ class LocalMemory:
                 return None
             facts = [held.fact for held in self._review.waiting() if held.id == id]
             replaced = self._read(lambda: self._replaced(facts))
-            written = self._review.accept(id, text, request=request, replaced=replaced)
+            written = self._review.accept(
+                id, text, together=together, request=request, replaced=replaced
+            )
             return self._indexed([written])[0]
 
     def restore(

@@ -113,12 +113,18 @@ class Keeper(Memory, Protocol):
         """
 
     def review(
-        self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
+        self,
+        id: str,
+        *,
+        accept: bool,
+        text: str | None = None,
+        together: str = "",
+        request: str | None = None,
     ) -> Remembered | None:
         """Write a fact that waits, or `text` in its place; or drop it, and return None.
 
-        Raises LedgerError if nothing waits under this id, which names the very words that were
-        shown.
+        Facts accepted one after another with the same `together` are undone together. Raises
+        LedgerError if nothing waits under this id, which names the very words that were shown.
         """
 
     def restore(

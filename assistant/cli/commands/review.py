@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,8 +59,9 @@ def review(
     with context.obj.memory() as memory:
         everything = [pending.id for pending in memory.waiting()] if accept_all else []
         accepted: list[dict[str, Any]] = []
+        together = token_hex(6)
         for id in [*(accept or ()), *everything]:
-            if written := memory.review(id, accept=True):
+            if written := memory.review(id, accept=True, together=together):
                 accepted.append(written_json(written))
                 show_written(written)
         for id in refuse or ():

@@ -259,13 +259,19 @@ class Ledger:
         return self.commits.write(Upkeep(self._workspace, self._journal, self._today(), fits))
 
     def undo(
-        self, ids: Sequence[str] = (), *, request: str | None = None
+        self,
+        ids: Sequence[str] = (),
+        *,
+        request: str | None = None,
+        hold: Callable[[Sequence[Fact]], object] = lambda facts: None,
     ) -> tuple[JournalEntry, ...]:
         """Reverse these writes, or the latest that still stands, to the byte if nothing else
         changed; return them, newest first.
 
         Consecutive writes that belong together are reversed together, without those whose lines
-        are gone. Raises LedgerError if there is none, or the owner has since changed its lines.
+        are gone. `hold` is called, before any file is changed, with the facts among them that had
+        waited for review. Raises LedgerError if there is none, or the owner has since changed its
+        lines.
         """
 
         def plan(change: Change) -> tuple[JournalEntry, ...]:
@@ -296,6 +302,7 @@ class Ledger:
                         request=request, part=part, undoes=write.id,
                     )
                 )  # fmt: skip
+            hold([write.held for write in writes if write.held])
             change.writes += undos
             created.update(e.source for write in writes for e in write.edits if e.creates_file)
             return self._undone(undos)
@@ -320,15 +327,6 @@ class Ledger:
             )
             for write, undo in pairs
         )
-
-    def reviewed(self, ids: Sequence[str], request: str | None) -> list[Fact]:
-        """The facts that had waited for review and that this undo takes back, or has taken back if
-        it is asked for again."""
-        self._journal.refresh()
-        done = self._journal.of_request(request).values()
-        undone = [self._journal.records[undo.undoes or ""].write for undo in done]
-        writes = undone or self._to_undo(ids)
-        return [write.held for write in writes if write.held]
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """The reversible writes among these, or the latest with those that belong to it; newest

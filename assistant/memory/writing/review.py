@@ -6,15 +6,14 @@ damaged line is skipped, and stays until it is `set_aside`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from assistant.disk import locking, storage
-from assistant.errors import AssistantError, LedgerError
-from assistant.memory.base import Fact, Held, Passage, Remembered
+from assistant.errors import LedgerError
+from assistant.memory.base import Fact, Held, JournalEntry, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
@@ -36,22 +35,12 @@ class Review:
         with self.locked():
             return self._hold(facts)
 
-    @contextmanager
-    def holding(self, facts: Sequence[Fact]) -> Iterator[None]:
-        """Add facts for review that the block takes out of memory; if it raises, none is added.
-
-        They wait before it begins, so that a process killed in between loses none.
-        """
+    def undo(
+        self, ids: Sequence[str] = (), *, request: str | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """Undo writes as the ledger does; of these facts, those that had waited wait again."""
         with self.locked():
-            before = self.waiting()
-            if facts:
-                self._hold(facts)
-            try:
-                yield
-            except AssistantError:
-                if facts:
-                    self._save(before)
-                raise
+            return self._ledger.undo(ids, request=request, hold=self._hold)
 
     def _hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         added: list[Held] = []
@@ -65,7 +54,8 @@ class Review:
                 held = Held(digest(repr(fact))[:12], now(), fact)
                 waiting.append(held)
             added.append(held)
-        self._save(waiting)
+        if added:
+            self._save(waiting)
         return tuple(added)
 
     def waiting(self) -> tuple[Held, ...]:
@@ -95,28 +85,28 @@ class Review:
         id: str,
         text: str | None = None,
         *,
+        together: str = "",
         request: str | None = None,
         replaced: Mapping[str, Sequence[Passage]] | None = None,
     ) -> Remembered:
         """Write a fact that waits, or `text` in its place; asked twice, it is written once.
 
-        `replaced` has the passages that its `replaces` names; if they are no longer current, the
-        fact is written by itself. Raises LedgerError if nothing waits under this id, which names
-        the very words that the owner read, or those passages cannot be superseded.
+        Facts accepted `together` are undone together. `replaced` has the passages that its
+        `replaces` names; if they are no longer current, the fact is written by itself. Raises
+        LedgerError if nothing waits under this id, which names the very words that the owner read,
+        or those passages cannot be superseded.
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
         with self.locked():
             held = self._named(id)
-            fact = replace(held.fact, waits=True)
+            fact = replace(held.fact, waits=True, together=together or held.fact.together)
             if text is not None:
                 fact = replace(fact, text=text, origin=replace(fact.origin, kind="owner"))
             old = (replaced or {}).get(fact.replaces or "", ())
             if not any(passage.status == "current" for passage in old):
                 fact = replace(fact, replaces=None)
-            (written,) = self._ledger.remember(
-                [fact], request=request or f"review-{held.id}-{held.time}", replaced=replaced
-            )
+            (written,) = self._ledger.remember([fact], request=request, replaced=replaced)
             self._drop(id)
         return written
 

@@ -97,15 +97,18 @@ def test_json_is_printed_whatever_comes_of_it(place: Path, run: Run, line: int) 
 def test_what_a_review_decides_is_printed_as_json(place: Path, run: Run) -> None:
     with closing(open_memory(Workspace(place), {}, no_daemon=True)) as memory:
         tool = Origin("tool", "s1", ("e1",))
-        memory.remember([Fact(f"{who} sails", origin=tool) for who in ("Ana", "Ben", "Cleo")])
-        ana, ben, _ = (held.id for held in memory.waiting())
+        who = ("Ana", "Ben", "Cleo", "Dora")
+        memory.remember([Fact(f"{name} sails", origin=tool) for name in who])
+        ana, ben, *_ = (held.id for held in memory.waiting())
     decided = run("memory", "review", "--accept", ana, "--refuse", ben, "--json")
     decided_json = json.loads(decided.stdout)
     assert decided_json["refused"] == [ben]
     assert [fact["status"] for fact in decided_json["accepted"]] == ["stored"]
     assert decided_json["accepted"][0]["source"] == MEMORY
     rest = json.loads(run("memory", "review", "--accept-all", "--json").stdout)
-    assert len(rest["accepted"]) == 1 and rest["refused"] == []
+    assert len(rest["accepted"]) == 2 and rest["refused"] == []
+    undone = run("memory", "undo")  # what one command accepted, and no more
+    assert undone.stdout.count("Undone: ") == 2 and "Ana sails" in (place / MEMORY).read_text()
 
 
 def test_all_that_goes_with_a_line_is_shown(place: Path, run: Run) -> None:
