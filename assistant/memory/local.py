@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import chain, zip_longest
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from assistant import config
 from assistant.disk import storage
@@ -59,7 +59,6 @@ from assistant.memory.writing.ledger import Ledger, given_up_by
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.redaction import Redaction
 from assistant.memory.writing.review import Review
-from assistant.memory.writing.transaction import SetAside
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import PROCEDURE_FILES, Workspace
@@ -415,14 +414,11 @@ class LocalMemory:
     def _findings(self) -> Iterator[Finding]:
         """What is wrong with journal, index and files, mended where that is possible."""
         commits = self._ledger.commits
-        parts: dict[Literal["journal", "file"], tuple[str, SetAside | None]] = {
-            "journal": (commits.journal.name, commits.set_aside()),
-            "file": (self._review.path.name, self._review.set_aside()),
-        }
-        for part, (name, kept) in parts.items():
-            if kept is not None:
-                copy = f"kept as .assistant/history/{kept.image}"
-                yield Finding(part, f"{name}: {_lines(kept.lines)} damaged; {copy}", True)
+        with self._review.locked(), commits.locked():
+            for path, damaged in self._review.damaged().items():
+                copy = f"kept as .assistant/history/{commits.set_aside(path, damaged)}"
+                what = f"{path.name}: {_lines(damaged)} damaged; {copy}"
+                yield Finding("file" if path == self._review.path else "journal", what, True)
         for name in commits.images.names():
             try:
                 commits.images.read(name)
@@ -441,12 +437,8 @@ class LocalMemory:
 
     def _damaged_lines(self) -> Iterator[str]:
         """The notices about lines that cannot be read."""
-        journal, review = self._journals.own, self._review
-        files = {journal.name: journal.damaged, review.path.name: review.damaged()}
-        for name, damaged in files.items():
-            if damaged:
-                which = f"{name}: {_lines(damaged)} damaged and skipped"
-                yield f"{which}: `assistant memory check`"
+        for path, damaged in self._review.damaged().items():
+            yield f"{path.name}: {_lines(damaged)} damaged and skipped: `assistant memory check`"
 
     # The index
 

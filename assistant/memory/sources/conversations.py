@@ -62,31 +62,13 @@ class Conversation:
     said: tuple[Said, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Conversations:
-    """The past conversations of a workspace, one file each."""
+    """The past conversations of a workspace, one file each: a `Corpus`."""
 
-    workspace: Workspace
-
-    @property
-    def root(self) -> Path:
-        """The folder of the transcripts."""
-        return self.workspace.sessions
-
-    @property
-    def private(self) -> Path:
-        """The program's own folder."""
-        return self.workspace.private
-
-    @property
-    def index(self) -> Path:
-        """The folder of the index, beside that of memory."""
-        return self.workspace.sessions_index
-
-    @property
-    def identity(self) -> Path:
-        """The folder of the transcripts, which no other corpus has."""
-        return self.workspace.sessions
+    def __init__(self, workspace: Workspace) -> None:
+        self.root = self.identity = workspace.sessions
+        self.private = workspace.private
+        self.index = workspace.sessions_index
 
     def absence(self) -> str:
         """They are always available."""

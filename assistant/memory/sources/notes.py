@@ -7,7 +7,6 @@ templates, canvases, and conflict copies left by syncing.
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -28,32 +27,18 @@ NOWHERE = (0, 0)
 """The identity of a folder that cannot be read."""
 
 
-@dataclass(frozen=True)
 class Notes:
-    """The notes of a source of the configuration."""
+    """The notes of a source of the configuration: a `Corpus`."""
 
-    workspace: Workspace
-    source: SourceSettings
-
-    @cached_property
-    def root(self) -> Path:
-        """The folder of the notes."""
-        return self.source.folder
-
-    @property
-    def private(self) -> Path:
-        """The program's own folder."""
-        return self.workspace.private
-
-    @property
-    def index(self) -> Path:
-        """The folder of the index, in the workspace: nothing is written to the notes' folder."""
-        return self.workspace.index / "notes" / self.source.name
-
-    @property
-    def identity(self) -> Path:
-        """The index: another workspace may have the same notes."""
-        return self.index
+    def __init__(self, workspace: Workspace, source: SourceSettings) -> None:
+        self.workspace = workspace
+        self.source = source
+        self.root = source.folder
+        self.private = workspace.private
+        self.index = workspace.index / "notes" / source.name
+        """In the workspace: nothing is written to the notes' folder."""
+        self.identity = self.index
+        """Another workspace may have the same notes."""
 
     def absence(self) -> str:
         """Why the notes cannot be read: a disk that is not mounted leaves no folder, or an empty

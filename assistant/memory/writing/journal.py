@@ -236,8 +236,7 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self.name = path.name
-        self._path = path
+        self.path = path
         self._lock = threading.RLock()
         self._stat: storage.Stat | None = None
         self._clear()
@@ -262,9 +261,9 @@ class Journal:
         Raises StorageError.
         """
         with self._lock:
-            with storage.reported("read", self._path):
+            with storage.reported("read", self.path):
                 try:
-                    stat = storage.stat_of(self._path)
+                    stat = storage.stat_of(self.path)
                 except FileNotFoundError:
                     stat = None
             if stat is None:
@@ -272,14 +271,14 @@ class Journal:
                 self._stat = None
                 return
             if stat != self._stat:
-                with storage.reported("read", self._path):
-                    data = storage.read(self._path)
+                with storage.reported("read", self.path):
+                    data = storage.read(self.path)
                 if crc32(data[: self._size]) != self._checksum:
                     self._clear()
                 self._read(data[self._size :])
                 self._stat = stat
             if mend and self._size < stat.size:
-                storage.truncate(self._path, self._size)
+                storage.truncate(self.path, self._size)
                 self.refresh()
 
     def begin(self, *entries: Write | Purging) -> None:
@@ -312,10 +311,10 @@ class Journal:
         """
         with self._lock:
             self.refresh()
-            *before, rest = storage.read_or_empty(self._path).split(b"\n")
+            *before, rest = storage.read_or_empty(self.path).split(b"\n")
             after = [new for line in before if (new := self._reworded(line, reword, purged))]
             if after != before:
-                storage.replace(self._path, b"\n".join([*after, rest]))
+                storage.replace(self.path, b"\n".join([*after, rest]))
                 self.refresh()
 
     def _reworded(self, line: bytes, reword: Callable[[Write], Write], purged: str | None) -> bytes:
@@ -334,8 +333,8 @@ class Journal:
         if data := b"".join(map(encode, entries)):
             with self._lock:
                 self.refresh()
-                storage.append(self._path, data)
-                stat = storage.stat_or_none(self._path)
+                storage.append(self.path, data)
+                stat = storage.stat_or_none(self.path)
                 if stat is None or stat.size != self._size + len(data):
                     return self.refresh()  # another process has appended, too
                 self._read(data)

@@ -108,8 +108,8 @@ class Purge:
     def _clear_damage(self) -> None:
         """Move damaged lines to the images, where they are searched; delete what killed writes
         left."""
-        self._commits.set_aside()
-        self._review.set_aside_locked()
+        for path, damaged in self._review.damaged().items():
+            self._commits.set_aside(path, damaged)
         for temporary in killed_writes(self._commits.workspace):
             temporary.unlink(missing_ok=True)
 

@@ -2,7 +2,7 @@
 
 A fact that a tool's output may have planted reaches neither a memory file nor a prompt until the
 owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten as a whole. A
-damaged line is skipped, and stays until it is `set_aside`.
+damaged line is skipped, and stays until a check of memory sets it aside.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,6 @@ from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import fact_words
-from assistant.memory.writing.transaction import SetAside
 from assistant.workspace.folder import Workspace
 
 
@@ -62,23 +61,12 @@ class Review:
         """The facts that wait, oldest first. Raises StorageError."""
         return tuple(held for _, held in self._lines() if isinstance(held, Held))
 
-    def damaged(self) -> dict[int, bytes]:
-        """The lines that cannot be read, by number."""
-        return {number: line for number, line in self._lines() if isinstance(line, bytes)}
-
-    def set_aside(self) -> SetAside | None:
-        """Take damaged lines out of the file, and keep them; None if there are none."""
-        with self.locked():
-            return self.set_aside_locked()
-
-    def set_aside_locked(self) -> SetAside | None:
-        """Do the same with the lock held."""
-        damaged = self.damaged()
-        if not damaged:
-            return None
-        kept = self._ledger.commits.keep(damaged)
-        storage.replace(self.path, _encoded(self.waiting()))
-        return kept
+    def damaged(self) -> dict[Path, dict[int, bytes]]:
+        """The lines that cannot be read, by number, of the journal and of what waits."""
+        journal = self._ledger.journals.own
+        own = {number: line for number, line in self._lines() if isinstance(line, bytes)}
+        damaged = {journal.path: dict(journal.damaged), self.path: own}
+        return {path: lines for path, lines in damaged.items() if lines}
 
     def accept(
         self,
@@ -144,7 +132,7 @@ class Review:
         self._save([held for held in self.waiting() if held.id != id])
 
     def _save(self, waiting: Sequence[Held]) -> None:
-        damaged = b"".join(line + b"\n" for line in self.damaged().values())
+        damaged = b"".join(line + b"\n" for _, line in self._lines() if isinstance(line, bytes))
         storage.replace(self.path, damaged + _encoded(waiting))
 
     def _lines(self) -> Iterator[tuple[int, Held | bytes]]:

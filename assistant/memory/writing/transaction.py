@@ -46,14 +46,6 @@ class Change:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """Damaged lines of a file, by number, and the image that keeps their text."""
-
-    lines: tuple[int, ...]
-    image: str
-
-
 class Commits:
     """Makes the writes to one workspace's files. Safe to use from several threads and processes.
 
@@ -157,20 +149,16 @@ class Commits:
                 raise
             self.journal.settle([write.id], (), verdicts)
 
-    def set_aside(self) -> SetAside | None:
-        """Take damaged lines out of the journal, and keep them; None if there are none."""
-        with self.locked():
-            damaged = self.journal.damaged
-            if not damaged:
-                return None
-            kept = self.keep(damaged)
-            self.journal.rewrite(lambda write: write)
-            return kept
+    def set_aside(self, path: Path, damaged: Mapping[int, bytes]) -> str:
+        """Take damaged lines, by number, out of a file of ours; return the image that keeps them.
 
-    def keep(self, damaged: Mapping[int, bytes]) -> SetAside:
-        """Keep damaged lines, by number, as an image."""
-        texts = (line.decode("utf-8", "backslashreplace") for line in damaged.values())
-        return SetAside(tuple(damaged), self.images.keep("\n".join(texts)))
+        The lock of the file must be held.
+        """
+        image = self.images.keep(b"\n".join(damaged.values()).decode("utf-8", "backslashreplace"))
+        lines = enumerate(storage.read_or_empty(path).split(b"\n"), start=1)
+        whole = (line for number, line in lines if number not in damaged)
+        storage.replace(path, b"\n".join(whole))
+        return image
 
     def _begin(self, draft: Draft, writes: Sequence[Write]) -> dict[str, Verdict]:
         """Record what is about to be written; return what the owner's saves did to facts."""

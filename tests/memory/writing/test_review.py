@@ -137,8 +137,9 @@ def test_a_damaged_line_stops_nothing_and_is_set_aside(
     spoilt = path.read_bytes().splitlines()[0]
     review.hold([Fact("a third")])
     assert [held.fact.text for held in review.waiting()] == ["other", "a third"]
-    assert list(review.damaged().values()) == [spoilt]
-    kept = review.set_aside()
-    assert kept is not None and Ledger(workspace).commits.images.read(kept.image) == spoilt.decode()
-    assert review.damaged() == {} and review.set_aside() is None
+    assert review.damaged() == {path: {1: spoilt}}
+    commits = Ledger(workspace).commits
+    image = commits.set_aside(path, review.damaged()[path])
+    assert commits.images.read(image) == spoilt.decode()
+    assert review.damaged() == {}
     assert [held.fact.text for held in review.waiting()] == ["other", "a third"]
