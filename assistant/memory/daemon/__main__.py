@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 from typing import IO
 
-import assistant
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
 from assistant.memory.base import Notify, Progress
@@ -38,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 def main(descriptor: int) -> None:
     """Become a daemon and serve until there is a reason to end."""
-    order = wire.parse(sys.stdin.buffer.read(), wire.Order)
+    order = wire.parse(sys.stdin.buffer.read(), wire.Greeting)
     os.environ |= ONE_THREAD
     if os.fork():
         os._exit(0)
@@ -51,15 +50,14 @@ def main(descriptor: int) -> None:
                 ready.write(wire.line(wire.refusal(None, error)))
 
 
-def _serve(order: wire.Order, ready: IO[bytes]) -> None:
-    workspace = Workspace(Path(order.workspace))
+def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
+    workspace = Workspace(Path(order.hello.workspace))
     _detach(sockets.log_path(workspace.root))
     settings = validate(order.settings, sources=())
     lock = _claim(workspace, ready)
     if lock is None:
         ready.write(wire.line(wire.Answer()))
         return
-    hello = wire.Hello(wire.PROTOCOL, assistant.__version__, order.digest, order.workspace)
 
     def opener(progress: Progress, notify: Notify) -> Served:
         from assistant.memory.daemon.watcher import Watcher  # while the daemon listens already
@@ -78,7 +76,7 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
             ready.close()
 
     sys.setswitchinterval(SWITCH_SECONDS)
-    server = Server(opener, hello, lock, settings.daemon.idle_seconds)
+    server = Server(opener, order.hello, lock, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
         server.run(listener, listening)
 

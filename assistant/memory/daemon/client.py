@@ -130,7 +130,7 @@ class DaemonMemory:
             return None
         channel = _Channel(connection, self._progress)
         try:
-            answer = channel.ask("hello", self._hello())
+            answer = channel.ask("hello", wire.request("hello", wire.HELLO, self._greeting()))
             if answer.error:
                 raise wire.raised(answer.error)
             if answer.value == b"true":
@@ -153,17 +153,16 @@ class DaemonMemory:
         with locking.lock(alone, 2 * lifecycle.START_SECONDS):
             channel = self._dial()  # another client may have been first
             if channel is None:
-                lifecycle.start(self._workspace, self._raw, self._digest, self._progress)
+                lifecycle.start(self._greeting(), self._progress)
                 channel = self._dial()
         if channel is None:
             raise ConnectionResetError("the memory daemon ended as soon as it had started")
         return channel
 
-    def _hello(self) -> bytes:
+    def _greeting(self) -> wire.Greeting:
         root = str(self._workspace.root)
         hello = wire.Hello(wire.PROTOCOL, assistant.__version__, self._digest, root)
-        greeting = wire.Greeting(hello, dict(self._raw), config.changed_at())
-        return wire.request("hello", wire.HELLO, greeting)
+        return wire.Greeting(hello, dict(self._raw), config.changed_at())
 
 
 class _Channel:

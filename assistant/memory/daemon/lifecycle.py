@@ -15,11 +15,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import assistant
 from assistant import config
@@ -140,16 +140,15 @@ def open_owned(
 # Starting
 
 
-def start(
-    workspace: Workspace, raw: Mapping[str, Any], digest: str, progress: Progress = no_progress
-) -> None:
-    """Start a daemon, detached, and return when it listens, or another does.
+def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
+    """Start a daemon, detached, for a client with this greeting; return when it listens, or another
+    does.
 
     Raises what kept it from starting: ConfigError, StorageError, DaemonError.
     """
-    log = sockets.log_path(workspace.root)
+    log = sockets.log_path(Path(greeting.hello.workspace))
     storage.private_directory(log.parent)
-    order = wire.line(wire.Order(str(workspace.root), digest, dict(raw)))
+    order = wire.line(greeting)
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as ready, log.open("ab") as output:
         try:

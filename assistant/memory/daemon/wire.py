@@ -52,7 +52,7 @@ def utc_offset() -> int:
 
 
 class Greeting(Struct, frozen=True):
-    """The parameters of `hello`.
+    """The parameters of `hello`, and what a daemon is started with.
 
     `settings` are the client's; those of the index must be the daemon's. `configured` is when the
     configuration file was last changed (time.time). `offset` is the client's, from UTC.
@@ -62,14 +62,6 @@ class Greeting(Struct, frozen=True):
     settings: dict[str, Any] = {}
     configured: float = 0.0
     offset: int = msgspec.field(default_factory=utc_offset)
-
-
-class Order(Struct, frozen=True):
-    """What a daemon is started with: its workspace, the settings and the digest of the index's."""
-
-    workspace: str
-    digest: str
-    settings: dict[str, Any]
 
 
 class Request(Struct, frozen=True, omit_defaults=True):

@@ -42,11 +42,12 @@ def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspa
 
 def test_a_daemon_stays_though_whoever_started_it_has_gone(workspace: Workspace) -> None:
     storage.private_directory(sockets.log_path(workspace.root).parent)
-    order = wire.Order(str(workspace.root), config.index_digest({}), {})
+    root = str(workspace.root)
+    hello = wire.Hello(wire.PROTOCOL, assistant.__version__, config.index_digest({}), root)
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "assistant.memory.daemon", str(writing)]
-    line = wire.line(order)
+    line = wire.line(wire.Greeting(hello))
     subprocess.run(command, input=line, pass_fds=[writing], start_new_session=True, check=True)
     os.close(writing)
     deadline = time.monotonic() + 60

@@ -35,7 +35,7 @@ def sent(answer: wire.Answer) -> wire.Answer:
 
 @given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_line_is_a_message_or_refused(data: bytes) -> None:
-    for kind in (wire.Request, wire.Answer, wire.Greeting, wire.Order):
+    for kind in (wire.Request, wire.Answer, wire.Greeting):
         with contextlib.suppress(DaemonError):
             assert isinstance(wire.parse(data, kind), kind)
 
