@@ -9,21 +9,16 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from assistant import config
-from assistant.errors import DaemonError
 from assistant.memory.base import Notify, Origin, Progress, no_notices, no_progress
 from assistant.memory.daemon import client
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
-    from assistant.disk.locking import Lock
     from assistant.memory.index.model_switch import ModelSwitch
     from assistant.memory.writing.copies import Copies
     from assistant.settings.sections import EmbeddingSettings
     from assistant.settings.tree import Settings
-
-TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
-"""How often a daemon is asked to yield, if clients start it again, and the seconds between."""
 
 
 def open_memory(
@@ -58,7 +53,13 @@ def open_in_process(
     """
     from assistant.memory.daemon import lifecycle
 
-    lock = _take_over(workspace, progress)
+    def has_yielded() -> bool:
+        lifecycle.ask_to_yield(workspace)  # a chat may have started it again
+        return False
+
+    lifecycle.ask_to_yield(workspace)
+    lock = lifecycle.claim(workspace, progress=progress, is_needless=has_yielded)
+    assert lock is not None
     try:
         return lifecycle.open_owned(workspace, settings, progress, notify, lock.release)
     except BaseException:
@@ -123,16 +124,3 @@ def copies(workspace: Workspace) -> "Copies":
     from assistant.memory.writing.copies import Copies
 
     return Copies(workspace)
-
-
-def _take_over(workspace: Workspace, progress: Progress) -> "Lock":
-    """Become the owner of the index after a daemon has yielded it; a chat may start it again."""
-    from assistant.memory.daemon import lifecycle
-
-    for seconds in (*[TAKE_OVER_SECONDS] * TAKE_OVERS, lifecycle.CLAIM_SECONDS):
-        lifecycle.ask_to_yield(workspace)
-        try:
-            return lifecycle.claim(workspace, seconds, progress)
-        except DaemonError as error:
-            failure = error
-    raise failure

@@ -82,7 +82,9 @@ def end_daemon(workspace: Workspace) -> None:
     process = running(workspace)
     if process is not None:
         os.kill(process, signal.SIGKILL)
-        lifecycle.claim(workspace).release()
+        lock = lifecycle.claim(workspace)
+        assert lock is not None
+        lock.release()
 
 
 def answer(memory: Keeper, fact: str) -> Recall:

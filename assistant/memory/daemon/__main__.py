@@ -88,8 +88,8 @@ def _claim(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
         ready.write(wire.line(wire.Answer(progress=(what, done, total))))
         ready.flush()
 
-    return lifecycle.claim_unless(
-        lambda: sockets.answers(workspace.root), workspace, lifecycle.CLAIM_SECONDS, report
+    return lifecycle.claim(
+        workspace, progress=report, is_needless=lambda: sockets.answers(workspace.root)
     )
 
 

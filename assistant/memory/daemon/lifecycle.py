@@ -72,19 +72,16 @@ def lock_path(workspace: Workspace) -> Path:
 
 
 def claim(
-    workspace: Workspace, seconds: float = CLAIM_SECONDS, progress: Progress = no_progress
-) -> Lock:
-    """Become the owner of a workspace's index. Raises DaemonError if another process owns it for
-    so long; StorageError."""
-    lock = claim_unless(lambda: False, workspace, seconds, progress)
-    assert lock is not None
-    return lock
-
-
-def claim_unless(
-    is_needless: Callable[[], bool], workspace: Workspace, seconds: float, progress: Progress
+    workspace: Workspace,
+    seconds: float = CLAIM_SECONDS,
+    progress: Progress = no_progress,
+    is_needless: Callable[[], bool] = lambda: False,
 ) -> Lock | None:
-    """The same, but return None once it `is_needless`."""
+    """Become the owner of a workspace's index; None once that `is_needless`, which is asked between
+    the attempts.
+
+    Raises DaemonError if another process owns it for so long; StorageError.
+    """
     path, deadline = lock_path(workspace), time.monotonic() + seconds
     while (lock := _try_lock(path, min(RETRY_SECONDS, seconds))) is None and not is_needless():
         process = locking.holder(path)

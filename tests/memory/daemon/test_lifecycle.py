@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.errors import DaemonError
-from assistant.memory.daemon.lifecycle import claim, claim_unless, lock_path
+from assistant.memory.daemon.lifecycle import claim, lock_path
 from assistant.workspace.folder import Workspace
 
 
@@ -12,8 +12,11 @@ def test_the_right_to_an_index_is_had_once_and_given_back(workspace: Workspace) 
     held = claim(workspace)
     with pytest.raises(DaemonError, match=r"process \d+ works on the memory of"):
         claim(workspace, 0.1, lambda what, done, total: told.append(what))
-    assert claim_unless(lambda: True, workspace, 5, lambda *_: None) is None
+    assert claim(workspace, 5, is_needless=lambda: True) is None
+    assert held is not None
     held.release()
-    claim(workspace, 0.1).release()
+    again = claim(workspace, 0.1)
+    assert again is not None
+    again.release()
     assert lock_path(workspace).parent == workspace.private
     assert all("which works on this memory" in each for each in told)
