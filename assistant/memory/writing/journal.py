@@ -398,13 +398,17 @@ class Journal:
 
     # What it says
 
+    def _in_state(self, state: str) -> list[Record]:
+        """The writes in this state, oldest first; other threads may add some meanwhile."""
+        return [record for record in list(self.records.values()) if record.state == state]
+
     def pending(self) -> list[Write]:
         """Writes whose outcome is unknown: of a process that died, or that is still writing."""
-        return [record.write for record in list(self.records.values()) if record.state == "open"]
+        return [record.write for record in self._in_state("open")]
 
     def acknowledged(self) -> list[Write]:
         """The acknowledged writes, oldest first."""
-        return [record.write for record in list(self.records.values()) if record.state == "done"]
+        return [record.write for record in self._in_state("done")]
 
     def of_request(self, request: str | None) -> dict[int, Write]:
         """The acknowledged writes of a client's request, by the number of the fact in it."""
@@ -434,8 +438,7 @@ class Journal:
 
     def of_file(self, source: str) -> list[Record]:
         """The acknowledged writes that are listed under a file, oldest first."""
-        records = (record for record in list(self.records.values()) if record.source == source)
-        return [record for record in records if record.state == "done"]
+        return [record for record in self._in_state("done") if record.source == source]
 
     def watched(self, source: str) -> list[Record]:
         """The writes whose facts are in a file, as far as is known; oldest first."""
@@ -443,20 +446,18 @@ class Journal:
 
     def erased(self) -> list[Record]:
         """The writes whose facts a stale save took away, and that were not written again since."""
-        records = list(self.records.values())
-        lost = [record for record in records if record.verdict == "erased" and record.adds]
-        latest = {record.write.text: record for record in records if lost and record.adds}
-        return [record for record in lost if latest[record.write.text] is record]
+        records = [record for record in self._in_state("done") if record.adds]
+        latest = {record.write.text: record for record in records}
+        return [record for record in latest.values() if record.verdict == "erased"]
 
     def forgotten(self) -> dict[str, dict[str, Record]]:
         """By file and keyed digest of a line, the acknowledged write that forgot it last."""
         lines: dict[str, dict[str, Record]] = {}
-        for record in list(self.records.values()):
-            if record.state == "done" and record.verdict != "dismissed" and not record.undone:
-                for edit in record.write.edits if record.write.gone else ():
-                    lines.setdefault(edit.source, {}).update(
-                        dict.fromkeys(record.write.gone, record)
-                    )
+        for record in self._in_state("done"):
+            if record.write.gone and record.verdict != "dismissed" and not record.undone:
+                for edit in record.write.edits:
+                    forgotten = dict.fromkeys(record.write.gone, record)
+                    lines.setdefault(edit.source, {}).update(forgotten)
         return lines
 
     def entry(self, write: Write) -> JournalEntry:

@@ -77,8 +77,6 @@ class Ledger:
         self.journals = self.commits.journals
         self._journal = self.journals.own
         self.forgotten = ForgottenLines(workspace, self._journal)
-        self._ours: set[str] = set()
-        """The files whose text was our own when it was last observed."""
 
     # Remember
 
@@ -361,17 +359,15 @@ class Ledger:
             text = text.removeprefix("\ufeff")
             state = digest(text)
         self._journal.refresh()
+        saved = SavedText(text, source, self._journal)
         written = self._journal.written.get(source)
-        if written is None or (written == state and source in self._ours):
+        if written is None or (written == state and not saved.seen_again()):
             return
         with self.commits.locked():
             is_ours = self._journal.written.get(source) == state
-            saved = SavedText(text, source, self._journal)
-            again = saved.seen_again() if is_ours else None
-            self._journal.settle(verdicts=again or saved.verdicts(state))
+            self._journal.settle(verdicts=saved.verdicts(state))
             if not is_ours:
                 self._journal.note_save(source, state)
-        (self._ours.add if is_ours else self._ours.discard)(source)
 
     def erased(self) -> tuple[JournalEntry, ...]:
         """The facts that a stale save erased and that the owner has not decided on.

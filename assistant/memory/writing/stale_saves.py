@@ -81,10 +81,11 @@ class SavedText:
 
     def verdicts(self, state: str) -> dict[str, Verdict]:
         """What became of the file's facts, by write; `state` is the text's digest."""
-        if self._journal.written.get(self._source) in {None, state}:
+        written = self._journal.written.get(self._source)
+        if written is None:
             return {}
         watched = self._journal.watched(self._source)
-        judged = self._judged(state, watched)
+        judged = self._judged(state, watched) if written != state else {}
         before = {record.write.id: record.verdict for record in watched}
         changed = {id: verdict for id, verdict in judged.items() if before[id] != verdict}
         return self.seen_again() | changed
