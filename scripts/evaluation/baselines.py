@@ -37,7 +37,7 @@ class Baseline:
         store = self.memory.index.store
         layout = store.catalog.layout()
         vector = self.memory.embedder.embed_questions([query.text[:600]])[0]
-        places, cosines = store.dense.scan.nearest(layout, vector, len(layout))
+        places, cosines = store.dense.scan(layout, vector, len(layout))
         score = np.zeros(len(layout), np.float32)
         score[places] = cosines
         if self.name != VECTORS:

@@ -10,7 +10,6 @@ import pytest
 
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.dense import EXACT
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
@@ -119,7 +118,7 @@ def test_an_edit_reads_its_own_file_and_embeds_its_own_line(tmp_path: Path, edit
 def test_an_answer_after_an_edit_reads_the_vectors_of_what_chroma_was_not_told(
     tmp_path: Path,
 ) -> None:
-    index, embedder = opened(tmp_path, EXACT + 1000)
+    index, embedder = opened(tmp_path, FACTS)
     line = "The spare key hangs in the shed."
     with (tmp_path / "memory" / "0001.md").open("a", encoding="utf-8") as file:
         file.write(f"- {line}\n")

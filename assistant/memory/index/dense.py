@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, ServerStatus, no_progress
-from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import (
     EmbeddedStore,
@@ -27,80 +26,6 @@ from assistant.memory.index.chroma import (
 )
 from assistant.memory.index.layout import NOWHERE, Layout, Rows
 from assistant.settings.sections import IndexSettings
-
-EXACT = 20_000
-"""Maximum number of chunks whose vectors stay in memory (30 MB); those of more are read for a scan.
-"""
-SPARE = 1000
-"""Rows allocated in advance for new vectors."""
-
-
-class Scan:
-    """Scans the vectors of a catalog; keeps those that it has read across changes."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._turn = threading.RLock()
-        self.release()
-
-    def nearest(
-        self,
-        layout: Layout,
-        vector: NDArray[np.float32],
-        limit: int,
-        among: NDArray[np.bool_] | None = None,
-    ) -> tuple[Rows, NDArray[np.float32]]:
-        """The positions of the nearest chunks and their cosines, best first; at most `limit`,
-        `among` those that are marked."""
-        if among is None:
-            positions = np.arange(len(layout))
-            matrix, rows = self._all(layout)
-            cosines = (matrix @ vector)[rows] if len(rows) else np.empty(0, np.float32)
-        else:
-            positions = np.flatnonzero(among)
-            cosines = self.vectors(layout, positions) @ vector if len(positions) else np.empty(0)
-        best = np.lexsort((positions, -cosines))[:limit]
-        return positions[best], cosines[best]
-
-    def vectors(self, layout: Layout, positions: Rows) -> Vectors:
-        """The vectors of these positions."""
-        if len(layout) <= EXACT:
-            matrix, rows = self._all(layout)
-            return matrix[rows[positions]]
-        return self._catalog.vectors.read(layout.vector[positions].tolist())
-
-    def release(self) -> None:
-        """Release the vectors: Chroma answers, or their numbers have been reassigned."""
-        with self._turn:
-            self._matrix: Vectors = np.empty((0, 0), dtype=np.float32)
-            self._row = np.empty(0, dtype=np.int32)
-            """The row of the matrix of each vector, by the vector's number; -1 for none."""
-            self._count = 0
-
-    def _all(self, layout: Layout) -> tuple[Vectors, Rows]:
-        """The vectors, and the row of each position's vector; only new vectors are read."""
-        with self._turn:
-            if self._count > 2 * len(layout) + SPARE:
-                self.release()
-            largest = int(layout.vector.max(initial=0))
-            if largest >= len(self._row):
-                grown = np.full(largest + 1 + SPARE, -1, dtype=np.int32)
-                grown[: len(self._row)] = self._row
-                self._row = grown
-            new = np.unique(layout.vector[self._row[layout.vector] < 0])
-            if len(new):
-                read = self._catalog.vectors.read(new.tolist())
-                end = self._count + len(new)
-                if end > len(self._matrix):
-                    matrix = np.empty((end + min(end, SPARE), read.shape[1]), dtype=np.float32)
-                    if self._count:
-                        matrix[: self._count] = self._matrix[: self._count]
-                    self._matrix = matrix
-                self._matrix[self._count : end] = read
-                self._row[new] = np.arange(self._count, end)
-                self._count = end
-            return self._matrix[: self._count], self._row[layout.vector].astype(np.int64)
-
 
 SLICE = 50
 """Changes applied to Chroma at once; a concurrent query waits for one slice, some 50 ms."""
@@ -136,8 +61,6 @@ class DenseIndex:
         notify: Callable[[str], None],
     ) -> None:
         """`directory` is for the embedded store; `notify` takes lines for the owner."""
-        self.scan = Scan(catalog)
-        """Answers while Chroma cannot, and queries that are limited to some chunks."""
         self.trouble = ""
         """Why the server is not used at the moment, in one line."""
         self._catalog = catalog
@@ -165,10 +88,22 @@ class DenseIndex:
                 self._wake.set()
             else:
                 if self._catalog.is_latest:
-                    if len(layout) > EXACT:
-                        self.scan.release()
                     return result
-        return self.scan.nearest(layout, vector, limit)
+        return self.scan(layout, vector, limit)
+
+    def scan(
+        self,
+        layout: Layout,
+        vector: NDArray[np.float32],
+        limit: int,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Nearest:
+        """The same by the catalog's own vectors, while Chroma cannot answer, or `among` the chunks
+        that are marked."""
+        positions = np.arange(len(layout)) if among is None else np.flatnonzero(among)
+        cosines = self._catalog.vectors.cosines(layout.vector[positions], vector)
+        best = np.lexsort((positions, -cosines))[:limit]
+        return positions[best], cosines[best]
 
     def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
         """Chroma's answer, merged with the chunks that it does not have yet."""
@@ -181,7 +116,8 @@ class DenseIndex:
         positions, cosines = positions[present], cosines[present]
         if len(pending):
             positions = np.concatenate([positions, pending])
-            cosines = np.concatenate([cosines, self.scan.vectors(layout, pending) @ vector])
+            exact = self._catalog.vectors.cosines(layout.vector[pending], vector)
+            cosines = np.concatenate([cosines, exact])
         best = np.lexsort((positions, -cosines))[:limit]
         return positions[best], cosines[best]
 

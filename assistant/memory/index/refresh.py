@@ -235,7 +235,6 @@ class Synchronizer:
         with self._lock:
             self.refresh(order=order)
             self.store.catalog.scrub()
-            self.store.dense.scan.release()
             self.store.dense.refill()  # Chroma's files keep the vectors of what was deleted
             self.store.dense.deliver()
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistant import config
 from assistant.disk import storage
@@ -81,6 +82,13 @@ class VectorCache:
                 _read(db, numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)
             ]
         return np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else matrix([])
+
+    def cosines(self, numbers: Rows, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The cosine similarity of the vectors of these numbers to a unit vector."""
+        if not len(numbers):
+            return np.empty(0, np.float32)
+        similarity: NDArray[np.float32] = self.read(numbers.tolist()) @ vector
+        return similarity
 
     def of_sections(self, numbers: Sequence[int]) -> tuple[Rows, Vectors]:
         """The sections among these that have a vector, and their vectors."""

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Vectors, normalized
 from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.dense import Scan
 from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.words import Postings, Term
 from assistant.memory.search.question import Question
@@ -181,9 +180,8 @@ Column = NDArray[np.float32]
 class View:
     """What ranking derives from one state of the index, computed as questions need it."""
 
-    def __init__(self, catalog: Catalog, scan: Scan, layout: Layout) -> None:
+    def __init__(self, catalog: Catalog, layout: Layout) -> None:
         self.layout = layout
-        self._scan = scan
         self.sections = Sections(layout)
         self._catalog = catalog
         self._lock = threading.Lock()
@@ -197,10 +195,9 @@ class View:
         """The chunks that say what they matter for, and the vectors midway between that and their
         text."""
         positions, numbers = self._catalog.marked(self.layout)
-        marks = self._catalog.vectors.read(numbers.tolist())
-        if not len(positions):
-            return positions, marks
-        return positions, normalized(self._scan.vectors(self.layout, positions) + marks)
+        read = self._catalog.vectors.read
+        marks, texts = read(numbers.tolist()), read(self.layout.vector[positions].tolist())
+        return positions, normalized(texts + marks) if len(positions) else marks
 
     def mattering(self, vector: Column) -> Column:
         """The cosine of each chunk that says what it matters for, that included; 0 of others."""

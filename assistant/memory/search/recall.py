@@ -165,13 +165,13 @@ class Recaller:
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question, those of one source `only` if given."""
         view = self._current_view()
-        layout, scan = view.layout, self.store.dense.scan
+        layout, vectors = view.layout, self.store.catalog.vectors
         is_eligible = eligible(layout, query, only)
         vector = self._embedder.embed_questions([question.embedded])[0]
         if query.as_of is None and only is None:
             nearest, cosines = self.store.dense.nearest(layout, vector, NEAREST)
         else:
-            nearest, cosines = scan.nearest(layout, vector, len(layout), is_eligible)
+            nearest, cosines = self.store.dense.scan(layout, vector, len(layout), is_eligible)
         words, terms = self.store.catalog.words, question.searched
         postings, headings = words.in_chunks(terms), words.in_headings(terms)
         covered, bm25 = match(view.sections, question.terms, terms, postings, headings)
@@ -179,7 +179,7 @@ class Recaller:
         others = np.concatenate([worded, _largest(mattering, NEAREST)])
         others = np.setdiff1d(others, nearest)
         positions = np.concatenate([nearest, others])
-        beyond = scan.vectors(layout, others) @ vector if len(others) else cosines[:0]
+        beyond = vectors.cosines(layout.vector[others], vector)
         dense = np.maximum(np.concatenate([cosines, beyond]), mattering[positions])
         dense, positions = dense[is_eligible[positions]], positions[is_eligible[positions]]
         matrix = view.matrix(
@@ -203,7 +203,7 @@ class Recaller:
         catalog = self.store.catalog
         layout = catalog.layout()
         if self._view is None or self._view.layout is not layout:
-            self._view = View(catalog, self.store.dense.scan, layout)
+            self._view = View(catalog, layout)
         return self._view
 
     def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:

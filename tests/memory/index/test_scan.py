@@ -18,7 +18,7 @@ def test_chroma_and_the_scan_name_the_same_nearest(workspace: Workspace) -> None
     dense, catalog = index.store.dense, index.store.catalog
     layout = catalog.layout()
     asked = embedder.embed(queries(made, 40))
-    scanned = [dense.scan.nearest(layout, vector, 8) for vector in asked]
+    scanned = [dense.scan(layout, vector, 8) for vector in asked]
     dense.drain()
     assert dense.count() == catalog.count() and not catalog.outbox.size
     found = [dense.nearest(layout, vector, 8)[1] for vector in asked]
@@ -34,10 +34,10 @@ def test_a_scan_keeps_to_what_is_marked(workspace: Workspace) -> None:
     embedder = HashingEmbedder()
     index = Synchronizer(workspace, embedder, IndexSettings())
     index.refresh()
-    scan, layout = index.store.dense.scan, index.store.catalog.layout()
+    dense, layout = index.store.dense, index.store.catalog.layout()
     vector = embedder.embed([facts(60)[41].text])[0]
     marked = np.isin(np.arange(len(layout)), [3, 5, 40])
-    places, cosines = scan.nearest(layout, vector, 10, marked)
+    places, cosines = dense.scan(layout, vector, 10, marked)
     assert sorted(places.tolist()) == [3, 5, 40]
     assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
     index.close()
