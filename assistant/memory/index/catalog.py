@@ -114,14 +114,12 @@ class Outbox:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.size = 0
-        """The number of ids that are pending; read without a lock."""
-        self.recount()
 
-    def recount(self) -> None:
-        """Read the size again after a source was written."""
+    @property
+    def size(self) -> int:
+        """The number of ids that are pending."""
         with self._database.using() as db:
-            self.size = int(db.execute("SELECT count(*) FROM outbox").fetchone()[0])
+            return int(db.execute("SELECT count(*) FROM outbox").fetchone()[0])
 
     def pending(self, limit: int) -> Pending:
         """The next changes, with only the last state of each id."""
@@ -142,14 +140,13 @@ class Outbox:
     def done(self, mark: int) -> None:
         """Remove the changes up to `mark`, which have been applied."""
         with self._database.transaction() as db:
-            self.size -= db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,)).rowcount
+            db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,))
 
     def enqueue_all(self) -> None:
         """Mark every chunk as pending, because Chroma's data is gone."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM outbox")
             db.execute("INSERT INTO outbox (chunk) SELECT id FROM chunks")
-        self.recount()
 
 
 class Catalog:
@@ -249,7 +246,6 @@ class Catalog:
             writer = _Writer(db, self._tokenizer, fingerprint, index_days=self._index_days)
             for update in updates:
                 writer.replace(update)
-        self.outbox.recount()
 
     def delete_source(self, name: str) -> None:
         """Remove a source and its chunks."""
@@ -257,14 +253,12 @@ class Catalog:
             writer = _Writer(db, self._tokenizer, "")
             writer.replace(SourceUpdate(name, Stat(0, 0, 0, 0), "", ()))
             db.execute("DELETE FROM sources WHERE name = ?", (name,))
-        self.outbox.recount()
 
     def clear(self) -> None:
         """Remove everything but the cached vectors."""
         with self.database.changing() as db:
             for table in _TABLES:
                 db.execute(f"DELETE FROM {table}")
-        self.outbox.recount()
 
     def scrub(self) -> None:
         """Erase deleted content from free pages and the log."""

@@ -80,9 +80,9 @@ class DenseIndex:
 
     def nearest(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
         """The nearest chunks of a layout to a unit vector, at most `limit`."""
-        if self._in_step and self._catalog.outbox.size <= MAX_PENDING:
+        if self._in_step and (waiting := self._catalog.outbox.size) <= MAX_PENDING:
             try:
-                result = self._by_chroma(layout, vector, limit)
+                result = self._by_chroma(layout, vector, limit, waiting)
             except MemoryFailure as error:
                 self._failed(error)
                 self._wake.set()
@@ -105,10 +105,13 @@ class DenseIndex:
         best = np.lexsort((positions, -cosines))[:limit]
         return positions[best], cosines[best]
 
-    def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """Chroma's answer, merged with the chunks that it does not have yet."""
+    def _by_chroma(
+        self, layout: Layout, vector: NDArray[np.float32], limit: int, waiting: int
+    ) -> Nearest:
+        """Chroma's answer, merged with the chunks that it does not have yet; `waiting` is the
+        number of changes that it was not told."""
         pending = self._catalog.pending_positions(layout)
-        ids, cosines = self._store.query(vector, limit + self._catalog.outbox.size)
+        ids, cosines = self._store.query(vector, limit + waiting)
         positions = self._catalog.positions(layout, ids)
         present = (positions != NOWHERE) & ~np.isin(positions, pending)
         if present.sum() + len(pending) < MIN_FOUND * min(limit, len(layout)):
@@ -150,7 +153,7 @@ class DenseIndex:
     # Keeping up
 
     def deliver(self) -> None:
-        """Apply pending changes to Chroma in the background; costs a stat."""
+        """Apply pending changes to Chroma in the background. Raises CatalogDamaged."""
         if self._in_step and self._store.lost():
             self._in_step = False
         if not self.trouble and (self._catalog.outbox.size or not self._in_step):

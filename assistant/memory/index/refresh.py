@@ -268,8 +268,6 @@ class Synchronizer:
             if self.store.is_writable():
                 raise
             left, self._trouble = 0, NO_WRITES
-        if not self.store.readonly:
-            self.store.dense.deliver()
         faults = self.faults()
         notices = (*self.store.notices, *faults)
         self.store.notices.clear()
@@ -312,6 +310,8 @@ class Synchronizer:
         if changed:
             self._indexed = self.store.catalog.sources()
         self._whole = not left
+        if not self.store.readonly:
+            self.store.dense.deliver()
         return len(left)
 
     def _changed_file(self, name: str) -> _File | None:
