@@ -28,7 +28,7 @@ from assistant.workspace import folder, template, trust
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
     from assistant.events import ApprovalRequested, Event, QuestionAsked
-    from assistant.memory.protocol import Keeper
+    from assistant.memory.base import Keeper
     from assistant.messages import Picture
     from assistant.tools.policy import Decision
 

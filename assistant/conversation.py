@@ -50,8 +50,7 @@ from assistant.errors import (
     UsageError,
 )
 from assistant.events import Event
-from assistant.memory.base import Passage, Query, Recall
-from assistant.memory.protocol import Memory
+from assistant.memory.base import Memory, Passage, Query, Recall
 from assistant.messages import Given, Message, Note, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel

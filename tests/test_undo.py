@@ -17,8 +17,7 @@ from assistant.cli.chat.screen import Choice
 from assistant.cli.chat.slash import COMMANDS
 from assistant.cli.chat.slash import Host as ChatHost
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, JournalEntry, Origin, Query
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Fact, JournalEntry, Keeper, Origin, Query
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
 from assistant.session.entries import AttachmentEntry, CapturedEntry, CaptureEntry, UserEntry

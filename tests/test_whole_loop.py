@@ -15,8 +15,8 @@ import pytest
 
 from assistant.conversation import Conversation
 from assistant.events import Compacted, FactsCaptured, Recalled, ToolFinished, TurnFinished
+from assistant.memory.base import Keeper
 from assistant.memory.open import open_in_process
-from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.offline import BRIEFED
 from assistant.model.provider.litellm_model import LitellmModel

@@ -23,9 +23,8 @@ from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.subtasks import delegating_tool
 from assistant.errors import SessionError, ToolError
 from assistant.events import Event
-from assistant.memory.base import AGENDA_DAYS, Origin, Passage, Progress, no_progress
+from assistant.memory.base import AGENDA_DAYS, Keeper, Origin, Passage, Progress, no_progress
 from assistant.memory.open import open_memory
-from assistant.memory.protocol import Keeper
 from assistant.messages import Given
 from assistant.model import catalogue, select
 from assistant.model.base import check_sight

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.errors import AssistantError, UsageError
-from assistant.memory.base import Held, JournalEntry, Origin
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Held, JournalEntry, Keeper, Origin
 from assistant.session.entries import Entry
 from assistant.session.history import Turn, group
 from assistant.workspace import checkpoints

@@ -18,9 +18,8 @@ from assistant import config
 from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
 from assistant.errors import UsageError, WorkspaceError
-from assistant.memory.base import Progress
+from assistant.memory.base import Keeper, Progress
 from assistant.memory.open import open_memory
-from assistant.memory.protocol import Keeper
 from assistant.workspace import folder
 
 if TYPE_CHECKING:

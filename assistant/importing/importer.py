@@ -24,9 +24,8 @@ from assistant.importing.items import (
     Problem,
     Skipped,
 )
-from assistant.memory.base import Fact, Origin, Remembered
+from assistant.memory.base import Fact, Keeper, Origin, Remembered
 from assistant.memory.open import amend_files
-from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
 from assistant.quoting import one_line
 from assistant.session import adopting

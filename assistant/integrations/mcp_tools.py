@@ -17,9 +17,8 @@ from assistant.agent.memory_text import clean, entries, framed, whole_procedures
 from assistant.display import revealed
 from assistant.errors import UsageError
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation
-from assistant.memory.base import AGENDA_DAYS, Fact, Origin, Passage, Query
+from assistant.memory.base import AGENDA_DAYS, Fact, Keeper, Origin, Passage, Query
 from assistant.memory.daemon import wire
-from assistant.memory.protocol import Keeper
 from assistant.quoting import neutralised, quoted
 from assistant.tables import beside
 from assistant.workspace import project

@@ -9,9 +9,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from assistant import config
-from assistant.memory.base import Notify, Origin, Progress, no_notices, no_progress
+from assistant.memory.base import Keeper, Notify, Origin, Progress, no_notices, no_progress
 from assistant.memory.daemon import client
-from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:

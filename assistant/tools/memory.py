@@ -11,13 +11,13 @@ from assistant.memory.base import (
     SESSIONS,
     Existing,
     Fact,
+    Memory,
     Origin,
     Passage,
     Query,
     Recall,
     Remembered,
 )
-from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots

@@ -6,8 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from assistant.disk import storage
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError, MemoryFailure, StorageError
-from assistant.memory.base import Due, Passage
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Due, Keeper, Passage
 from assistant.memory.text.times.period import Period
 from assistant.memory.text.times.schedule import describe
 from assistant.quoting import one_line

@@ -13,8 +13,7 @@ from typing import Any
 
 from assistant.errors import ModelError
 from assistant.memory.annotations import matters_for, phrases
-from assistant.memory.base import Mark, Passage
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Keeper, Mark, Passage
 from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.text.masking import masked
 from assistant.messages import estimate_tokens

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.memory.base import Query
+from assistant.memory.base import Keeper, Query
 from assistant.memory.daemon import lifecycle
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.facts import Fact, facts, write_single

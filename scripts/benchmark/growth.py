@@ -16,7 +16,6 @@ from assistant.memory.base import Query
 from assistant.memory.daemon import lifecycle, sockets
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.protocol import Keeper
 from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller
 from assistant.settings.sections import IndexSettings, MemorySettings

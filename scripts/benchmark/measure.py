@@ -14,8 +14,8 @@ from statistics import median
 from typing import TypeVar
 
 from assistant import config
+from assistant.memory.base import Keeper
 from assistant.memory.daemon import client, lifecycle
-from assistant.memory.protocol import Keeper
 from assistant.workspace import folder as workspace
 from assistant.workspace.folder import Workspace
 

@@ -13,8 +13,7 @@ from assistant.conversation import Conversation
 from assistant.delegation.subtasks import Limits, delegating_tool
 from assistant.errors import ModelError, ModelFailure
 from assistant.events import ApprovalRequested, Event
-from assistant.memory.base import Query, Recall
-from assistant.memory.protocol import Memory
+from assistant.memory.base import Memory, Query, Recall
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import ToolSpec
 from assistant.session import listing, transcript

@@ -12,8 +12,7 @@ import pytest
 
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.annotations import CORE
-from assistant.memory.base import Fact, Mark, Origin, Passage, Query, Secret
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Fact, Keeper, Mark, Origin, Passage, Query, Secret
 from assistant.memory.text.chunk import chunks_of
 from assistant.workspace.folder import Workspace
 from tests.support.odd import deep_folders, leave_odd_entries

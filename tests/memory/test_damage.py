@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.base import Query, Recall
+from assistant.memory.base import Keeper, Query, Recall
 from assistant.memory.daemon import client, lifecycle
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local import LocalMemory
-from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid, running

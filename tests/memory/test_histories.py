@@ -29,11 +29,10 @@ from hypothesis.stateful import (
 )
 
 from assistant.errors import AssistantError, LedgerError
-from assistant.memory.base import Fact, Passage, Query
+from assistant.memory.base import Fact, Keeper, Passage, Query
 from assistant.memory.daemon import client, sockets
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
-from assistant.memory.protocol import Keeper
 from assistant.memory.text.markdown import plain
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace

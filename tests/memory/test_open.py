@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.errors import DaemonError
+from assistant.memory.base import Keeper
 from assistant.memory.daemon import client, lifecycle
 from assistant.memory.open import open_in_process
-from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import running

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from assistant.errors import ToolError
-from assistant.memory.protocol import Memory
+from assistant.memory.base import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings, WebSettings

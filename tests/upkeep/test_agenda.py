@@ -8,8 +8,7 @@ import pytest
 from dateutil.rrule import rrulestr
 from icalendar import Calendar
 
-from assistant.memory.base import Due
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Due, Keeper
 from assistant.memory.text.times.wording import schedule
 from assistant.upkeep.agenda import coming, ics
 from assistant.upkeep.reminders import remind

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from assistant.agent.capture.reading import Reading, capture
 from assistant.agent.context_budget import ContextBudget
 from assistant.conversation import Conversation
-from assistant.memory.base import Query
+from assistant.memory.base import Keeper, Query
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
-from assistant.memory.protocol import Keeper
 from assistant.memory.text.markdown import plain
 from assistant.session.history import group
 from assistant.session.transcript import Transcript

@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from assistant.conversation import Conversation
-from assistant.memory.base import Existing, Fact, Query, Remembered
+from assistant.memory.base import Existing, Fact, Keeper, Query, Remembered
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
-from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.markdown import plain
 from assistant.memory.writing.ledger import Ledger

@@ -24,8 +24,7 @@ from assistant.agent.excerpts import batches, readings
 from assistant.display import counted
 from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacting, Event, FactsCaptured, Retrying
-from assistant.memory.base import Existing, Fact, Remembered
-from assistant.memory.protocol import Memory
+from assistant.memory.base import Existing, Fact, Memory, Remembered
 from assistant.messages import Message, Reply, Usage, without_forgotten
 from assistant.model.base import ChatModel
 from assistant.session.entries import (

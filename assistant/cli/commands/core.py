@@ -12,8 +12,7 @@ from assistant.cli.options import AsJson, Globals, answer, at_terminal
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE
-from assistant.memory.base import Mark, Passage
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Keeper, Mark, Passage
 from assistant.secrets.registered import redactor
 from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
 

@@ -38,13 +38,14 @@ from assistant.memory.base import (
     SESSIONS,
     Fact,
     Forgotten,
+    Keeper,
     Located,
+    Memory,
     Passage,
     Query,
     Remembered,
     Secret,
 )
-from assistant.memory.protocol import Keeper, Memory
 
 AT_ONCE = 100
 """Facts from a pipe that are written together."""

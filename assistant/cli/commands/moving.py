@@ -15,7 +15,7 @@ from assistant.importing import archive
 from assistant.importing.formats import Export
 from assistant.importing.importer import Importer, Report, Tally
 from assistant.importing.package import Package
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Keeper
 from assistant.secrets.registered import redactor
 from assistant.workspace.folder import path_of
 

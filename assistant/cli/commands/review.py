@@ -19,8 +19,7 @@ from assistant.cli.options import AsJson, Globals, answer, note, print_json
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError, UsageError
-from assistant.memory.base import Fact, Held, JournalEntry, Pair
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Fact, Held, JournalEntry, Keeper, Pair
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ import assistant
 from assistant import config
 from assistant.disk import locking
 from assistant.errors import ConfigError, DaemonError
-from assistant.memory.base import Notify, Progress, no_notices, no_progress
+from assistant.memory.base import Keeper, Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import sockets, wire
-from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Anchor, Workspace
 
 ATTEMPTS = 3

@@ -26,6 +26,7 @@ from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import (
     Abandoned,
     DaemonStatus,
+    Keeper,
     MemoryStatus,
     Notify,
     Progress,
@@ -34,7 +35,6 @@ from assistant.memory.base import (
 )
 from assistant.memory.daemon import lifecycle, sockets, wire
 from assistant.memory.daemon.wire import OPERATIONS
-from assistant.memory.protocol import Keeper
 from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 

@@ -23,7 +23,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from assistant import errors
 from assistant.errors import AssistantError, DaemonError
-from assistant.memory.protocol import Keeper, Memory
+from assistant.memory.base import Keeper, Memory
 
 PROTOCOL = 4
 """Raised whenever an older peer would misunderstand a line."""

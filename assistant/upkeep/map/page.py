@@ -10,8 +10,7 @@ from datetime import datetime
 from importlib import resources
 from typing import Any
 
-from assistant.memory.base import Chart, Charted, JournalEntry, Pair
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Chart, Charted, JournalEntry, Keeper, Pair
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain
 from assistant.session.listing import Asked

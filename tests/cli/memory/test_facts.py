@@ -7,8 +7,7 @@ import pytest
 
 from assistant.cli.commands.facts import show_answer
 from assistant.cli.memory_text import show_recall
-from assistant.memory.base import Passage, Query, Recall
-from assistant.memory.protocol import Keeper
+from assistant.memory.base import Keeper, Passage, Query, Recall
 
 LONG = Passage("p1", "- A fact", "A fact", "MEMORY.md", 1, 1, 0, 8)
 

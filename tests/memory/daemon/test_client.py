@@ -12,9 +12,8 @@ import pytest
 
 import assistant
 from assistant.errors import DaemonError, EmbedderError
-from assistant.memory.base import Fact, Query
+from assistant.memory.base import Fact, Keeper, Query
 from assistant.memory.daemon import client
-from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid, running
 from tests.memory.memory_contract import FACTS, MemoryContract, found, remember
@@ -178,7 +177,7 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
         "disk.storage", "display", "errors",
         "memory", "memory.annotations", "memory.base", "memory.daemon", "memory.daemon.client",
         "memory.daemon.sockets", "memory.daemon.wire", "memory.open",
-        "memory.protocol", "messages", "secrets", "secrets.stand_ins", "workspace",
+        "messages", "secrets", "secrets.stand_ins", "workspace",
         "workspace.folder", "workspace.machine",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}

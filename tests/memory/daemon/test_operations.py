@@ -20,7 +20,9 @@ from assistant.memory.base import (
     Forgotten,
     Held,
     JournalEntry,
+    Keeper,
     Located,
+    Memory,
     MemoryStatus,
     Origin,
     Pair,
@@ -35,7 +37,6 @@ from assistant.memory.base import (
 )
 from assistant.memory.daemon import wire
 from assistant.memory.daemon.wire import OPERATIONS
-from assistant.memory.protocol import Keeper, Memory
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

@@ -17,10 +17,9 @@ import pytest
 import assistant
 from assistant import config
 from assistant.errors import ConfigError, DaemonError, StorageError
-from assistant.memory.base import Query
+from assistant.memory.base import Keeper, Query
 from assistant.memory.daemon import client, lifecycle, sockets, wire
 from assistant.memory.daemon.lifecycle import CODE_SECONDS
-from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import dial, pid, running
 from tests.memory.memory_contract import FACTS, found, remember
@@ -192,7 +191,7 @@ def test_the_log_holds_no_query_and_no_fact(
 ASKING = """
 import sys
 from pathlib import Path
-from assistant.memory.base import Query
+from assistant.memory.base import (Keeper, Query)
 from assistant.memory.daemon import client, sockets
 from assistant.workspace.folder import Workspace
 workspace = Workspace(Path(sys.argv[1]))

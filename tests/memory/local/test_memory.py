@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Query, Secret
+from assistant.memory.base import Fact, Keeper, Query, Secret
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
-from assistant.memory.protocol import Keeper
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
