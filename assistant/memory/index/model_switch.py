@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from assistant.disk import storage
 from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus, decoded
@@ -17,7 +16,6 @@ from assistant.memory.index.database import open_cache, translated
 from assistant.memory.index.vector_cache import (
     add_vectors,
     cache_path,
-    next_model_path,
     vector_ids,
     vector_key,
 )
@@ -71,7 +69,6 @@ class ModelSwitch:
     def embed(self, progress: Progress) -> None:
         """Embed the remaining texts; finished vectors are kept if it is interrupted."""
         missing = sorted(self._missing(), key=lambda key: len(self._texts[key]))
-        storage.replace(next_model_path(self._cache), self._embedder.fingerprint.encode())
         with translated(self._cache), contextlib.closing(open_cache(self._cache)) as db:
             for start in range(0, len(missing), SLICE):
                 progress(WHAT, start, len(missing))

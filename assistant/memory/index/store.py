@@ -23,7 +23,7 @@ from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged, is_intact_cache
 from assistant.memory.index.dense import DenseIndex
-from assistant.memory.index.vector_cache import cache_path, next_model_path
+from assistant.memory.index.vector_cache import cache_path
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Anchor
 
@@ -32,8 +32,9 @@ RETRY_SECONDS = 30.0
 """Seconds between checks of a disk that could not be written."""
 MIN_FREE = 2 << 20
 """Bytes that must be free; a disk with less counts as not writable."""
-SPARE_VECTORS = 1000
-"""Unused vectors to keep in the cache, for an undo or a moved line."""
+SPARE_VECTORS, SPARE_PER_CHUNK = 1000, 2
+"""Unused vectors to keep in the cache, for an undo or a moved line; and how many more for each
+chunk, which may be those of a model that memory will switch to."""
 DAMAGED = "The index was damaged; it was rebuilt"
 NO_WRITES = (
     "The disk of this memory is full or read-only: recall answers from what was indexed before, "
@@ -65,7 +66,6 @@ class IndexStore:
         self._catalog_path = corpus.index / "catalog.db"
         self._checksum_path = corpus.index / "catalog.sum"
         """The size and checksum of the catalog; exists after a clean exit, until it is opened."""
-        self._fingerprint = fingerprint
         self._settings = settings
         self._anchor = Anchor(corpus.private.parent)
         self._closed = False
@@ -125,20 +125,12 @@ class IndexStore:
         self._closed = True
         self.dense.close()
         with contextlib.suppress(CatalogDamaged, StorageError):  # told at the next start
-            if prune and not self.readonly and not self._awaits_another_model():
-                self.catalog.vectors.prune(SPARE_VECTORS)
+            if prune and not self.readonly:
+                spare = SPARE_VECTORS + SPARE_PER_CHUNK * self.catalog.count()
+                self.catalog.vectors.prune(spare)
             self.catalog.close()
             if not self.readonly and not self.deleted:
                 storage.replace(self._checksum_path, self._checksum())
-
-    def _awaits_another_model(self) -> bool:
-        """Whether the cache has vectors for another model, to which memory will switch."""
-        waiting = next_model_path(cache_path(self._corpus.identity))
-        with contextlib.suppress(FileNotFoundError):
-            if storage.read(waiting).decode() != self._fingerprint:
-                return True
-            waiting.unlink()
-        return False
 
     def _close_quietly(self) -> None:
         with contextlib.suppress(MemoryFailure, StorageError):

@@ -37,11 +37,6 @@ def cache_path(root: Path) -> Path:
     return directory / "vectors.db"
 
 
-def next_model_path(cache: Path) -> Path:
-    """The file that names the model whose vectors in a cache are ready but not used yet."""
-    return cache.with_name("ahead")
-
-
 class VectorCache:
     """The cached vectors of a workspace. Raises CatalogDamaged and StorageError.
 

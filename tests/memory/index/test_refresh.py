@@ -28,7 +28,7 @@ from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.corpus import TICK_NS, UNPROVEN, file_clock_ns, read_file
 from assistant.memory.index.layout import Rows
 from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer
-from assistant.memory.index.store import SPARE_VECTORS
+from assistant.memory.index.store import SPARE_PER_CHUNK, SPARE_VECTORS
 from assistant.memory.index.vector_cache import cache_path
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
@@ -461,7 +461,7 @@ def test_the_cache_of_vectors_is_private_bounded_and_reached_by_a_scrub(
     index = start()
     index.refresh()
     index.close()
-    assert cached(vectors) == 1 + SPARE_VECTORS
+    assert cached(vectors) == 1 + SPARE_VECTORS + SPARE_PER_CHUNK
     index = start()
     index.scrub()
     assert cached(vectors) == 1
