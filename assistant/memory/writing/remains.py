@@ -8,6 +8,8 @@ Transcripts are read as lines of JSON of any version: all that counts is which f
 import json
 import re
 import shlex
+import subprocess
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -58,12 +60,7 @@ def remains(
     transcripts = () if sessions else workspace.sessions.glob("*.jsonl")
     if any(words.lines_in(_text(path)) for path in transcripts):
         lines.append("past conversations: assistant forget --purge --sessions WORDS")
-    if _is_in_git(workspace.root, words):
-        root = shlex.quote(str(workspace.root))
-        lines.append(
-            f"git's history: git -C {root} filter-repo --replace-text FILE, which names the words"
-        )
-    return lines
+    return [*lines, *_in_git(workspace.root, words)]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -88,20 +85,32 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _is_in_git(root: Path, words: Words) -> bool:
-    """Whether git's history of this folder's markdown contains the words."""
-    log = _git(
-        root, "log", "--all", "--full-history", "--format=", "--patch", "--cc", "--text",
-        "--no-renames", "--no-ext-diff", "--no-textconv", "--", ":(icase)*.md",
-    )  # fmt: skip
-    return bool(words.lines_in(log[:MOST_OF_GIT].decode("utf-8", "replace")))
-
-
-def _git(root: Path, *arguments: str) -> bytes:
-    """Git's output; empty if there is no git, or it takes too long. No word of the fact is in its
-    arguments, which other programs see."""
-    result = programs.git(root, *arguments, seconds=GIT_SECONDS)
-    return result.stdout if result is not None and result.returncode == 0 else b""
+def _in_git(root: Path, words: Words) -> Iterator[str]:
+    """A line if git's history of this folder's markdown contains the words, or is too long to be
+    searched. No word of the fact is in git's arguments, which other programs see."""
+    program = programs.find("git", [root])
+    if program is None:
+        return
+    with subprocess.Popen(
+        [
+            program, "-C", str(root), "log", "--all", "--full-history", "--format=", "--patch",
+            "--cc", "--text", "--no-renames", "--no-ext-diff", "--no-textconv", "--",
+            ":(icase)*.md",
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=programs.environment([root]),
+    ) as git:  # fmt: skip
+        assert git.stdout is not None
+        timer = threading.Timer(GIT_SECONDS, git.kill)
+        timer.start()
+        log = git.stdout.read(MOST_OF_GIT)
+        is_whole = len(log) < MOST_OF_GIT and git.wait() >= 0  # below 0: it was killed
+        git.kill()
+        timer.cancel()
+    command = f"git -C {shlex.quote(str(root))}"
+    if words.lines_in(log.decode("utf-8", "replace")):
+        yield f"git's history: {command} filter-repo --replace-text FILE, which names the words"
+    elif not is_whole:
+        yield f"git's history: too long to be searched whole; {command} log --patch shows it"
 
 
 # What is rewritten

@@ -1,8 +1,12 @@
 """A purge names what it could not take away, with the command that does."""
 
+import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from assistant.memory.base import Fact
 from assistant.memory.writing.purge import Purge
@@ -52,6 +56,19 @@ def test_backups_notes_and_commits_are_named_with_what_removes_them(
     again = [path for path in (*root.glob("*"), *notes.glob("*")) if path.is_file()]
     assert not [path for path in again if b"zanzibar" in path.read_bytes()]
     assert (root / "USER.md").read_text() == "I am Ada.\n"
+
+
+def test_a_history_that_is_too_long_to_be_searched_is_named(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = tmp_path / "bin" / "git"
+    endless.parent.mkdir()
+    endless.write_text(f"#!{sys.executable}\nwhile True: print('x' * 1_000_000)\n")
+    endless.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{endless.parent}:{os.environ['PATH']}")
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact(SAFE)])
+    (left,) = purged(workspace, tmp_path / "none")
+    assert left.startswith("git's history: too long to be searched")
 
 
 def test_nothing_is_named_where_nothing_is_left(workspace: Workspace, tmp_path: Path) -> None:
