@@ -6,6 +6,7 @@ Transcripts are read as lines of JSON of any version: all that counts is which f
 """
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -65,17 +66,11 @@ def remains(
 
 def _files(folder: Path) -> Iterator[Path]:
     """The files of a folder that may hold words, without those of programs."""
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:
-        return
-    for path in entries:
-        if path.is_symlink():
-            continue
-        if path.is_dir() and path.name not in _SKIPPED:
-            yield from _files(path)
-        elif path.is_file() and path.stat().st_size <= LARGEST:
-            yield path
+    for directory, folders, names in os.walk(folder):
+        folders[:] = sorted(set(folders) - _SKIPPED)
+        for path in (Path(directory, name) for name in sorted(names)):
+            if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
+                yield path
 
 
 def _text(path: Path) -> str:
@@ -128,10 +123,10 @@ def conversations(
 
     def purged(path: Path) -> Iterator[tuple[Path, bytes]]:
         for file in (path, path.with_suffix(PROMPTS)):
-            if file.exists():
-                data = _purged(storage.read(file), words, cited.get(path.stem, ()))
-                if data is not None:
-                    yield file, data
+            before = storage.read_or_empty(file).split(b"\n")
+            after = [_purged_line(line, words, cited.get(path.stem, ())) for line in before]
+            if after != before:
+                yield file, b"\n".join(after)
 
     paths = [path for path in sorted(directory.glob("*.jsonl")) if any(purged(path))]
     if paths:
@@ -165,14 +160,8 @@ def _locked(path: Path) -> locking.Lock:
     return lock
 
 
-def _purged(data: bytes, words: Words, cited: Collection[str]) -> bytes | None:
-    """A transcript without the facts; None if it holds none of them. A damaged line stays."""
-    before = data.split(b"\n")
-    after = [_purged_line(line, words, cited) for line in before]
-    return b"\n".join(after) if after != before else None
-
-
 def _purged_line(line: bytes, words: Words, cited: Collection[str]) -> bytes:
+    """A line of a transcript without the facts."""
     try:
         entry = json.loads(line)
     except ValueError:
