@@ -6,10 +6,10 @@ templates, canvases, and conflict copies left by syncing.
 
 import json
 import os
-from collections.abc import Iterator
+import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from wcmatch import glob
 
@@ -21,6 +21,7 @@ from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Work
 
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 ENDINGS = (".md", ".markdown", *documents.SUFFIXES)
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
 TEMPLATES = frozenset({"templates", "_templates"})
 """Folders of templates, besides those that the vault's settings name."""
 NOWHERE = (0, 0)
@@ -54,31 +55,40 @@ class Notes:
 
         The workspace's own memory files are left out, if it is inside the folder.
         """
-        found = Survey([], {})
+        found = Survey()
         templates = self._templates()
-        folders, links = [""], list[str]()
         own, visited = _identity(self.workspace.root), {_identity(self.workspace.root / "memory")}
-        while folders or links:
-            folder = (folders or links).pop()
-            identity = _identity(self.root / folder)
-            if identity in visited and identity != NOWHERE:
-                continue
-            visited.add(identity)
-            if folder and (folder.casefold() in templates or self._excluded.match(f"{folder}/")):
-                continue
-            for name, entry in _entries(self.root, folder, found):
-                kind = _kind(entry)
-                if kind == "folder":
-                    (links if entry.is_symlink() else folders).append(name)
-                elif identity == own and entry.name in (*ALWAYS_FILES, *INDEXED_FILES):
+
+        def unreadable(error: OSError) -> None:
+            if name := self._name(error.filename):
+                found.odd[name] = f"cannot be read: {error.strerror}"
+
+        pending = [str(self.root)]
+        while pending:  # links to folders come last, so that notes are named by where they lie
+            for directory, folders, names in os.walk(pending.pop(), onerror=unreadable):
+                name, identity = self._name(directory), _identity(Path(directory))
+                is_left_out = name.casefold() in templates or self._excluded.match(f"{name}/")
+                is_new = identity not in visited
+                visited.add(identity)
+                if not is_new or (name and is_left_out):
+                    folders.clear()
                     continue
-                elif kind == "file" and self._is_note(name):
-                    found.sources.append(name)
+                folders[:] = filter(_is_visible, folders)
+                pending += filter(os.path.islink, (f"{directory}/{each}" for each in folders))
+                ours = (*ALWAYS_FILES, *INDEXED_FILES) if identity == own else ()
+                for path in (f"{directory}/{file}" for file in names if file not in ours):
+                    if self._is_note(note := self._name(path)) and Path(path).is_file():
+                        found.sources.append(note)
         found.sources.sort()
         return found
 
+    def _name(self, path: str) -> str:
+        """The name of a path below the root; empty for the root."""
+        return path.removeprefix(str(self.root)).lstrip("/")
+
     def _is_note(self, name: str) -> bool:
-        if not name.casefold().endswith(ENDINGS) or original_of(name):
+        is_text = name.casefold().endswith(ENDINGS) and _is_visible(name.rpartition("/")[2])
+        if not is_text or original_of(name):
             return False
         is_included = not self.source.include or self._included.match(name)
         return is_included and not self._excluded.match(name)
@@ -112,30 +122,9 @@ def text(name: str, data: bytes) -> str:
     return obsidian.without_comments(decoded(name, data))
 
 
-def _entries(root: Path, folder: str, found: Survey) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-    """The entries of a folder that are not hidden, by name below the root."""
-    try:
-        with os.scandir(root / folder) as entries:
-            for entry in entries:
-                name = f"{folder}/{entry.name}" if folder else entry.name
-                if entry.name.startswith("."):
-                    continue
-                try:
-                    name.encode()
-                except UnicodeEncodeError:
-                    continue
-                yield name, entry
-    except OSError as error:
-        if folder:
-            found.odd[folder] = f"cannot be read: {error.strerror}"
-
-
-def _kind(entry: "os.DirEntry[str]") -> Literal["folder", "file", ""]:
-    """The kind of an entry, links followed; empty for a broken link."""
-    try:
-        return "folder" if entry.is_dir() else "file" if entry.is_file() else ""
-    except OSError:
-        return ""
+def _is_visible(name: str) -> bool:
+    """Whether an entry is not hidden, and its name is UTF-8."""
+    return not name.startswith(".") and not _NOT_UTF8.search(name)
 
 
 def _matcher(patterns: tuple[str, ...]) -> "glob.WcMatcher[str]":
