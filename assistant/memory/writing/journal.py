@@ -290,19 +290,17 @@ class Journal:
         done: Iterable[str] = (),
         void: Iterable[str] = (),
         verdicts: Mapping[str, Verdict] | None = None,
+        saved: Iterable[Saved] = (),
     ) -> None:
-        """Record which writes are in the files, which are not, and what became of facts."""
+        """Record which writes are in the files, which are not, what became of facts, and texts that
+        somebody else `saved`, each once."""
         judged: dict[Verdict, list[str]] = {}
         for id, verdict in (verdicts or {}).items():
             judged.setdefault(verdict, []).append(id)
         entries: list[Done | Void | Judged] = [Done(tuple(done)), Void(tuple(void))]
         entries += [Judged(tuple(ids), verdict) for verdict, ids in judged.items()]
-        self._append(entry for entry in entries if entry.ids)
-
-    def note_save(self, source: str, state: str) -> None:
-        """Record, once, that somebody else saved a file with this digest."""
-        if not self.has_had(source, state):
-            self._append([Saved(source, state)])
+        new = (save for save in saved if not self.has_had(save.source, save.state))
+        self._append([*(entry for entry in entries if entry.ids), *new])
 
     def rewrite(self, reword: Callable[[Write], Write], *, purged: str | None = None) -> None:
         """Replace the whole journal, at once, by one with the same writes in other words.

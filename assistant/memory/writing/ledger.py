@@ -34,7 +34,7 @@ from assistant.memory.writing.edits import (
     still_gone,
     strike,
 )
-from assistant.memory.writing.journal import Record, Verdict, Write, new_id, now
+from assistant.memory.writing.journal import Record, Saved, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import (
     Splice,
     dated,
@@ -364,10 +364,8 @@ class Ledger:
         if written is None or (written == state and not saved.seen_again()):
             return
         with self.commits.locked():
-            is_ours = self._journal.written.get(source) == state
-            self._journal.settle(verdicts=saved.verdicts(state))
-            if not is_ours:
-                self._journal.note_save(source, state)
+            verdicts = saved.verdicts(state)
+            self._journal.settle(verdicts=verdicts, saved=[Saved(source, state)])
 
     def erased(self) -> tuple[JournalEntry, ...]:
         """The facts that a stale save erased and that the owner has not decided on.
