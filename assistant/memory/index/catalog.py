@@ -68,12 +68,16 @@ class Source:
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """The current chunks of a source, in order, and the stat and digest of the bytes read."""
+    """The current chunks of a source, in order, and the stat and digest of the bytes read.
+
+    With `index_days`, the days that they mention are stored.
+    """
 
     name: str
     stat: Stat
     digest: str
     chunks: Sequence[Chunk]
+    index_days: bool = False
 
     @cached_property
     def content(self) -> NDArray[np.uint64]:
@@ -156,13 +160,9 @@ class Catalog:
     disk is full or read-only.
     """
 
-    def __init__(
-        self, path: Path, cache: Path, *, readonly: bool = False, index_days: bool = False
-    ) -> None:
-        """Open or create it, with the vectors in `cache`; see `Database`. With `index_days`, the
-        days that chunks mention are stored."""
+    def __init__(self, path: Path, cache: Path, *, readonly: bool = False) -> None:
+        """Open or create it, with the vectors in `cache`; see `Database`."""
         self.database = Database(path, cache, readonly=readonly)
-        self._index_days = index_days
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
         self.vocabulary = Vocabulary(self.database)
@@ -243,7 +243,7 @@ class Catalog:
         A chunk whose id exists already keeps its row.
         """
         with self.database.changing() as db:
-            writer = _Writer(db, self._tokenizer, fingerprint, index_days=self._index_days)
+            writer = _Writer(db, self._tokenizer, fingerprint)
             for update in updates:
                 writer.replace(update)
 
@@ -370,16 +370,8 @@ class Catalog:
 class _Writer:
     """Rewrites the changed rows of sources within a transaction."""
 
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        tokenizer: Tokenizer,
-        fingerprint: str,
-        *,
-        index_days: bool = False,
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, tokenizer: Tokenizer, fingerprint: str) -> None:
         self._db = db
-        self._index_days = index_days
         self._words = PostingsWriter(db, "postings", tokenizer)
         self._headings = PostingsWriter(db, "heading_postings", tokenizer)
         self._fingerprint = fingerprint
@@ -493,7 +485,7 @@ class _Writer:
                 (row, section, vector, c.id, source, c.date, c.status, c.until, mentioned, c.plain,
                  c.text, checksum)
             )  # fmt: skip
-            if self._index_days and c.status == "current" and (spoken := _days_of(c)):
+            if update.index_days and c.status == "current" and (spoken := _days_of(c)):
                 spoken_of.append((row, *spoken))
         self._db.executemany(
             "INSERT INTO chunks (rowid, section, vector, id, source, date, status, until,"

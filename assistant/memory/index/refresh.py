@@ -133,7 +133,7 @@ class Synchronizer:
         exists, large files are indexed in the background. With `index_days`, the days that chunks
         mention are stored.
         """
-        self.store = IndexStore(corpus, embedder.fingerprint, settings, index_days=index_days)
+        self.store = IndexStore(corpus, embedder.fingerprint, settings)
         self._corpus = corpus
         self._embedder = embedder
         self._chunker = Chunker(embedder.count_tokens, embedder.max_tokens)
@@ -142,6 +142,7 @@ class Synchronizer:
         self._decode = read
         self._refine = refine
         self._in_background = in_background
+        self._index_days = index_days
         self._large: dict[str, None] = {}
         """The files that are being indexed in the background."""
         self._thread: threading.Thread | None = None
@@ -379,7 +380,7 @@ class Synchronizer:
             parsed += batch
         refined = self._refine(parsed, file.name, file.text) if self._refine else parsed
         chunks = list(masked(refined, text, self._redactor()))
-        update = SourceUpdate(file.name, file.stat, file.digest, chunks)
+        update = SourceUpdate(file.name, file.stat, file.digest, chunks, self._index_days)
         same = update.unchanged(self.store.catalog.columns(file.name))
         headings: set[tuple[str, ...]] = set()
         beside: set[str] = set()

@@ -50,17 +50,9 @@ class IndexStore:
     the owner, until somebody takes them.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        fingerprint: str,
-        settings: IndexSettings,
-        *,
-        index_days: bool = False,
-    ) -> None:
+    def __init__(self, corpus: Corpus, fingerprint: str, settings: IndexSettings) -> None:
         """Open or create it, for vectors of the model `fingerprint`. Raises StorageError."""
         self.owner = owner(corpus.identity, fingerprint)
-        self._index_days = index_days
         self._corpus = corpus
         self._folder = corpus.index
         self._catalog_path = corpus.index / "catalog.db"
@@ -184,12 +176,9 @@ class IndexStore:
     def _open_catalog(self, cache: Path) -> Catalog:
         """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
 
-        def opened() -> Catalog:
-            return Catalog(self._catalog_path, cache, index_days=self._index_days)
-
         try:
             clean = self._is_clean()
-            catalog = opened()
+            catalog = Catalog(self._catalog_path, cache)
             if not clean:
                 catalog.database.check()
         except (CatalogDamaged, StorageError):
@@ -197,12 +186,12 @@ class IndexStore:
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
             self._discard()
-            catalog = opened()
+            catalog = Catalog(self._catalog_path, cache)
         if catalog.count() and catalog.meta("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are rebuilt")
             self._clear_folder()
-            catalog = opened()
+            catalog = Catalog(self._catalog_path, cache)
         catalog.set_meta("vectors", catalog.database.token)
         return catalog
 
