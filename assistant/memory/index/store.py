@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,8 +85,7 @@ class IndexStore:
         self._checked_at = now
         if not self.is_writable():
             return False
-        self._close_quietly()
-        self._open()
+        self.reopen()
         return True
 
     @property
@@ -93,22 +93,22 @@ class IndexStore:
         """Whether someone deleted the catalog while it was open."""
         return storage.inode(self._catalog_path) != self._inode
 
-    def reopen(self, notice: str, *, discard: bool = False) -> None:
+    def reopen(self, *notices: str, discard: bool = False) -> None:
         """Close the index and open it again; with `discard`, throw it away in between."""
-        self._close_quietly()
+        with contextlib.suppress(MemoryFailure, StorageError):
+            self.dense.close()
+        with contextlib.suppress(CatalogDamaged, StorageError):
+            self.catalog.close()
         if discard:
             self._discard()
-        self.notices.append(notice)
+        self.notices += notices
         self._open()
 
     def size(self) -> int:
         """The bytes of the index on disk."""
-        total = 0
-        for directory, _, names in os.walk(self._folder):
-            for name in names:
-                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
-                    total += Path(directory, name).stat().st_size
-        return total
+        files = (path for path in self._folder.rglob("*") if path.is_file())
+        stats = map(storage.stat_or_none, files)  # Chroma may be being filled again
+        return sum(stat.size for stat in stats if stat)
 
     def close(self, *, prune: bool) -> None:
         """Close the index; may be called twice. `prune` drops unused vectors."""
@@ -124,29 +124,23 @@ class IndexStore:
             if not self.readonly and not self.deleted:
                 storage.replace(self._checksum_path, self._checksum())
 
-    def _close_quietly(self) -> None:
-        with contextlib.suppress(MemoryFailure, StorageError):
-            self.dense.close()
-        with contextlib.suppress(CatalogDamaged, StorageError):
-            self.catalog.close()
-
     # Opening
 
     def _open(self) -> None:
         self._anchor.check()  # Chroma may make folders where a workspace was
-        cache = cache_path(self._corpus.identity)
+        self._cache = cache_path(self._corpus.identity)
         try:
             storage.private_directory(self._corpus.private)
             if self._folder.is_file():  # in its place: all that lies here is ours
                 self._folder.unlink()
             storage.private_directory(self._folder)
             self._check_owner()
-            self.catalog = self._open_catalog(cache)
+            self.catalog = self._open_catalog()
             self.readonly = False
         except StorageError:
             if self.is_writable() or not self._catalog_path.is_file():
                 raise
-            self.catalog = Catalog(self._catalog_path, cache, readonly=True)
+            self.catalog = Catalog(self._catalog_path, self._cache, readonly=True)
             self.readonly, self._checked_at = True, time.monotonic()
         self._inode = storage.inode(self._catalog_path)
         self.dense = DenseIndex(
@@ -173,12 +167,11 @@ class IndexStore:
             origin = "by another version or embedding model" if same else "for another place"
             self.notices.append(f"The index was made {origin}; it was rebuilt")
 
-    def _open_catalog(self, cache: Path) -> Catalog:
+    def _open_catalog(self) -> Catalog:
         """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
-
         try:
             clean = self._is_clean()
-            catalog = Catalog(self._catalog_path, cache)
+            catalog = Catalog(self._catalog_path, self._cache)
             if not clean:
                 catalog.database.check()
         except (CatalogDamaged, StorageError):
@@ -186,12 +179,12 @@ class IndexStore:
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
             self._discard()
-            catalog = Catalog(self._catalog_path, cache)
+            catalog = Catalog(self._catalog_path, self._cache)
         if catalog.count() and catalog.meta("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are rebuilt")
             self._clear_folder()
-            catalog = Catalog(self._catalog_path, cache)
+            catalog = Catalog(self._catalog_path, self._cache)
         catalog.set_meta("vectors", catalog.database.token)
         return catalog
 
@@ -221,19 +214,20 @@ class IndexStore:
         """Throw the index away, and the cached vectors only if they are damaged too, so that
         nothing else is embedded again."""
         self._clear_folder()
-        cache = cache_path(self._corpus.identity)
-        if not is_intact_cache(cache):
-            for path in cache.parent.glob(f"{cache.name}*"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if not is_intact_cache(self._cache):
+            _remove(self._cache.parent, f"{self._cache.name}*")
 
     def _clear_folder(self) -> None:
         """Start again with an empty index. Raises StorageError."""
-        manifest = self._folder / MANIFEST
-        with storage.reported("deleted", self._folder):
-            for pattern in ("catalog.*", "chroma*", MANIFEST):
-                for path in self._folder.glob(pattern):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-        storage.replace(manifest, json.dumps(self.owner).encode())
+        _remove(self._folder, "catalog.*", "chroma*", MANIFEST)
+        storage.replace(self._folder / MANIFEST, json.dumps(self.owner).encode())
+
+
+def _remove(folder: Path, *patterns: str) -> None:
+    """Remove files and folders of these names. Raises StorageError."""
+    with storage.reported("deleted", folder):
+        for path in chain.from_iterable(map(folder.glob, patterns)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def owner(identity: Path, fingerprint: str) -> dict[str, str | int]:
