@@ -144,9 +144,9 @@ class Faults:
         )
         return set(unseen)
 
-    def has(self, name: str, stat: Stat) -> bool:
+    def has(self, name: str, stat: Stat | None) -> bool:
         """Whether the file had a fault in its present state."""
-        return name in self._files and self._files[name][0] == stat
+        return stat is not None and name in self._files and self._files[name][0] == stat
 
     def add(self, name: str, stat: Stat | None, what: str, *, indexed: bool) -> None:
         """Add the fault of a file, of which an earlier state may be `indexed`."""

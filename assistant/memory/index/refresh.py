@@ -12,13 +12,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import accumulate, groupby, takewhile
 
 import numpy as np
 
-from assistant.disk.storage import Stat, stat_of
+from assistant.disk.storage import Stat, stat_or_none
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
@@ -145,7 +146,7 @@ class Synchronizer:
         self._index_days = index_days
         self._large: dict[str, None] = {}
         """The files that are being indexed in the background."""
-        self._thread: threading.Thread | None = None
+        self._background = ThreadPoolExecutor(1, "background indexing")
         self._lock, self._observing = threading.RLock(), threading.RLock()
         self._closing = False
         self._committing = False
@@ -242,8 +243,7 @@ class Synchronizer:
     def close(self) -> None:
         """Close the index and drop work in progress; may be called twice."""
         self._closing = True
-        if (thread := self._thread) is not None:
-            thread.join()
+        self._background.shutdown(cancel_futures=True)
         with self._lock:
             self.store.close(prune=self._whole)
 
@@ -321,36 +321,36 @@ class Synchronizer:
         indexed = self._indexed.get(name)
         if indexed and is_unchanged(path, indexed):
             return None
+        stat = stat_or_none(path)
+        if name in self._large or self._faults.has(name, stat):
+            return None
+        grown = abs((stat.size if stat else 0) - (indexed.stat.size if indexed else 0))
+        if self._in_background and self._indexed and grown >= LARGE:
+            self._large[name] = None
+            self._background.submit(self._index_large, name)
+            return None
+        file = self._read(name, stat)
+        if file is None or indexed is None or indexed.sha256 != file.digest:
+            return file
+        now = time.time_ns()
+        self.store.catalog.touch(name, file.stat, now)
+        self._indexed[name] = replace(indexed, stat=file.stat, read_ns=now)
+        self._note_warning(file)
+        return None
+
+    def _read(self, name: str, stat: Stat | None) -> _File | None:
+        """The file, whose `stat` this is; None if it is gone, or has a fault, which is noted."""
         try:
-            stat = stat_of(path)
-            if self._faults.has(name, stat) or name in self._large:
-                return None
-            grown = abs(stat.size - (indexed.stat.size if indexed else 0))
-            if self._in_background and self._indexed and grown >= LARGE:
-                self._start_background(name)
-                return None
-            file = self._read(name)
+            proven, data = read_file(f"{self._corpus.root}/{name}")
+            digest = sha256(data).hexdigest()
+            return _File(name, proven, digest, self._decode(name, data), text_warning(data))
         except FileNotFoundError:
-            return None  # deleted since it was listed: the next refresh sees it gone
+            pass  # deleted since it was listed: the next refresh sees it gone
         except OSError as error:
             self._fault(name, None, f"cannot be read ({error.strerror})")
-            return None
         except ValueError as error:
             self._fault(name, stat, str(error))
-            return None
-        if indexed and indexed.sha256 == file.digest:
-            now = time.time_ns()
-            self.store.catalog.touch(name, file.stat, now)
-            self._indexed[name] = replace(indexed, stat=file.stat, read_ns=now)
-            self._note_warning(file)
-            return None
-        return file
-
-    def _read(self, name: str) -> _File:
-        """Raises OSError, ValueError."""
-        stat, data = read_file(f"{self._corpus.root}/{name}")
-        digest = sha256(data).hexdigest()
-        return _File(name, stat, digest, self._decode(name, data), text_warning(data))
+        return None
 
     def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
         """Group the files with their chunks, so that each group has about `GROUP` new texts.
@@ -457,39 +457,16 @@ class Synchronizer:
         finally:
             self._observing.release()
 
-    # In the background
-
-    def _start_background(self, name: str) -> None:
-        self._large[name] = None
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(
-                target=self._run_background, name="background indexing", daemon=True
-            )
-            self._thread.start()
-
-    def _run_background(self) -> None:
-        while self._large and not self._closing:
-            name = next(iter(self._large))
-            self._index_large(name)
-            with self._lock:
-                del self._large[name]
-                if not self._large:
-                    self._thread = None
-            self._observe()
-
     def _index_large(self, name: str) -> None:
-        """Index a large file; others wait only for the final write."""
+        """Index a large file in the background; others wait only for the final write."""
+        file = self._read(name, stat_or_none(f"{self._corpus.root}/{name}"))
         try:
-            for group in self._groups([self._read(name)], lambda: self._closing):
+            for group in self._groups([file] if file else [], lambda: self._closing):
                 self._embed(group, no_progress, lambda: self._closing)
                 with self._lock:
                     self._committing = True
                     self._commit(group)
                     self._indexed = self.store.catalog.sources()
-        except (OSError, ValueError) as error:
-            what = f"cannot be read ({error})" if isinstance(error, OSError) else str(error)
-            with contextlib.suppress(OSError):
-                self._fault(name, stat_of(f"{self._corpus.root}/{name}"), what)
         except Cancelled:
             pass
         except (AssistantError, KeyError, sqlite3.ProgrammingError) as error:
@@ -497,3 +474,6 @@ class Synchronizer:
             logger.warning("%s cannot be indexed in the background: %s", name, type(error).__name__)
         finally:
             self._committing = False
+            with self._lock:
+                del self._large[name]
+        self._observe()
