@@ -96,19 +96,16 @@ class Server:
         listener.socket.listen(1024)
         ready()
         self.work.freshen()
-        reported = compared = time.monotonic()
+        compared = time.monotonic()
         while not self._leaving.is_set():
             pause = min(CHECK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
             if listener.socket in readable:
                 self._accept(listener.socket)
             self._check(listener)
-            now = time.monotonic()
-            if now - reported >= CHECK_SECONDS:
-                reported = now
-                self._tell_all(None)
-            if now - compared >= COMPARE_SECONDS:
-                compared = now
+            self._tell_all(None)
+            if time.monotonic() - compared >= COMPARE_SECONDS:
+                compared = time.monotonic()
                 self.touch()
         listener.close()
         self._finish()
@@ -141,6 +138,7 @@ class Server:
             if len(self._clients) >= MOST_CONNECTIONS and idle:
                 min(idle, key=lambda client: client.used).hang_up()
             self._clients.add(client)
+            self._used = client.used
         threading.Thread(target=client.converse, name="client", daemon=True).start()
 
     def _check(self, listener: sockets.Listener) -> None:
@@ -157,9 +155,7 @@ class Server:
     def _seconds_idle(self) -> float:
         """Seconds since the last request; 0 while one is being answered."""
         with self._changed:
-            if not self._is_idle():
-                return 0.0
-            return time.monotonic() - max([self._used, *(client.used for client in self._clients)])
+            return time.monotonic() - self._used if self._is_idle() else 0.0
 
     def is_leaving(self) -> bool:
         """Whether the server accepts no more requests."""
@@ -195,19 +191,19 @@ class Server:
         with self._changed:
             if self._leaving.is_set():
                 return False
-            connection.asked, connection.used = ident, time.monotonic()
+            connection.asked = ident
             return True
 
     def end(self, connection: "Connection") -> None:
         """Note that a request is answered."""
         with self._changed:
-            connection.asked, connection.used = None, time.monotonic()
+            connection.asked = None
+            connection.used = self._used = time.monotonic()
             self._changed.notify_all()
 
     def remove(self, connection: "Connection") -> None:
         """Forget a client that has gone."""
         with self._changed:
-            self._used = max(self._used, connection.used)
             self._clients.discard(connection)
             self._changed.notify_all()
 
@@ -281,8 +277,8 @@ class Server:
 class Connection:
     """One client, which sends one request at a time.
 
-    `asked` is the id of the running request, if there is one; `used` is when the last one came
-    (time.monotonic).
+    `asked` is the id of the running request, if there is one; `used` is when the last one was
+    answered (time.monotonic).
     """
 
     def __init__(self, server: Server, connection: socket.socket) -> None:
@@ -403,7 +399,6 @@ class Work:
         self._memory: Served | None = None
         self._refreshing = ThreadPoolExecutor(1, "refreshing")
         self._is_refresh_due = threading.Event()
-        self._last_error = ""
 
     def do(
         self, operation: wire.Operation, arguments: dict[str, Any], is_wanted: Callable[[], bool]
@@ -445,12 +440,9 @@ class Work:
         self._is_refresh_due.clear()
         try:
             self._opened().refresh()
-            self._last_error = ""
         except BaseException as error:  # Chroma's panics, too: nobody else would see them
-            if self._last_error != (name := type(error).__name__):
-                is_unexpected = not isinstance(error, AssistantError)
-                logger.warning("memory cannot be opened: %s", name, exc_info=is_unexpected)
-            self._last_error = name
+            is_unexpected = not isinstance(error, AssistantError)
+            logger.warning("memory is not ready: %s", type(error).__name__, exc_info=is_unexpected)
 
     def _opened(self) -> Served:
         with self._opening:
