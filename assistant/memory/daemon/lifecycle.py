@@ -274,14 +274,10 @@ def _process(workspace: Workspace) -> int | None:
 
 def _is_free(workspace: Workspace, seconds: float = END_SECONDS) -> bool:
     """Whether nobody owns the index, or its owner releases it in time."""
-    path = lock_path(workspace)
-    if not path.exists():
-        return True
-    try:
-        locking.lock(path, seconds).release()
-    except locking.LockHeld:
-        return False
-    return True
+    lock = _try_lock(lock_path(workspace), seconds)
+    if lock is not None:
+        lock.release()
+    return lock is not None
 
 
 def _is_daemon(process: int) -> bool:
