@@ -83,35 +83,33 @@ def words_of(fact: str) -> set[str]:
     return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
 
 
-def _span(text: str, chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
+def _span(chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
     """The position of a passage in the file's current text. Raises LedgerError if it has
     changed."""
     span = passage.start_char, passage.end_char
-    long = [chunk for chunk in chunks if len(chunk.text) >= LONG]
-    same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.text == passage.text]
-    is_piece = text[slice(*span)] == passage.text and any(
-        chunk.start_char <= span[0] and span[1] <= chunk.end_char for chunk in long
-    )
-    if span in same or is_piece:
+    same = [chunk for chunk in chunks if chunk.text == passage.text]
+    whole = [(chunk.start_char, chunk.end_char) for chunk in same]
+    piece = re.compile(re.escape(passage.text))
+    pieces = [
+        (chunk.start_char + match.start(), chunk.start_char + match.end())
+        for chunk in chunks
+        if len(chunk.text) >= LONG
+        for match in piece.finditer(chunk.text)
+    ]
+    if span in whole or span in pieces:
         return span
-    if len(same) > 1:
-        same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.id == passage.id]
-    same = same or [found for chunk in long for found in _occurrences(chunk, passage.text)]
-    if len(same) != 1:
+    if len(whole) > 1:
+        whole = [(chunk.start_char, chunk.end_char) for chunk in same if chunk.id == passage.id]
+    places = whole or pieces
+    if len(places) != 1:
         raise _changed(passage)
-    return same[0]
+    return places[0]
 
 
 def _changed(passage: Passage) -> LedgerError:
     return LedgerError(
         f"the fact at {passage.citation} has changed since it was shown", "Recall it and try again"
     )
-
-
-def _occurrences(chunk: Chunk, piece: str) -> Iterator[tuple[int, int]]:
-    """The position of a piece of a long chunk in the file."""
-    for match in re.finditer(re.escape(piece), chunk.text):
-        yield chunk.start_char + match.start(), chunk.start_char + match.end()
 
 
 # Strike out and remove
@@ -124,7 +122,7 @@ def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
     """
     text = draft.editable(old[0].source)
     chunks = chunks_of(text, old[0].source)
-    spans = sorted(_span(text, chunks, passage) for passage in old)
+    spans = sorted(_span(chunks, passage) for passage in old)
     if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(spans)):
         raise LedgerError(f"there are several facts at {old[0].citation}", "Name one by its id")
     start, end = spans[0][0], spans[-1][1]
@@ -148,9 +146,7 @@ def removals(
         chunks = chunks_of(text, source)
         below = len(text)
         located = [
-            (*_span(text, chunks, passage), passage)
-            for passage in passages
-            if passage.source == source
+            (*_span(chunks, passage), passage) for passage in passages if passage.source == source
         ]
         for start, end, passage in sorted(located, key=itemgetter(0), reverse=True):
             if end > below:
@@ -185,7 +181,7 @@ def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
         changes: dict[tuple[int, int], str] = {}
         for mark in (mark for mark in marks if mark.passage.source == source):
             try:
-                start, end = _span(text, chunks, mark.passage)
+                start, end = _span(chunks, mark.passage)
                 changes[start, end] = _marked(text[start:end], text[end:], mark)
             except LedgerError as error:
                 refused = error
@@ -300,13 +296,11 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
     if not edit.inserted:
         standing = _below_its_heading(text, removed)
         return standing or _put_back(text, _place_between(text, edit), edit, removed)
-    places = list(_places_of(text, edit.inserted))
+    places = [match.start() for match in re.finditer(f"(?={re.escape(edit.inserted)})", text)]
     unmoved = [at for at in places if _has_neighbours(text, at, edit)]
-    if len(unmoved) == 1:
-        return _put_back(text, unmoved[0], edit, removed)
+    if len(unmoved) == 1 or (removed and len(places) == 1):
+        return _put_back(text, (unmoved or places)[0], edit, removed)
     if removed:
-        if len(places) == 1:
-            return _put_back(text, places[0], edit, removed)
         raise _cannot_undo(edit, places)
     lines = [without_phrases(line).strip() for line in LINES.findall(edit.inserted)]
     same = [one for one in LINES.finditer(text) if without_phrases(one[0]).strip() == lines[-1]]
@@ -355,13 +349,6 @@ def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
     return LedgerError(
         f"this cannot be undone: its lines in {edit.source} {reason}", "Edit the file by hand"
     )
-
-
-def _places_of(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
 
 
 def _digests(lines: Iterator[str]) -> tuple[str, ...]:
