@@ -178,7 +178,10 @@ class _Channel:
         try:
             self._connection.sendall(message)
             while True:
-                answer = self._receive()
+                line = self._lines.readline()
+                if not line.endswith(b"\n"):
+                    raise ConnectionResetError("the memory daemon is gone")
+                answer = wire.parse(line, wire.Answer)
                 if answer.progress:
                     self._progress(*answer.progress)
                 elif answer.id == ident and answer.progress is not None:
@@ -189,9 +192,3 @@ class _Channel:
     def close(self) -> None:
         self._lines.close()
         self._connection.close()
-
-    def _receive(self) -> wire.Answer:
-        line = self._lines.readline()
-        if not line.endswith(b"\n"):
-            raise ConnectionResetError("the memory daemon is gone")
-        return wire.parse(line, wire.Answer)

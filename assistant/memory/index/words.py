@@ -72,9 +72,11 @@ class InvertedIndex:
         words_of_query = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
         words_of_variants = self._tokenizer.distinct("\n".join(variants)) if variants else []
         others = sorted(set(words_of_variants).difference(words_of_query))
-        frequency = self._standing([*words_of_query[:MAX_QUERY_TERMS], *others])
-        terms = [Term(term, frequency[term]) for term in words_of_query[:MAX_QUERY_TERMS]]
-        return [*terms, *(Term(term, frequency[term]) for term in others if frequency[term])]
+        own = words_of_query[:MAX_QUERY_TERMS]
+        with self._database.using() as db:
+            frequency = _frequencies(db, "postings", [*own, *others])
+        terms = [Term(term, frequency.get(term, 0)) for term in own]
+        return [*terms, *(Term(term, frequency[term]) for term in others if term in frequency)]
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """The postings of each term: row ids of chunks, and occurrences."""
@@ -83,12 +85,6 @@ class InvertedIndex:
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """The postings of each term in headings: numbers of sections, and occurrences."""
         return self._postings("heading_postings", terms)
-
-    def _standing(self, terms: Sequence[str]) -> dict[str, int]:
-        """The number of chunks that contain each term."""
-        with self._database.using() as db:
-            frequencies = _frequencies(db, "postings", terms)
-        return {term: frequencies.get(term, 0) for term in terms}
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
         with self._database.using() as db:

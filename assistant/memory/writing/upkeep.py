@@ -79,7 +79,10 @@ class Upkeep:
             source = move.chunk.source
             text = texts[source] if source in texts else change.draft.text(source)
             texts[source] = self._without(move, text)
-        for (source, title, path), items in _by_target(moves).items():
+        targets: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for move in moves:
+            targets[move.source, "" if move.path else move.title, move.path].append(move.item)
+        for (source, title, path), items in targets.items():
             text = texts[source] if source in texts else change.draft.text(source)
             for item in items:
                 existing = headings(text) if path else {}
@@ -167,11 +170,3 @@ class Upkeep:
         if self._journal.has_made_heading(move.chunk.source, move.title):
             cut = with_emptied_heading(text, cut, move.title)
         return cut.apply(text)
-
-
-def _by_target(moves: Sequence[_Move]) -> dict[tuple[str, str, str], list[str]]:
-    """The lines by where they go: file, title of a heading, path of an owner's heading."""
-    lines: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for move in moves:
-        lines[move.source, "" if move.path else move.title, move.path].append(move.item)
-    return lines
