@@ -315,7 +315,7 @@ class Conversation:
         if the prompt contains all of it.
         """
         if small_talk(text) or is_sum(text):
-            return Recall(text, 0, ())
+            return Recall(text, ())
         messages = (e.text for e in reversed(self.transcript.entries) if isinstance(e, UserEntry))
         query = Query(
             text,
@@ -390,7 +390,7 @@ class Conversation:
     def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
         """Return the sections that would be sent with this message, without saving anything."""
         stable = self._stable()
-        recall = self._ask_memory(text, stable) if self.trusted and text else Recall(text, 0, ())
+        recall = self._ask_memory(text, stable) if self.trusted and text else Recall(text, ())
         prompt = self._prompt(stable, recall, self.clock())
         past = rendered(history(self.transcript.entries))
         sections = prompt.whole(self.model, self.toolbox.specs(), past)

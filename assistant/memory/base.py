@@ -120,7 +120,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The passages recalled, best first, and their tokens in total.
+    """The passages recalled, best first.
 
     `weak`: none is clearly relevant to the turn, these are just the nearest. `notices` say what
     could not be searched; `behind` are files of which an older version was searched, since they are
@@ -128,7 +128,6 @@ class Recall:
     """
 
     query: str
-    tokens: int
     passages: tuple[Passage, ...]
     near_misses: tuple[Passage, ...] = ()
     weak: bool = False
@@ -137,6 +136,11 @@ class Recall:
 
     def __iter__(self) -> Iterator[Passage]:
         return iter(self.passages)
+
+    @property
+    def tokens(self) -> int:
+        """What the passages cost of a token budget."""
+        return sum(passage.tokens for passage in self.passages)
 
     @property
     def caveat(self) -> str:

@@ -189,8 +189,7 @@ class LocalMemory:
         )
         if query.as_of is not None:
             passages = tuple(fill(passages, *self._recaller.limits(query))[0])
-        tokens = sum(passage.tokens for passage in passages)
-        answer = replace(result, tokens=tokens, passages=passages, near_misses=near_misses)
+        answer = replace(result, passages=passages, near_misses=near_misses)
         if behind:
             notice = f"{', '.join(behind)}: being indexed; this is from what memory held before"
             answer = replace(answer, behind=behind, notices=(*answer.notices, notice))

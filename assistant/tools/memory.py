@@ -59,7 +59,7 @@ class VisibleMemory:
         if not self._roots.rules.denied("recall") or query.within == SESSIONS:
             return result
         visible = self._visible(result.passages)
-        return replace(result, passages=visible, tokens=sum(passage.tokens for passage in visible))
+        return replace(result, passages=visible)
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
         """Return the facts from visible files that should shape any answer."""

@@ -48,7 +48,7 @@ class Baseline:
         chunks = store.catalog.chunks(layout.rowid[best].tolist())
         budget = query.budget or TURN_TOKENS
         taken, _ = fill(list(map(passage, chunks)), query.k or MOST, budget)
-        return Recall(query.text, sum(each.tokens for each in taken), tuple(taken))
+        return Recall(query.text, tuple(taken))
 
     def _bm25(self, text: str) -> NDArray[np.float32]:
         catalog = self.memory.index.store.catalog

@@ -28,7 +28,7 @@ def passage(text: str, source: str = "MEMORY.md", date: str | None = "2026-11-21
 
 
 def recalled(*passages: Passage) -> Recall:
-    return Recall("q", 9, passages)
+    return Recall("q", passages)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_procedures_are_framed_as_the_owners_and_the_rest_as_data() -> None:
 
 
 def test_an_empty_recall_and_a_failed_one_say_so() -> None:
-    assert memory_text(Recall("q", 0, ())) == TEXT["nothing"]
+    assert memory_text(Recall("q", ())) == TEXT["nothing"]
     weak = memory_text(replace(recalled(passage("a")), weak=True))
     assert weak.endswith(TEXT["weak"])
     assert memory_text(None) == TEXT["unavailable"]
@@ -132,7 +132,7 @@ def test_an_empty_recall_and_a_failed_one_say_so() -> None:
 
 def test_what_is_still_being_indexed_is_told_with_what_was_found() -> None:
     for passages in ((), (passage("a"),)):
-        text = memory_text(Recall("q", 0, passages, behind=("MEMORY.md",)))
+        text = memory_text(Recall("q", passages, behind=("MEMORY.md",)))
         assert text.endswith("still being indexed: there may be more.")
 
 

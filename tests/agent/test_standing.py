@@ -101,7 +101,7 @@ def test_no_memory_is_no_section(workspace: Workspace) -> None:
 def test_what_stands_in_the_prompt_is_cited_in_a_turn(weak: bool) -> None:
     there = Passage("p", "- The door code", "The door code", "MEMORY.md", 5, 5, 0, 1)
     note = Passage("q", "- A note", "A note", "vault:a.md", 1, 1, 0, 1)
-    said = memory_text(Recall("q", 1, (there, note), weak=weak), {"MEMORY.md"})
+    said = memory_text(Recall("q", (there, note), weak=weak), {"MEMORY.md"})
     assert "The door code" not in said and "- (vault:a.md:1) A note" in said
     assert ("MEMORY.md:5" in said) is not weak
-    assert memory_text(Recall("q", 1, (there, note), weak=weak), {"MEMORY.md:5"}) == said
+    assert memory_text(Recall("q", (there, note), weak=weak), {"MEMORY.md:5"}) == said

@@ -78,7 +78,7 @@ def test_in_the_name_of_the_workspace(attack: Attack, tmp_path: Path) -> None:
 def test_in_a_memory_files_name_and_heading(attack: Attack, workspace: Workspace) -> None:
     source = f"memory/{attack.against('MEMORY')}.md"
     passage = Passage("p", f"# {attack.against('MEMORY')}", "", source, 1, 1, 0, 1)
-    sent = [Message("system", f"# Your Memory\n\n{memory_text(Recall('q', 1, (passage,)))}")]
+    sent = [Message("system", f"# Your Memory\n\n{memory_text(Recall('q', (passage,)))}")]
     assert ORDER.casefold() in look(sent[0].content)
     assert orders(sent) == []
 

@@ -88,7 +88,7 @@ def passage(text: str) -> Passage:
 def test_recall_and_remember(trick: str) -> None:
     found = passage(f"- harbour {trick} pilot")
     with terminal() as screen:
-        memory_text.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
+        memory_text.show_recall(Recall("q", (found,), near_misses=(found,)), why=True)
         memory_text.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
     assert "harbour" in screen.shown and is_clean(screen.shown)
 
@@ -96,14 +96,14 @@ def test_recall_and_remember(trick: str) -> None:
 @pytest.mark.parametrize("text", [text for text in HARMLESS if "\t" not in text])
 def test_a_heading_is_shown_as_it_is_written(text: str) -> None:
     with terminal() as screen:
-        memory_text.show_recall(Recall("q", 1, (replace(passage("a"), heading=("Memory", text)),)))
+        memory_text.show_recall(Recall("q", (replace(passage("a"), heading=("Memory", text)),)))
     assert text in screen.shown
 
 
 def test_a_files_name_breaks_no_line() -> None:
     with terminal() as screen:
         memory_text.show_recall(
-            Recall("q", 1, (replace(passage("a"), source="a\nMEMORY.md:1  b.md"),))
+            Recall("q", (replace(passage("a"), source="a\nMEMORY.md:1  b.md"),))
         )
     assert screen.shown.splitlines()[0].startswith("a\\u{a}MEMORY.md:1  b.md:1")
 

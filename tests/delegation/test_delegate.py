@@ -31,7 +31,7 @@ class Nothing:
     """A memory that holds nothing."""
 
     def recall(self, query: Query) -> Recall:
-        return Recall(query.text, 0, ())
+        return Recall(query.text, ())
 
     def __getattr__(self, name: str) -> Callable[..., list[object]]:
         return lambda *_, **__: []

@@ -42,7 +42,7 @@ class ListMemory:
             if words & set(folded(fact.text).split())
         ]
         found = found[: query.k or 8]
-        return Recall(query.text, sum(each.tokens for each in found), tuple(found))
+        return Recall(query.text, tuple(found))
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None

@@ -30,7 +30,7 @@ class ListMemory:
             for line, fact in enumerate(self.facts, 3)
             if query.text in fact.text
         )
-        return Recall(query.text, 0, found[: query.k])
+        return Recall(query.text, found[: query.k])
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
@@ -137,7 +137,7 @@ def test_what_is_denied_among_notes_in_place_is_denied_to_recall(
     class Cited(ListMemory):
         def recall(self, query: Query) -> Recall:
             passages = [Passage(each, "x", "x", each, 1, 1, 0, 1) for each in cited]
-            return Recall(query.text, 5, tuple(passages))
+            return Recall(query.text, tuple(passages))
 
     visible = VisibleMemory(Cited(), roots).recall(Query("door"))  # type: ignore[arg-type]
     assert [each.source for each in visible.passages] == seen

@@ -36,7 +36,7 @@ def test_a_score_is_the_share_of_the_evidence_within_the_limit() -> None:
     passages = tuple(line(number, 400) for number in range(1, 31))  # 100 tokens each
 
     def ask(query: Query) -> Recall:
-        return Recall(query.text, 0, passages)
+        return Recall(query.text, passages)
 
     assert evaluate.score(ask, asked(1, 7, 15, 25)) == [0.25, 0.5, 0.75, 0.25, 0.5]
     assert evaluate.measure(ask, [asked(1), asked(99), asked()]).tolist() == [[1] * 5, [0] * 5]

@@ -25,7 +25,7 @@ from assistant import errors
 from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import Keeper, Memory
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Raised whenever an older peer would misunderstand a line."""
 MAX_REQUEST = 1 << 20
 """The longest request in bytes. A longer one is refused without being read whole."""

@@ -107,7 +107,6 @@ class Recaller:
         chosen, others = fill(_distinct(lists), *self.limits(query))
         return Recall(
             query=query.text,
-            tokens=sum(scored.tokens for scored in chosen),
             passages=_passages(chosen),
             near_misses=_passages((others + own.others)[:SHOWN_MISSES]) if query.why else (),
             weak=weak and query.turn and bool(chosen),

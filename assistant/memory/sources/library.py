@@ -80,8 +80,7 @@ class Library:
             source = self._source(query.within)
             collection = self._notes(source)
             passages = tuple(self._in_notes(source, collection.recall(inner)))
-        tokens = sum(passage.tokens for passage in passages)
-        return Recall(query.text, tokens, passages, notices=collection.notices)
+        return Recall(query.text, passages, notices=collection.notices)
 
     def beside(self, query: Query, facts: Recall) -> Recall:
         """The facts recalled together with passages of the notes, each within its budget."""
@@ -100,8 +99,7 @@ class Library:
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
         both = tuple(merged(facts.passages, found, k, budget))
-        tokens = sum(passage.tokens for passage in both)
-        return replace(facts, passages=both, tokens=tokens, notices=tuple(notices))
+        return replace(facts, passages=both, notices=tuple(notices))
 
     def check_changeable(self, address: str) -> None:
         """Raise LedgerError for the address of a note or of a past conversation, which are not

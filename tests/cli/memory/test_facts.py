@@ -20,8 +20,8 @@ class Answering:
 
     def recall(self, query: Query) -> Recall:
         if query.budget == 1:
-            return Recall(query.text, 0, (), behind=self._behind)
-        return Recall(query.text, 2, (LONG,))
+            return Recall(query.text, (), behind=self._behind)
+        return Recall(query.text, (LONG,))
 
 
 @pytest.mark.parametrize(("behind", "blamed"), [((), True), (("MEMORY.md",), False)])
@@ -42,12 +42,12 @@ def test_what_hardly_matches_is_counted_and_shown_when_asked_for(
         replace(LONG, id=str(number), text=f"- fact {number}", score=score)
         for number, score in enumerate([0.9, 0.4, 0.1, 0.0, -0.1])
     )
-    show_recall(Recall("fact", 10, passages))
+    show_recall(Recall("fact", passages))
     shown = capsys.readouterr()
     assert [number for number in range(5) if f"fact {number}" in shown.out] == [0, 1]
     assert shown.err == "3 weaker matches not shown; `assistant recall -k 5` shows all\n"
-    show_recall(Recall("fact", 10, passages), whole=True)
+    show_recall(Recall("fact", passages), whole=True)
     shown = capsys.readouterr()
     assert "fact 4" in shown.out and shown.err == ""
-    show_recall(Recall("fact", 10, passages[4:]))  # nothing stands out: the nearest are shown
+    show_recall(Recall("fact", passages[4:]))  # nothing stands out: the nearest are shown
     assert "fact 4" in capsys.readouterr().out

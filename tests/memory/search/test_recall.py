@@ -129,7 +129,7 @@ def test_a_tiny_memory_is_recalled(
 
 
 def test_an_empty_memory_has_nothing(remember: Remember, embedder: PolyglotEmbedder) -> None:
-    assert remember("# Memory\n", embedder).recall(Query("door code")) == Recall("door code", 0, ())
+    assert remember("# Memory\n", embedder).recall(Query("door code")) == Recall("door code", ())
 
 
 def test_near_misses_come_after_the_list(facts: Recaller) -> None:

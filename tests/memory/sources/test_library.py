@@ -51,7 +51,7 @@ def test_what_is_deleted_is_not_cited_while_its_rows_go(
 
     def recall() -> Recall:
         asked = Query("hull red", within=within)
-        return library.recall(asked) if within else library.beside(asked, Recall("hull red", 0, ()))
+        return library.recall(asked) if within else library.beside(asked, Recall("hull red", ()))
 
     assert len(recall().passages) == 1
     (tmp_path / "vault" / "New.md").write_text("a zebra\n")
