@@ -68,15 +68,18 @@ class Source:
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """The current chunks of a source, in order, and the stat and digest of the bytes read.
+    """A source as it was read: stat and digest of its bytes, its chunks in order, and its text.
 
-    With `index_days`, the days that they mention are stored.
+    `warning` is the fault of the file, although it can be read. With `index_days`, the days that
+    the chunks mention are stored.
     """
 
     name: str
     stat: Stat
     digest: str
-    chunks: Sequence[Chunk]
+    chunks: Sequence[Chunk] = ()
+    text: str = ""
+    warning: str = ""
     index_days: bool = False
 
     @cached_property
@@ -251,7 +254,7 @@ class Catalog:
         """Remove a source and its chunks."""
         with self.database.changing() as db:
             writer = _Writer(db, self._tokenizer, "")
-            writer.replace(SourceUpdate(name, Stat(0, 0, 0, 0), "", ()))
+            writer.replace(SourceUpdate(name, Stat(0, 0, 0, 0), ""))
             db.execute("DELETE FROM sources WHERE name = ?", (name,))
 
     def clear(self) -> None:

@@ -85,23 +85,11 @@ class Refreshed:
     left: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file as it was read."""
-
-    name: str
-    stat: Stat
-    digest: str
-    text: str
-    warning: str
-    """The fault of the file, although it can be read."""
-
-
 @dataclass(slots=True)
 class _Group:
     """Files that are embedded and written together."""
 
-    files: list[tuple[_File, SourceUpdate]] = field(default_factory=list)
+    files: list[SourceUpdate] = field(default_factory=list)
     texts: dict[bytes, str] = field(default_factory=dict)
     """The new texts, by the keys of their vectors."""
     documents: set[bytes] = field(default_factory=set)
@@ -289,7 +277,7 @@ class Synchronizer:
         unseen = self._faults.update(survey, missing)
         left = set(names)
 
-        def changed_files() -> Iterator[_File]:
+        def changed_files() -> Iterator[SourceUpdate]:
             for name in takewhile(lambda _: not stop(), order(names)):
                 if file := self._changed_file(name):
                     yield file
@@ -300,7 +288,7 @@ class Synchronizer:
             for group in self._groups(changed_files(), stop):
                 self._embed(group, progress, stop)
                 self._commit(group)
-                changed += [file.name for file, _ in group.files]
+                changed += [file.name for file in group.files]
                 left.difference_update(changed)
                 if left:
                     progress(INDEXING, len(names) - len(left), len(names))
@@ -315,7 +303,7 @@ class Synchronizer:
             self.store.dense.deliver()
         return len(left)
 
-    def _changed_file(self, name: str) -> _File | None:
+    def _changed_file(self, name: str) -> SourceUpdate | None:
         """The file in its present state, if its content changed and it is to be indexed now."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
         indexed = self._indexed.get(name)
@@ -338,12 +326,13 @@ class Synchronizer:
         self._note_warning(file)
         return None
 
-    def _read(self, name: str, stat: Stat | None) -> _File | None:
+    def _read(self, name: str, stat: Stat | None) -> SourceUpdate | None:
         """The file, whose `stat` this is; None if it is gone, or has a fault, which is noted."""
         try:
             proven, data = read_file(f"{self._corpus.root}/{name}")
             digest = sha256(data).hexdigest()
-            return _File(name, proven, digest, self._decode(name, data), text_warning(data))
+            text, warning = self._decode(name, data), text_warning(data)
+            return SourceUpdate(name, proven, digest, (), text, warning, self._index_days)
         except FileNotFoundError:
             pass  # deleted since it was listed: the next refresh sees it gone
         except OSError as error:
@@ -352,7 +341,7 @@ class Synchronizer:
             self._fault(name, stat, str(error))
         return None
 
-    def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
+    def _groups(self, files: Iterable[SourceUpdate], stop: Callable[[], bool]) -> Iterator[_Group]:
         """Group the files with their chunks, so that each group has about `GROUP` new texts.
 
         Raises Cancelled on `stop`.
@@ -369,7 +358,7 @@ class Synchronizer:
         if group.files:
             yield group
 
-    def _parse(self, file: _File, group: _Group, stop: Callable[[], bool]) -> None:
+    def _parse(self, file: SourceUpdate, group: _Group, stop: Callable[[], bool]) -> None:
         """Add a file to a group: its chunks without secrets, and those of their texts that are
         new."""
         text, fingerprint = file.text.removeprefix("\ufeff"), self._embedder.fingerprint
@@ -380,8 +369,8 @@ class Synchronizer:
             parsed += batch
         refined = self._refine(parsed, file.name, file.text) if self._refine else parsed
         chunks = list(masked(refined, text, self._redactor()))
-        update = SourceUpdate(file.name, file.stat, file.digest, chunks, self._index_days)
-        same = update.unchanged(self.store.catalog.columns(file.name))
+        file = replace(file, chunks=chunks)
+        same = file.unchanged(self.store.catalog.columns(file.name))
         headings: set[tuple[str, ...]] = set()
         beside: set[str] = set()
         """The texts of headings and occasions."""
@@ -394,14 +383,14 @@ class Synchronizer:
         beside.update(topic_of(file.name, heading) for heading in headings)
         for text in beside - {""}:
             group.texts.setdefault(vector_key(text, fingerprint), text)
-        group.files.append((file, update))
+        group.files.append(file)
 
     def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> None:
         """Cache the vectors of all texts of a group. Raises Cancelled."""
         cache, texts = self.store.catalog.vectors, group.texts
         missing = sorted(cache.missing(list(texts)), key=lambda key: len(texts[key]))
         """Sorted by length, for less padding."""
-        what, done = f"Indexing {group.files[0][0].name}", 0
+        what, done = f"Indexing {group.files[0].name}", 0
         sizes = accumulate(len(texts[key]) for key in missing)
         for _, part in groupby(
             zip(missing, sizes, strict=True), lambda e: e[1] // BATCH_CHARACTERS
@@ -419,13 +408,12 @@ class Synchronizer:
     def _commit(self, group: _Group) -> None:
         """Write the files of a group, and note their faults."""
         self._empty = False
-        updates = [update for _, update in group.files]
-        self.store.catalog.replace_sources(updates, self._embedder.fingerprint)
-        for file, _ in group.files:
+        self.store.catalog.replace_sources(group.files, self._embedder.fingerprint)
+        for file in group.files:
             self._changes.append((file.name, file.text, file.digest))
             self._note_warning(file)
 
-    def _note_warning(self, file: _File) -> None:
+    def _note_warning(self, file: SourceUpdate) -> None:
         """Note the fault of an indexed file, which must be examined again next time."""
         self._faults.remove(file.name)
         if file.warning:
