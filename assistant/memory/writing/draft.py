@@ -20,7 +20,7 @@ from assistant.memory.base import Notify, no_notices
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest, lines_above, lines_below
-from assistant.memory.writing.journal import Edit
+from assistant.memory.writing.journal import Edit, Verdict, Write
 from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 
@@ -55,13 +55,17 @@ class _File:
 
 
 class Draft:
-    """The files of one write, as they were read and as they are to be."""
+    """The files of one transaction, as they were read and as they are to be; and its `writes`, for
+    the journal."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._files: dict[str, _File] = {}
         self.images: dict[str, str] = {}
         """What the edits removed, by digest."""
+        self.writes: list[Write] = []
+        self.verdicts: dict[str, Verdict] = {}
+        """What the writes decide of facts, by the writes that added them."""
 
     def _file(self, source: str) -> _File:
         if source not in self._files:

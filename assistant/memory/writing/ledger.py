@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace as reword
@@ -46,7 +45,7 @@ from assistant.memory.writing.markup import (
     line_of,
 )
 from assistant.memory.writing.stale_saves import ForgottenLines, Returned, SavedText
-from assistant.memory.writing.transaction import Change, Commits
+from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.upkeep import Fits, Upkeep
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
@@ -94,7 +93,25 @@ class Ledger:
         `replaces` that names no fact that can be superseded; StorageError if a file cannot be read
         or written.
         """
-        return self.commits.write(partial(self._add_all, facts, replaced or {}, request))
+
+        def plan(draft: Draft) -> tuple[Remembered, ...]:
+            if done := self._journal.of_request(request):
+                return tuple(
+                    _answer(draft, done[part]) if part in done else self._existing(draft, fact)
+                    for part, fact in enumerate(facts)
+                )
+            return tuple(
+                self._add(
+                    draft, fact, given_up_by(fact, replaced or {}), Write(
+                        new_id(), now(), "remember", fact_words(fact.text), fact.origin,
+                        request=request, part=part, together=fact.together,
+                        held=replace(fact, waits=False) if fact.waits else None,
+                    ),
+                )
+                for part, fact in enumerate(facts)
+            )  # fmt: skip
+
+        return self.commits.write(plan)
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Remembered, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
@@ -103,11 +120,11 @@ class Ledger:
         lost = [self._journal.records[entry.id] for entry in self._erased(ids)]
         together = new_id()
 
-        def plan(change: Change) -> tuple[Remembered, ...]:
-            change.verdicts.update(dict.fromkeys(ids, "restored"))
+        def plan(draft: Draft) -> tuple[Remembered, ...]:
+            draft.verdicts.update(dict.fromkeys(ids, "restored"))
             return tuple(
                 self._put_back(
-                    change, record, Write(
+                    draft, record, Write(
                         new_id(), now(), "restore", record.write.text, record.write.origin,
                         request=request, part=part, together=together, below=record.below,
                     ),
@@ -117,75 +134,51 @@ class Ledger:
 
         return self.commits.write(plan)
 
-    def _put_back(self, change: Change, lost: Record, write: Write) -> Remembered:
+    def _put_back(self, draft: Draft, lost: Record, write: Write) -> Remembered:
         """Make the edit that adds the line of an erased fact again, below the heading it had."""
-        if existing := self._stated(change.draft, write.text):
+        if existing := self._stated(draft, write.text):
             return existing
         added = lost.write.added
         assert added is not None, "only writes that added a fact are erased"
         item = item_of(added.inserted).partition(" ")[2]
         below = lost.below or f"## {dated('', self._today())}"
-        splice = insertion(change.draft.text(added.source), below, item)
-        write = reword(write, edits=(change.draft.edit(added.source, splice),))
-        change.writes.append(write)
-        return _answer(change.draft, write)
+        splice = insertion(draft.text(added.source), below, item)
+        write = reword(write, edits=(draft.edit(added.source, splice),))
+        draft.writes.append(write)
+        return _answer(draft, write)
 
-    def _add_all(
-        self,
-        facts: Sequence[Fact],
-        replaced: Replaced,
-        request: str | None,
-        change: Change,
-    ) -> tuple[Remembered, ...]:
-        """Make the edits."""
-        if done := self._journal.of_request(request):
-            return tuple(
-                _answer(change.draft, done[part]) if part in done else self._existing(change, fact)
-                for part, fact in enumerate(facts)
-            )
-        return tuple(
-            self._add(
-                change, fact, given_up_by(fact, replaced), Write(
-                    new_id(), now(), "remember", fact_words(fact.text), fact.origin,
-                    request=request, part=part, together=fact.together,
-                    held=replace(fact, waits=False) if fact.waits else None,
-                ),
-            )
-            for part, fact in enumerate(facts)
-        )  # fmt: skip
-
-    def _existing(self, change: Change, fact: Fact) -> Remembered:
+    def _existing(self, draft: Draft, fact: Fact) -> Remembered:
         """The answer for a fact of a repeated request that wrote none, since it existed."""
         text = fact_words(fact.text)
-        return self._stated(change.draft, text) or Remembered("exists", "", MEMORY_FILE, 0, text)
+        return self._stated(draft, text) or Remembered("exists", "", MEMORY_FILE, 0, text)
 
-    def _add(self, change: Change, fact: Fact, old: Sequence[Passage], write: Write) -> Remembered:
+    def _add(self, draft: Draft, fact: Fact, old: Sequence[Passage], write: Write) -> Remembered:
         """Make the edits of one fact. Raises LedgerError for what cannot be written."""
         if not write.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
         if is_struck_line(write.text):
             raise LedgerError(f"{write.text!r} is struck out", "Give what is true now")
-        existing = self._stated(change.draft, write.text)
+        existing = self._stated(draft, write.text)
         given_up = fact_key(" ".join(passage.plain for passage in old))
         if existing and given_up in ("", fact_key(write.text)):
             return existing
         edits = []
         if old:
-            edits.append(strike(change.draft, old, write.text, self._today()))
-            change.verdicts.update(self.unwatched(old))
+            edits.append(strike(draft, old, write.text, self._today()))
+            draft.verdicts.update(self.unwatched(old))
         if not existing:
             day = _recorded(fact, self._today())
             item = annotations.mattering(escape(write.text), fact.matters_for)
             if old:
                 item = annotations.inherited(item, "\n".join(passage.text for passage in old))
-            splice = _placed(change.draft.text(MEMORY_FILE), fact, old, item, day)
-            edits.append(change.draft.edit(MEMORY_FILE, splice))
-            below = heading_above(change.draft.text(MEMORY_FILE), splice.at + len(splice.inserted))
+            splice = _placed(draft.text(MEMORY_FILE), fact, old, item, day)
+            edits.append(draft.edit(MEMORY_FILE, splice))
+            below = heading_above(draft.text(MEMORY_FILE), splice.at + len(splice.inserted))
             write = reword(write, below=below)
         action = "supersede" if old else write.action
         write = reword(write, action=action, edits=tuple(edits))
-        change.writes.append(write)
-        return replace(existing, status="superseded") if existing else _answer(change.draft, write)
+        draft.writes.append(write)
+        return replace(existing, status="superseded") if existing else _answer(draft, write)
 
     def answered(self, request: str) -> tuple[Remembered, ...]:
         """What this request has already written; empty if it was not carried out before."""
@@ -215,15 +208,15 @@ class Ledger:
         Raises LedgerError if a file no longer holds the bytes of a passage.
         """
 
-        def plan(change: Change) -> Forgotten:
+        def plan(draft: Draft) -> Forgotten:
             if done := self._journal.of_request(request).get(0):
                 return Forgotten(done.id, tuple(passages), done.purged)
-            edits = tuple(removals(change.draft, passages, self._journal.has_made_heading))
+            edits = tuple(removals(draft, passages, self._journal.has_made_heading))
             text = self._redact("\n".join(passage.plain for passage in passages))
-            gone = self.forgotten.digests(change.draft, passages)
+            gone = self.forgotten.digests(draft, passages)
             write = Write(new_id(), now(), "forget", text, edits=edits, request=request, gone=gone)
-            change.writes.append(write)
-            change.verdicts.update(self.unwatched(passages))
+            draft.writes.append(write)
+            draft.verdicts.update(self.unwatched(passages))
             return Forgotten(write.id, tuple(passages))
 
         return self.commits.write(plan)
@@ -239,15 +232,15 @@ class Ledger:
         Raises LedgerError if none of them can be marked.
         """
 
-        def plan(change: Change) -> int:
+        def plan(draft: Draft) -> int:
             if done := self._journal.of_request(request).get(0):
                 return len(done.edits)
-            edits = tuple(markings(change.draft, marks))
+            edits = tuple(markings(draft, marks))
             text = marks[0].passage.plain if len(marks) == 1 else counted(len(edits), "fact")
             if edits:
                 text = self._redact(text)
                 write = Write(new_id(), now(), "mark", text, edits=edits, request=request)
-                change.writes.append(write)
+                draft.writes.append(write)
             return len(edits)
 
         return self.commits.write(plan)
@@ -272,7 +265,7 @@ class Ledger:
         lines.
         """
 
-        def plan(change: Change) -> tuple[JournalEntry, ...]:
+        def plan(draft: Draft) -> tuple[JournalEntry, ...]:
             if done := self._journal.of_request(request):
                 return self._undone(done[part] for part in sorted(done))
             writes = self._to_undo(ids)
@@ -284,10 +277,10 @@ class Ledger:
             images, sources = self.commits.images, self._workspace.sources()
             undos, refused = [], []
             for part, write in enumerate(writes):
-                gone = still_gone(change.draft, images, sources, write)
+                gone = still_gone(draft, images, sources, write)
                 marks = write.action == "mark"
                 try:
-                    edits = tuple(reversed_edits(change.draft, images, gone, lenient=marks))
+                    edits = tuple(reversed_edits(draft, images, gone, lenient=marks))
                 except LedgerError:
                     refused.append(write)
                     is_plain = write.added is not None and len(write.edits) == 1
@@ -301,7 +294,7 @@ class Ledger:
                     )
                 )  # fmt: skip
             hold([write.held for write in writes if write.held])
-            change.writes += undos
+            draft.writes += undos
             created.update(e.source for write in writes for e in write.edits if e.creates_file)
             return self._undone(undos)
 

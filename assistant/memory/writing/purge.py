@@ -29,7 +29,7 @@ from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.remains import conversations, prompts, remains
 from assistant.memory.writing.review import Review
-from assistant.memory.writing.transaction import Change, Commits
+from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.words import Words
 from assistant.workspace.stores import STORES, Store, killed_writes
 
@@ -137,15 +137,15 @@ class Purge:
             self._journal.rewrite(plan.reworded, purged=purging.id)
             return plan
 
-    def _edit_files(self, plan: "_Plan", change: Change, *, resumed: bool) -> None:
+    def _edit_files(self, plan: "_Plan", draft: Draft, *, resumed: bool) -> None:
         """Remove the passages from their files, and their words from the notes of other facts.
 
         If the purge is `resumed`, passages that have changed are left.
         """
         passages = plan.purging.passages
-        remove = partial(removals, change.draft, is_ours=self._journal.has_made_heading)
+        remove = partial(removals, draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(remove, passages) if resumed else remove(passages)
-        edits += _without_notes(change.draft, self._commits.workspace.sources(), plan.words)
+        edits += _without_notes(draft, self._commits.workspace.sources(), plan.words)
         plan.has_edited = bool(edits)
         if not (resumed or plan.cleared()):
             return  # nothing is forgotten, so the journal does not say so
@@ -153,14 +153,14 @@ class Purge:
             self._journal.begin(plan.purging)
         if edits or not self._journal.of_request(plan.purging.id):
             kept = (plan.words.without_digests(replace(edit, removed="")) for edit in edits)
-            change.writes.append(
+            draft.writes.append(
                 Write(
                     new_id(), now(), "forget", edits=tuple(kept), request=plan.purging.id,
-                    purged=True, gone=self._ledger.forgotten.digests(change.draft, passages),
+                    purged=True, gone=self._ledger.forgotten.digests(draft, passages),
                 )
             )  # fmt: skip
-        change.draft.images.clear()
-        change.verdicts.update(self._ledger.unwatched(passages))
+        draft.images.clear()
+        draft.verdicts.update(self._ledger.unwatched(passages))
 
 
 class _Plan:

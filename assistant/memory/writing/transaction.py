@@ -13,7 +13,6 @@ several files had not come to is made if the file has not changed there.
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
@@ -35,15 +34,6 @@ from assistant.workspace.folder import Anchor, Workspace
 ATTEMPTS = 100
 """How often a write is repeated because an editor saved the file in between."""
 _T = TypeVar("_T")
-
-
-@dataclass(slots=True)
-class Change:
-    """A write in the making: the files, its journal entries, and what became of facts."""
-
-    draft: Draft
-    writes: list[Write] = field(default_factory=list)
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
 class Commits:
@@ -85,7 +75,7 @@ class Commits:
                 finally:
                     self._is_locked = False
 
-    def write(self, plan: Callable[[Change], _T]) -> _T:
+    def write(self, plan: Callable[[Draft], _T]) -> _T:
         """Carry out what `plan` makes of the files as they are; again if one is saved meanwhile.
 
         Returns what `plan` does. Raises what it raises, LedgerError if the files keep changing,
@@ -95,12 +85,12 @@ class Commits:
             check_wanted()
             return self.attempt(plan)
 
-    def attempt(self, plan: Callable[[Change], _T]) -> _T:
+    def attempt(self, plan: Callable[[Draft], _T]) -> _T:
         """Do the same with the lock held, whether or not the client waits."""
         for _ in range(ATTEMPTS):
-            change = Change(Draft(self.workspace))
-            result = plan(change)
-            if not change.writes or self._commit(change):
+            draft = Draft(self.workspace)
+            result = plan(draft)
+            if not draft.writes or self._commit(draft):
                 return result
         raise LedgerError(
             "the memory files keep changing", "Close the program that writes them and try again"
@@ -115,12 +105,12 @@ class Commits:
         no longer has its old text, StorageError.
         """
 
-        def plan(change: Change) -> None:
+        def plan(draft: Draft) -> None:
             for source, (before, _) in texts.items():
-                if change.draft.text(source) != before:
+                if draft.text(source) != before:
                     raise LedgerError(f"{source} has changed meanwhile", "Run it again")
             after = {source: text for source, (_, text) in texts.items()}
-            change.writes.append(amendment(change.draft, after, origin, together))
+            draft.writes.append(amendment(draft, after, origin, together))
 
         for source in texts:
             (self.workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +129,8 @@ class Commits:
                 return
             draft = Draft(self.workspace)
             write = amendment(draft, texts, origin)
-            verdicts = self._begin(draft, [write])
+            draft.writes.append(write)
+            verdicts = self._begin(draft)
             for source, text in texts.items():
                 verdicts |= SavedText(text, source, self.journal).deleted()
             try:
@@ -160,7 +151,7 @@ class Commits:
         storage.replace(path, b"\n".join(whole))
         return image
 
-    def _begin(self, draft: Draft, writes: Sequence[Write]) -> dict[str, Verdict]:
+    def _begin(self, draft: Draft) -> dict[str, Verdict]:
         """Record what is about to be written; return what the owner's saves did to facts."""
         verdicts: dict[str, Verdict] = {}
         for source in draft.changed():
@@ -168,21 +159,21 @@ class Commits:
             verdicts |= SavedText(text, source, self.journal).verdicts(state)
         for image in draft.images.values():
             self.images.keep(image)
-        self.journal.begin(*writes)
+        self.journal.begin(*draft.writes)
         return verdicts
 
-    def _commit(self, change: Change) -> bool:
+    def _commit(self, draft: Draft) -> bool:
         """Journal, save, acknowledge; False if an editor saved a file in between."""
-        verdicts = self._begin(change.draft, change.writes)
+        verdicts = self._begin(draft)
         try:
-            is_saved = change.draft.save(self._notify)
+            is_saved = draft.save(self._notify)
         except StorageError:
             with contextlib.suppress(StorageError):  # then the next writer settles it
                 settle(self.workspace, self.journal, self.images)
             raise
-        ids = [write.id for write in change.writes]
+        ids = [write.id for write in draft.writes]
         if is_saved:
-            self.journal.settle(ids, (), verdicts | change.verdicts)
+            self.journal.settle(ids, (), verdicts | draft.verdicts)
             return True
         settle(self.workspace, self.journal, self.images)
         return all(self.journal.records[id].state == "done" for id in ids)

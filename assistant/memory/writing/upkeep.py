@@ -24,6 +24,7 @@ from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import strike_out, superseded_note
 from assistant.memory.text.times.dates import heading_date
 from assistant.memory.text.times.occasions import occasions
+from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.journal import Journal, Write
 from assistant.memory.writing.markup import (
     dated,
@@ -33,7 +34,7 @@ from assistant.memory.writing.markup import (
     removal,
     with_emptied_heading,
 )
-from assistant.memory.writing.transaction import Change, amendment
+from assistant.memory.writing.transaction import amendment
 from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES, Workspace
 
 UNSORTED = timedelta(days=31)
@@ -69,21 +70,21 @@ class Upkeep:
         self._today = today
         self._fits = fits
 
-    def __call__(self, change: Change) -> Upkept:
+    def __call__(self, draft: Draft) -> Upkept:
         """Make the edits on the draft, and return how many lines were moved."""
-        moves = list(islice(self._moves(change), MOST))
+        moves = list(islice(self._moves(draft), MOST))
         if not moves:
             return Upkept()
         texts: dict[str, str] = {}
         for move in reversed(moves):  # from the end, so that the positions of the others stay
             source = move.chunk.source
-            text = texts[source] if source in texts else change.draft.text(source)
+            text = texts[source] if source in texts else draft.text(source)
             texts[source] = self._without(move, text)
         targets: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         for move in moves:
             targets[move.source, "" if move.path else move.title, move.path].append(move.item)
         for (source, title, path), items in targets.items():
-            text = texts[source] if source in texts else change.draft.text(source)
+            text = texts[source] if source in texts else draft.text(source)
             for item in items:
                 existing = headings(text) if path else {}
                 if path in existing:
@@ -93,19 +94,19 @@ class Upkeep:
             texts[source] = text
         for source in texts:
             (self._workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
-        change.writes.append(amendment(change.draft, texts, ORIGIN))
-        change.verdicts.update({move.write.id: "deleted" for move in moves})
+        draft.writes.append(amendment(draft, texts, ORIGIN))
+        draft.verdicts.update({move.write.id: "deleted" for move in moves})
         archived = sum(move.source.startswith(ARCHIVE) for move in moves)
         return Upkept(archived, len(moves) - archived)
 
-    def _moves(self, change: Change) -> Iterator[_Move]:
+    def _moves(self, draft: Draft) -> Iterator[_Move]:
         """The lines to move, by file, from its beginning to its end."""
         seen: set[tuple[tuple[str, ...], str]] = set()
-        owners = list(headings(change.draft.text(MEMORY_FILE)))
+        owners = list(headings(draft.text(MEMORY_FILE)))
         for source in self._workspace.sources():
             if source in PROCEDURE_FILES or source.startswith(ARCHIVE):
                 continue
-            text = change.draft.text(source) if change.draft.is_text(source) else ""
+            text = draft.text(source) if draft.is_text(source) else ""
             for chunk in chunks_of(text, source):
                 above = tuple(title for title in chunk.heading if not heading_date(title))
                 key = above, fact_key(chunk.plain)
