@@ -44,10 +44,13 @@ def is_core(text: str) -> bool:
 def recorded(text: str) -> str | None:
     """The day (ISO) on which a fact says that it was recorded."""
     match = _DAY.search(text) if "<!--" in text else None
-    if match is None:
-        return None
+    return real_day(match[1]) if match else None
+
+
+def real_day(iso: str) -> str | None:
+    """The day, if a calendar has it."""
     try:
-        return date.fromisoformat(match[1]).isoformat()
+        return date.fromisoformat(iso).isoformat()
     except ValueError:
         return None
 
@@ -83,14 +86,13 @@ def _phrases(given: Iterable[str]) -> Iterator[str]:
     for text in given:
         for part in _SEPARATOR.split(STAND_IN.sub(" ", text)):
             letters = unicodedata.normalize("NFC", part)
-            spaced = "".join(letter if _is_plain(letter) else " " for letter in letters)
+            spaced = "".join(
+                letter if letter == "-" or unicodedata.category(letter)[0] in "LMN" else " "
+                for letter in letters
+            )
             words = (word.strip("-") for word in _HYPHENS.sub("-", spaced).split())
             if phrase := " ".join(filter(None, words)):
                 yield phrase
-
-
-def _is_plain(character: str) -> bool:
-    return character == "-" or unicodedata.category(character)[0] in "LMN"
 
 
 def without(text: str) -> str:

@@ -302,7 +302,8 @@ class Code:
     """
 
     def __init__(self) -> None:
-        self._times: dict[str, int] = {}
+        self._stats: dict[str, tuple[int, ...] | None] = {}
+        """Inode, size and time of each file; a backup may change its other time."""
         self._checked = 0.0
         self.check()
 
@@ -311,21 +312,14 @@ class Code:
         self._checked = time.monotonic()
         modules = list(sys.modules.items())  # another thread may import meanwhile
         files = {module.__file__ for name, module in modules if name.startswith("assistant.")}
-        now = {file: _changed_at(file) for file in files if file}
-        has_changed = any(now.get(file) != then for file, then in self._times.items())
-        self._times = now | self._times
+        now = {file: (stat := storage.stat_or_none(file)) and stat[:3] for file in files if file}
+        has_changed = any(now.get(file) != then for file, then in self._stats.items())
+        self._stats = now | self._stats
         return has_changed
 
     def changed(self) -> bool:
         """Do the same, at most once in `CODE_SECONDS`."""
         return time.monotonic() - self._checked >= CODE_SECONDS and self.check()
-
-
-def _changed_at(file: str) -> int:
-    try:
-        return Path(file).stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 class MemoryTrim:

@@ -144,18 +144,14 @@ class Server:
     def _check(self, listener: sockets.Listener) -> None:
         if self.is_leaving():
             return
-        idle = self._seconds_idle()
+        with self._changed:
+            idle = time.monotonic() - self._used if self._is_idle() else 0.0
         if not listener.stands():
             self.leave("its socket is gone")
         elif idle > self._idle_seconds:
             self.leave("idle")
         elif self._trim.is_due(idle):
             self._trim.run()
-
-    def _seconds_idle(self) -> float:
-        """Seconds since the last request; 0 while one is being answered."""
-        with self._changed:
-            return time.monotonic() - self._used if self._is_idle() else 0.0
 
     def is_leaving(self) -> bool:
         """Whether the server accepts no more requests."""

@@ -296,7 +296,9 @@ class ServerStore(VectorStore):
         client, self._client, self._collection = self._client, None, None
         if client is not None:
             with contextlib.suppress(Exception):  # nothing is asked of it any more
-                _close_server_client(client)
+                client.close()
+                for session in _sessions(client):  # which Chroma leaves open
+                    session.close()
 
     def _fault(self, error: BaseException) -> MemoryFailure:
         name = type(error).__name__
@@ -373,13 +375,6 @@ def _shorten_timeout(request: Any) -> None:
     """Set a short timeout, so that a query does not wait for a server that hangs."""
     if request.url.path.endswith(("/query", "/count")):
         request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], QUERY_TIMEOUT)
-
-
-def _close_server_client(client: Client) -> None:
-    """Close a client and its connections, which Chroma leaves open."""
-    client.close()
-    for session in _sessions(client):
-        session.close()
 
 
 def _sessions(client: Client) -> list[Any]:

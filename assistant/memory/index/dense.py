@@ -252,7 +252,8 @@ class DenseIndex:
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            if not self._wake.wait(self._pause()) and not self.trouble:
+            pause = RETRY_SECONDS if self.trouble else COMPARE_SECONDS
+            if not self._wake.wait(pause if self._server else None) and not self.trouble:
                 self._compare_due = True  # a server: another may have taken its place
             self._wake.clear()
             if not self._store.ready:
@@ -261,12 +262,6 @@ class DenseIndex:
                 return
             with contextlib.suppress(AssistantError):
                 self.drain()  # a damaged catalog shows itself to the next refresh
-
-    def _pause(self) -> float | None:
-        """Seconds until the server is checked again, even without queries."""
-        if self._server is None:
-            return None
-        return RETRY_SECONDS if self.trouble else COMPARE_SECONDS
 
 
 def _sentence(error: AssistantError) -> str:

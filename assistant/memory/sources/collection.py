@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
+from assistant.disk.storage import stat_or_none
 from assistant.errors import AssistantError
 from assistant.memory.base import Passage, Progress, Query, no_progress
 from assistant.memory.embedding.embedder import Embedder
@@ -190,16 +191,11 @@ class Collection:
         indexed = self._index.store.catalog.sources()
 
         def rank(name: str) -> int:
-            return 0 if name in indexed else 1 + self._size_class(name)
+            """0 if it is indexed, 1 if it is small, one more for each doubling."""
+            stat = None if name in indexed else stat_or_none(self._corpus.root / name)
+            return 0 if name in indexed else 1 + ((stat.size if stat else 0) // SMALL).bit_length()
 
         for number, name in enumerate(sorted(reversed(names), key=rank)):
             if name not in indexed:
                 self._progress(f"Indexing {self.name}", number, len(names))
             yield name
-
-    def _size_class(self, name: str) -> int:
-        """0 for a small file, one more for each doubling."""
-        try:
-            return ((self._corpus.root / name).stat().st_size // SMALL).bit_length()
-        except OSError:
-            return 0

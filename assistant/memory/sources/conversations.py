@@ -95,7 +95,8 @@ def read(data: bytes) -> Conversation:
     requests = (
         without_forgotten(message.text) for message in said if message.speaker == speakers["user"]
     )
-    return Conversation(_title(title or next(filter(None, requests), "")), tuple(said))
+    title = _MARKUP.sub(" ", title or next(filter(None, requests), "")).strip()
+    return Conversation(shortened(title, TITLE), tuple(said))
 
 
 def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]]]:
@@ -154,7 +155,3 @@ def _lines(data: bytes) -> Iterator[_Line]:
             yield _DECODER.decode(line)
         except msgspec.MsgspecError:
             continue
-
-
-def _title(text: str) -> str:
-    return shortened(_MARKUP.sub(" ", text).strip(), TITLE)

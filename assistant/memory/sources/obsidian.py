@@ -7,13 +7,13 @@ their markup, and gain the note's names. Comments are never indexed.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
 from msgspec.structs import replace
 
+from assistant.memory.annotations import real_day
 from assistant.memory.text.chunk import Chunk, reworded
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
@@ -80,7 +80,7 @@ def properties(text: str) -> Properties:
         tuple(tag.lstrip("#") for tag in tags),
         tuple(f"{key}: {words(', '.join(told))}" for key, value in named.items()
               if (told := _listed(value))),
-        next((day for match in days if match and (day := _real(match[0]))), None),
+        next((day for match in days if match and (day := real_day(match[0]))), None),
         found.end(),
         text.count("\n", 0, found.end()) + 1,
     )  # fmt: skip
@@ -163,10 +163,3 @@ def _listed(value: Any) -> tuple[str, ...]:
             return tuple(str(item).strip() for item in value if isinstance(item, str) and item)
         case _:
             return ()
-
-
-def _real(day: str) -> str | None:
-    try:
-        return date.fromisoformat(day).isoformat()
-    except ValueError:
-        return None

@@ -33,7 +33,6 @@ from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.annotations import without_phrases
 from assistant.memory.base import Fact, JournalEntry, Origin, Passage
-from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.markup import item_of
 from assistant.workspace.folder import Workspace
@@ -62,11 +61,6 @@ class Edit:
     after: str
     above: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
-
-    @property
-    def creates_file(self) -> bool:
-        """Whether the file was missing or empty before."""
-        return self.before == digest("")
 
 
 class Write(Struct, frozen=True, tag="write"):

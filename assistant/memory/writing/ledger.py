@@ -295,7 +295,7 @@ class Ledger:
                 )  # fmt: skip
             hold([write.held for write in writes if write.held])
             draft.writes += undos
-            created.update(e.source for write in writes for e in write.edits if e.creates_file)
+            created.update(e.source for w in writes for e in w.edits if e.before == digest(""))
             return self._undone(undos)
 
         created: set[str] = set()

@@ -33,8 +33,8 @@ class Redaction:
         All texts are searched as one, since a key may span several lines of input.
         """
         redactor = self._redactor()
-        for fact in facts:
-            _check_section(fact, redactor)
+        if any(fact.secrets != "keep" and redactor.findings(fact.section) for fact in facts):
+            raise LedgerError("the heading holds a secret", "Give the section another name")
         whole = "\n".join(fact.text for fact in facts)
         findings = redactor.findings(whole)
         secrets, start = [], 0
@@ -94,8 +94,3 @@ class Redaction:
                 f"{passage.citation} holds a secret, which a superseded fact would keep",
                 "Change that line in the file yourself",
             )
-
-
-def _check_section(fact: Fact, redactor: Redactor) -> None:
-    if fact.secrets != "keep" and redactor.findings(fact.section):
-        raise LedgerError("the heading holds a secret", "Give the section another name")

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import filterfalse, takewhile
 
 from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import fact_key
@@ -121,12 +121,10 @@ def _bare(text: str) -> str:
     """A text without accents, marks and case."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text)
-        text = _MARKS.sub(_without_accents, decomposed)
+        text = _MARKS.sub(
+            lambda marks: "".join(filterfalse(unicodedata.combining, marks[0])), decomposed
+        )
     return text.casefold()
-
-
-def _without_accents(match: "re.Match[str]") -> str:
-    return "".join(c for c in match[0] if not unicodedata.combining(c))
 
 
 def _composed(text: str) -> str:
