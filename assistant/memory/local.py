@@ -493,8 +493,7 @@ class LocalMemory:
 
     def _report(self, refreshed: Refreshed) -> None:
         for notice in refreshed.notices:
-            if notice not in refreshed.faults:
-                self._notices.add(notice)
+            self._notices.add(notice)
         self._notices.set_faults((*refreshed.faults, *self._journal_faults))
 
     def _scrub(self) -> None:

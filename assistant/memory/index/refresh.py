@@ -75,8 +75,8 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The result of a refresh. `notices` are one line each, for the owner; `faults` are those that
-    return until the file they name is corrected. `left` counts the files there was no time for."""
+    """The result of a refresh. `notices` are one line each, for the owner, as are the `faults`, which
+    return until what they name is corrected. `left` counts the files there was no time for."""
 
     changed: tuple[str, ...]
     embedded: int
@@ -257,10 +257,9 @@ class Synchronizer:
             if self.store.is_writable():
                 raise
             left, self._trouble = 0, NO_WRITES
-        faults = self.faults()
-        notices = (*self.store.notices, *faults)
+        notices = tuple(self.store.notices)
         self.store.notices.clear()
-        return Refreshed(tuple(changed), self._embedded() - before, notices, faults, left)
+        return Refreshed(tuple(changed), self._embedded() - before, notices, self.faults(), left)
 
     def _reconcile(
         self,

@@ -233,14 +233,14 @@ def test_of_a_file_that_is_no_text_what_can_be_read_is_indexed(
     (workspace.root / "memory" / "bad.md").write_bytes(data)
     write(workspace, "- new\n")
     for _ in range(2):
-        (notice,) = index.refresh().notices
+        (notice,) = index.refresh().faults
         assert "memory/bad.md" in notice
         assert why in notice
         assert "Save it as UTF-8" in notice
     assert plains(index) == ["new"]
     assert plains(index, "memory/bad.md") == read
     write(workspace, "- mended\n", "memory/bad.md")
-    assert index.refresh().notices == ()
+    assert index.refresh().faults == ()
     assert plains(index, "memory/bad.md") == ["mended"]
 
 
@@ -252,7 +252,7 @@ def test_a_file_that_may_not_be_read_is_named(workspace: Workspace, start: Open)
     (workspace.root / "memory" / "closed.md").chmod(0)
     write(workspace, "- newer\n")
     os.utime(workspace.root / "memory" / "closed.md", (1, 1))
-    (notice,) = index.refresh().notices
+    (notice,) = index.refresh().faults
     assert "memory/closed.md cannot be read" in notice
     assert plains(index, "memory/closed.md") == ["old"]
 
