@@ -75,8 +75,8 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The result of a refresh. `notices` and `faults` are one line each, for the owner; faults return
-    until what they name is corrected. `left` counts the files there was no time for."""
+    """The result of a refresh. `notices` and `faults` are one line each, for the owner; faults
+    return until what they name is corrected. `left` counts the files there was no time for."""
 
     changed: tuple[str, ...]
     embedded: int
