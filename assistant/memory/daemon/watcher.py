@@ -8,27 +8,14 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import ObservedWatch
 
 from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 MEMORY = "memory"
-CHANGES = [
-    FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
-    DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
-]  # fmt: skip
+CHANGES = ("created", "deleted", "moved", "modified")
 """Events of changes; opening or reading a file is none."""
 
 
@@ -53,6 +40,9 @@ class Watcher(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Pass a change of a memory file on."""
+        is_of_folder = event.is_directory and event.event_type == "modified"
+        if event.event_type not in CHANGES or is_of_folder:
+            return
         paths = [Path(str(path)) for path in (event.src_path, event.dest_path) if path]
         if self._root / MEMORY in paths:
             self._watch_memory()
@@ -73,6 +63,4 @@ class Watcher(FileSystemEventHandler):
             self._memory = self._schedule(self._root / MEMORY, recursive=True)
 
     def _schedule(self, directory: Path, *, recursive: bool) -> ObservedWatch:
-        return self._observer.schedule(
-            self, str(directory), recursive=recursive, event_filter=CHANGES
-        )
+        return self._observer.schedule(self, str(directory), recursive=recursive)
