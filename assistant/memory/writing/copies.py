@@ -49,15 +49,11 @@ class Copies:
 
     def take_in(self, merges: Sequence[CopyMerge]) -> None:
         """Carry out what was planned, as one write. Raises LedgerError if a file has changed."""
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
+        texts: dict[str, tuple[str, str]] = {}
         for merge in merges:
-            first.setdefault(merge.source, merge.before)
-            last[merge.source] = merge.after
-        changed = {
-            source: (first[source], text) for source, text in last.items() if text != first[source]
-        }
-        if changed:
+            first, _ = texts.get(merge.source, (merge.before, ""))
+            texts[merge.source] = first, merge.after
+        if changed := {source: both for source, both in texts.items() if both[0] != both[1]}:
             self._commits.replace(changed, ORIGIN)
         for merge in merges:
             if not merge.fault:
