@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant import config
+from assistant.disk import storage
 from assistant.errors import DaemonError
 
 LONGEST_PATH = 100
@@ -75,10 +76,7 @@ class Listener:
 
     def stands(self) -> bool:
         """Whether clients can find the socket: its file was not removed or replaced."""
-        try:
-            return self.path.stat().st_ino == self.inode
-        except OSError:
-            return False
+        return storage.inode(self.path) == self.inode
 
     def close(self) -> None:
         """Stop listening; the file goes too, unless another socket has taken its place."""
