@@ -102,8 +102,7 @@ class DenseIndex:
         that are marked."""
         positions = np.arange(len(layout)) if among is None else np.flatnonzero(among)
         cosines = self._catalog.vectors.cosines(layout.vector[positions], vector)
-        best = np.lexsort((positions, -cosines))[:limit]
-        return positions[best], cosines[best]
+        return _best(positions, cosines, limit)
 
     def _by_chroma(
         self, layout: Layout, vector: NDArray[np.float32], limit: int, waiting: int
@@ -116,13 +115,9 @@ class DenseIndex:
         present = (positions != NOWHERE) & ~np.isin(positions, pending)
         if present.sum() + len(pending) < MIN_FOUND * min(limit, len(layout)):
             raise VectorsDamaged("The vector index does not match the catalog")
-        positions, cosines = positions[present], cosines[present]
-        if len(pending):
-            positions = np.concatenate([positions, pending])
-            exact = self._catalog.vectors.cosines(layout.vector[pending], vector)
-            cosines = np.concatenate([cosines, exact])
-        best = np.lexsort((positions, -cosines))[:limit]
-        return positions[best], cosines[best]
+        exact = self._catalog.vectors.cosines(layout.vector[pending], vector)
+        positions = np.concatenate([positions[present], pending])
+        return _best(positions, np.concatenate([cosines[present], exact]), limit)
 
     # The server
 
@@ -262,6 +257,12 @@ class DenseIndex:
                 return
             with contextlib.suppress(AssistantError):
                 self.drain()  # a damaged catalog shows itself to the next refresh
+
+
+def _best(positions: Rows, cosines: NDArray[np.float32], limit: int) -> Nearest:
+    """The nearest of these, best first."""
+    best = np.lexsort((positions, -cosines))[:limit]
+    return positions[best], cosines[best]
 
 
 def _sentence(error: AssistantError) -> str:
