@@ -312,7 +312,9 @@ class Code:
         self._checked = time.monotonic()
         modules = list(sys.modules.items())  # another thread may import meanwhile
         files = {module.__file__ for name, module in modules if name.startswith("assistant.")}
-        now = {file: (stat := storage.stat_or_none(file)) and stat[:3] for file in files if file}
+        now: dict[str, tuple[int, ...] | None] = {
+            file: (stat := storage.stat_or_none(file)) and stat[:3] for file in files if file
+        }
         has_changed = any(now.get(file) != then for file, then in self._stats.items())
         self._stats = now | self._stats
         return has_changed
