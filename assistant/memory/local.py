@@ -358,6 +358,11 @@ class LocalMemory:
                 self._review.refuse(id)
                 return None
             facts = [held.fact for held in self._review.waiting() if held.id == id]
+            if text is not None and facts:
+                edited = replace(facts[0], text=text, secrets="tell")
+                (secrets,) = self._redaction.secrets([edited])
+                if refusal := self._redaction.refusal(edited, secrets):
+                    return refusal
             replaced = self._read(lambda: self._replaced(facts))
             written = self._review.accept(
                 id, text, together=together, request=request, replaced=replaced

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Keeper, Query, Secret
+from assistant.memory.base import Fact, Keeper, Origin, Query, Secret
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.secrets.redactor import Redactor
@@ -57,6 +57,10 @@ def test_what_is_certainly_a_secret_keeps_a_fact_out(
     assert "Otto" not in text and "- Say [[secret:owl]]\n" in text
     with pytest.raises(LedgerError, match="heading holds a secret"):
         memory.remember([Fact("Coffee", section="an owl named Otto")])
+    memory.remember([Fact("Say hello", origin=Origin("tool"))])
+    (waiting,) = memory.waiting()
+    edited = memory.review(waiting.id, accept=True, text="Say an owl named Otto")
+    assert edited and (edited.status, memory.waiting()) == ("secret", (waiting,))
     memory.close()
 
 
