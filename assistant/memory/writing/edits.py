@@ -277,7 +277,7 @@ def reversed_edits(
 
 
 def _undone(draft: Draft, images: Images, edit: Edit) -> Edit:
-    removed = images.read(edit.removed) if edit.removed else ""
+    removed = images.read(edit.removed)
     if removed is None:
         raise LedgerError("this cannot be undone: what it removed is no longer kept")
     text, state = draft.editable(edit.source), draft.digest(edit.source)

@@ -34,22 +34,22 @@ class Images:
         return name
 
     def read(self, name: str) -> str | None:
-        """The text, or None if it was deleted. Raises StorageError if it is damaged."""
+        """The text, or None if it was deleted; "" without a name. Raises StorageError if it is
+        damaged."""
+        if not name:
+            return ""
         try:
-            text = zlib.decompress(storage.read(self._directory / name)).decode()
+            return zlib.decompress(storage.read(self._directory / name)).decode()
         except FileNotFoundError:
             return None
         except (zlib.error, UnicodeDecodeError) as error:
             raise StorageError(
                 f"{self._directory / name} is damaged", "What it held cannot be restored"
             ) from error
-        return text
 
     def names(self) -> list[str]:
         """The names of all images."""
-        if not self._directory.is_dir():
-            return []
-        return sorted(path.name for path in self._directory.iterdir() if len(path.name) == 64)
+        return sorted(path.name for path in self._directory.glob("?" * 64))
 
     def drop(self, name: str) -> None:
         """Delete an image."""

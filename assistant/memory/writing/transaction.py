@@ -200,8 +200,7 @@ def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
         edits = [edit for write in pending for edit in write.edits if edit.source == source]
         _complete_overwrite(workspace.root / source, edits, images)
         storage.sweep(workspace.root / source)
-        removed = images.read(edits[-1].removed) if edits[-1].removed else ""
-        is_made[source] = applied(draft, edits, removed or "")
+        is_made[source] = applied(draft, edits, images.read(edits[-1].removed) or "")
     done = [write for write in pending if any(is_made[edit.source] for edit in write.edits)]
     for write in done:
         _complete_edits(draft, images, [e for e in write.edits if not is_made[e.source]])
@@ -250,15 +249,14 @@ def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
     if digest(text) != edits[-1].after:
         return None
     for edit in reversed(edits):
-        removed = images.read(edit.removed) if edit.removed else ""
-        text = Splice(edit.at, removed or "", edit.inserted).reverse(text)
+        text = Splice(edit.at, images.read(edit.removed) or "", edit.inserted).reverse(text)
     return (bom + text).encode()
 
 
 def _complete_edits(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:
     """Make the remaining edits of a write, where the text has not changed."""
     for edit in edits:
-        removed = images.read(edit.removed) if edit.removed else ""
+        removed = images.read(edit.removed)
         text = draft.text(edit.source)
         if removed is not None and draft.digest(edit.source) == edit.before:
             draft.edit(edit.source, Splice(edit.at, removed, edit.inserted))
