@@ -125,17 +125,15 @@ class Outbox:
     @property
     def size(self) -> int:
         """The number of ids that are pending."""
-        with self._database.using() as db:
-            return int(db.execute("SELECT count(*) FROM outbox").fetchone()[0])
+        return int(self._database.rows("SELECT count(*) FROM outbox")[0][0])
 
     def pending(self, limit: int) -> Pending:
         """The next changes, with only the last state of each id."""
-        with self._database.using() as db:
-            rows = db.execute(
-                "SELECT o.chunk, v.value, o.seq FROM outbox o LEFT JOIN chunks c ON c.id = o.chunk"
-                " LEFT JOIN vectors v ON v.id = c.vector ORDER BY o.seq LIMIT ?",
-                (limit,),
-            ).fetchall()
+        rows = self._database.rows(
+            "SELECT o.chunk, v.value, o.seq FROM outbox o LEFT JOIN chunks c ON c.id = o.chunk"
+            " LEFT JOIN vectors v ON v.id = c.vector ORDER BY o.seq LIMIT ?",
+            limit,
+        )
         upserts = [(id_, value) for id_, value, _ in rows if value is not None]
         return Pending(
             [id_ for id_, _ in upserts],
@@ -198,27 +196,23 @@ class Catalog:
 
     def meta(self, key: str) -> str | None:
         """The value stored under a key, about the whole catalog."""
-        with self.database.using() as db:
-            row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return str(row[0]) if row else None
+        rows = self.database.rows("SELECT value FROM meta WHERE key = ?", key)
+        return str(rows[0][0]) if rows else None
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a value about the whole catalog."""
-        with self.database.using() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self.database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     def count(self) -> int:
         """The number of chunks."""
-        with self.database.using() as db:
-            return int(db.execute("SELECT ifnull(sum(chunks), 0) FROM sources").fetchone()[0])
+        return int(self.database.rows("SELECT ifnull(sum(chunks), 0) FROM sources")[0][0])
 
     def sources(self) -> dict[str, Source]:
         """The indexed sources, by name."""
-        with self.database.using() as db:
-            rows = db.execute(
-                "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, chunks"
-                " FROM sources ORDER BY name"
-            ).fetchall()
+        rows = self.database.rows(
+            "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, chunks"
+            " FROM sources ORDER BY name"
+        )
         return {
             name: Source(name, Stat(*stat), digest, read_ns, chunks)
             for name, *stat, digest, read_ns, chunks in rows
@@ -233,12 +227,11 @@ class Catalog:
 
     def touch(self, name: str, stat: Stat, read_ns: int) -> None:
         """Record that a file with unchanged content has another stat, or was read again."""
-        with self.database.using() as db:
-            db.execute(
-                "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, read_ns = ?"
-                " WHERE name = ?",
-                (*stat, read_ns, name),
-            )
+        self.database.rows(
+            "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, read_ns = ?"
+            " WHERE name = ?",
+            *stat, read_ns, name,
+        )  # fmt: skip
 
     def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> None:
         """Replace the rows of sources by those of updates, whose vectors must be cached, at once.
@@ -305,26 +298,21 @@ class Catalog:
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
         """The positions in a layout of the chunks with these ids; `NOWHERE` for an unknown id."""
-        with self.database.using() as db:
-            rows = db.execute(
-                "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )
-            rowids = dict(rows.fetchall())
+        where = "id IN (SELECT value FROM json_each(?))"
+        query = f"SELECT id, rowid FROM chunks WHERE {where}"
+        rowids = dict(self.database.rows(query, json.dumps(list(ids))))
         return layout.known(np.array([rowids.get(id_, NO_ROW) for id_ in ids], dtype=np.int64))
 
     def pending_positions(self, layout: Layout) -> Rows:
         """The positions of the chunks that are pending for Chroma."""
-        with self.database.using() as db:
-            rows = db.execute("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
-            positions = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
+        rows = self.database.rows("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
+        positions = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
         return np.asarray(positions[positions != NOWHERE])
 
     def marked(self, layout: Layout) -> tuple[Rows, Rows]:
         """The positions of the chunks that say what they matter for, and the numbers of those
         vectors."""
-        with self.database.using() as db:
-            rows = np.array(db.execute("SELECT chunk, vector FROM marks").fetchall(), np.int64)
+        rows = np.array(self.database.rows("SELECT chunk, vector FROM marks"), np.int64)
         rows = rows.reshape(-1, 2)
         positions = layout.known(rows[:, 0])
         return positions[positions != NOWHERE], rows[positions != NOWHERE, 1]
@@ -337,20 +325,17 @@ class Catalog:
     def speaking(self, first: date, last: date) -> list[tuple[Chunk, tuple[Occasion, ...]]]:
         """The current chunks that may mention these days, with their occasions: as far as these can
         be determined without a date of recording."""
-        with self.database.using() as db:
-            rows = db.execute(
-                "SELECT * FROM occasions WHERE first <= ? AND last >= ?",
-                (last.toordinal(), first.toordinal()),
-            ).fetchall()
-            days = {chunk: _DECODER.decode(value) for chunk, _, _, value in rows}
+        rows = self.database.rows(
+            "SELECT chunk, value FROM occasions WHERE first <= ? AND last >= ?",
+            last.toordinal(), first.toordinal(),
+        )  # fmt: skip
+        days = {chunk: _DECODER.decode(value) for chunk, value in rows}
         return [(chunk, days[row]) for row, chunk in self.by_row(list(days)).items()]
 
     def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
         """The chunks that satisfy a condition, by row."""
         layout = self.layout()
-        with self.database.using() as db:
-            rows = db.execute(f"SELECT {_ROW} WHERE {where}", (json.dumps(list(values)),))
-            matches = rows.fetchall()
+        matches = self.database.rows(f"SELECT {_ROW} WHERE {where}", json.dumps(list(values)))
         positions = layout.known(np.array([row[0] for row in matches], dtype=np.int64)).tolist()
         chunks = {}
         for position, row in zip(positions, matches, strict=True):

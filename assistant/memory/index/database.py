@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from assistant.errors import MemoryFailure, StorageError
 
@@ -83,6 +84,11 @@ class Database:
         with contextlib.nullcontext() if snapshot else self._lock, translated(self.path):
             yield snapshot[0] if snapshot else self._connection
 
+    def rows(self, statement: str, *values: Any) -> list[Any]:
+        """The rows of a statement, on the connection of `using`."""
+        with self.using() as db:
+            return db.execute(statement, values).fetchall()
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Let this thread see one state of the database, while others write."""
@@ -128,9 +134,8 @@ class Database:
 
     def check(self) -> None:
         """Read both files from end to end, indexes too. Raises CatalogDamaged."""
-        with self.using() as db:
-            verdict = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            if verdict != "ok":
+        with translated(self.path):
+            if (verdict := self.rows("PRAGMA integrity_check(1)")[0][0]) != "ok":
                 raise sqlite3.DatabaseError(verdict)
 
     def vacuum(self) -> None:

@@ -50,9 +50,8 @@ class VectorCache:
     @property
     def embedded_total(self) -> int:
         """The document texts embedded since the index was made."""
-        with self._database.using() as db:
-            row = db.execute("SELECT value FROM meta WHERE key = 'embedded_total'").fetchone()
-        return int(row[0]) if row else 0
+        rows = self._database.rows("SELECT value FROM meta WHERE key = 'embedded_total'")
+        return int(rows[0][0]) if rows else 0
 
     def missing(self, keys: Sequence[bytes]) -> set[bytes]:
         """The keys whose vectors are not cached."""
@@ -87,12 +86,11 @@ class VectorCache:
 
     def of_sections(self, numbers: Sequence[int]) -> tuple[Rows, Vectors]:
         """The sections among these that have a vector, and their vectors."""
-        with self._database.using() as db:
-            rows = db.execute(
-                "SELECT s.id, v.value FROM sections s JOIN vectors v ON v.id = s.vector"
-                " WHERE s.id IN (SELECT value FROM json_each(?))",
-                (str(list(numbers)),),
-            ).fetchall()
+        rows = self._database.rows(
+            "SELECT s.id, v.value FROM sections s JOIN vectors v ON v.id = s.vector"
+            " WHERE s.id IN (SELECT value FROM json_each(?))",
+            str(list(numbers)),
+        )
         return np.array([row for row, _ in rows], dtype=np.int64), matrix([v for _, v in rows])
 
     def prune(self, keep: int) -> int:

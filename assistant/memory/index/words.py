@@ -256,9 +256,7 @@ class Vocabulary:
 
     def __contains__(self, word: str) -> bool:
         """Whether a text contains, or contained, the folded word in this form."""
-        with self._database.using() as db:
-            found = db.execute("SELECT 1 FROM vocabulary WHERE word = ?", (word,)).fetchone()
-        return found is not None
+        return bool(self._database.rows("SELECT 1 FROM vocabulary WHERE word = ?", word))
 
     def near(self, word: str) -> list[tuple[str, int]]:
         """The words at a distance of 1 or 2 from a folded word, with that distance.
@@ -272,11 +270,8 @@ class Vocabulary:
         from rapidfuzz.distance import DamerauLevenshtein
         from rapidfuzz.process import extract
 
-        with self._database.using() as db:
-            rows = db.execute(
-                "SELECT word FROM vocabulary WHERE length(word) BETWEEN ? AND ?",
-                (len(word) - 2, len(word) + 2),
-            ).fetchall()
+        query = "SELECT word FROM vocabulary WHERE length(word) BETWEEN ? AND ?"
+        rows = self._database.rows(query, len(word) - 2, len(word) + 2)
         most = 2 if len(word) >= LONG else 1
         scorer = DamerauLevenshtein.distance
         words = [other for (other,) in rows]
