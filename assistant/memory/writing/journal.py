@@ -254,19 +254,15 @@ class Journal:
 
         Raises StorageError.
         """
-        with self._lock:
-            with storage.reported("read", self.path):
-                try:
-                    stat = storage.stat_of(self.path)
-                except FileNotFoundError:
-                    stat = None
-            if stat is None:
+        with self._lock, storage.reported("read", self.path):
+            try:
+                stat = storage.stat_of(self.path)
+            except FileNotFoundError:
                 self._clear()
                 self._stat = None
                 return
             if stat != self._stat:
-                with storage.reported("read", self.path):
-                    data = storage.read(self.path)
+                data = storage.read(self.path)
                 if crc32(data[: self._size]) != self._checksum:
                     self._clear()
                 self._read(data[self._size :])
