@@ -75,7 +75,6 @@ class Purge:
         """
         with self._locked():
             check_wanted()
-            self._clear_damage()
             if done := self._journal.of_request(request).get(0):
                 return Forgotten(done.id, tuple(passages), done.purged)
             facts = wordings(passages, past, self._journal, Draft(self._commits.workspace))
@@ -96,22 +95,19 @@ class Purge:
         if not self._journal.purges:
             return
         with self._locked():
-            self._clear_damage()
             for purging in list(self._journal.purges.values()):
                 self._carry_out(purging, resumed=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        """Let nobody else write; move damaged lines to the images, where they are searched, and
+        delete what killed writes left."""
         with self._review.locked(), self._commits.locked():
+            for path, damaged in self._review.damaged().items():
+                self._commits.set_aside(path, damaged)
+            for temporary in killed_writes(self._commits.workspace):
+                temporary.unlink(missing_ok=True)
             yield
-
-    def _clear_damage(self) -> None:
-        """Move damaged lines to the images, where they are searched; delete what killed writes
-        left."""
-        for path, damaged in self._review.damaged().items():
-            self._commits.set_aside(path, damaged)
-        for temporary in killed_writes(self._commits.workspace):
-            temporary.unlink(missing_ok=True)
 
     def _carry_out(self, purging: Purging, *, resumed: bool) -> "_Plan":
         with ExitStack() as stack:
