@@ -84,9 +84,8 @@ class Purge:
             plan = self._carry_out(purging, resumed=False)
             done = self._journal.of_request(id).get(0)
         left = remains(self._commits.workspace, plan.words, self._notes, sessions=sessions)
-        return Forgotten(
-            done.id if done else "", tuple(passages), True, plan.cleared(), tuple(left)
-        )
+        cleared = tuple(store.name for store in self._stores if store.name in plan.cleared)
+        return Forgotten(done.id if done else "", tuple(passages), True, cleared, tuple(left))
 
     def finish(self) -> None:
         """Complete the unfinished purges. Raises the error that prevents it; the rest stays
@@ -142,8 +141,9 @@ class Purge:
         remove = partial(removals, draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(remove, passages) if resumed else remove(passages)
         edits += _without_notes(draft, self._commits.workspace.sources(), plan.words)
-        plan.has_edited = bool(edits)
-        if not (resumed or plan.cleared()):
+        if edits:
+            plan.cleared.add("memory")
+        if not (resumed or plan.cleared):
             return  # nothing is forgotten, so the journal does not say so
         if plan.purging.id not in self._journal.purges:
             self._journal.begin(plan.purging)
@@ -173,20 +173,21 @@ class _Plan:
         """`stack` keeps sessions locked and deletes temporary files."""
         self.purging = purging
         self.words = Words(purging.facts, [passage.text for passage in purging.passages])
-        self.has_edited = False
         self._workspace = commits.workspace
         self._review = review
-        self._stores = stores
         self.images = [name for name in commits.images.names() if self._may_occur_in(commits, name)]
-        writes = commits.journal.acknowledged()
-        self._rewords = any(self.reworded(write) != write for write in writes)
         scopes = ("always", "sessions") if purging.sessions else ("always",)
         files = {
             store.name: list(self._new_contents(store.name, stack))
             for store in stores
             if store.words in scopes
         }
-        self._changed = {name for name, changed in files.items() if changed}
+        self.cleared = {name for name, changed in files.items() if changed}
+        """The names of the stores that held the words, without the index."""
+        if self.images:
+            self.cleared.add("history")
+        if any(self.reworded(write) != write for write in commits.journal.acknowledged()):
+            self.cleared.add("journal")
         self.rewritten = [
             _beside(path, data, stack) for path, data in chain.from_iterable(files.values())
         ]
@@ -234,19 +235,6 @@ class _Plan:
             return reword(write, edits=(), purged=True, held=None, below="")
         below = "" if words.occur_in(write.below) else write.below
         return reword(write, edits=tuple(map(words.without_digests, write.edits)), below=below)
-
-    def cleared(self) -> tuple[str, ...]:
-        """The names of the stores that held the words, without the index."""
-        steps = {
-            "memory": self.has_edited,
-            "journal": self._rewords,
-            "history": bool(self.images),
-        }
-        return tuple(
-            store.name
-            for store in self._stores
-            if steps.get(store.name) or store.name in self._changed
-        )
 
 
 def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
