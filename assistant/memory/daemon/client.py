@@ -35,9 +35,7 @@ def connect(
     `notify` is given lines for the owner. `raw` are the settings of `config.load`. Raises what
     keeps the daemon from starting.
     """
-    memory = DaemonMemory(workspace, raw, progress, notify)
-    memory.open()
-    return cast(Keeper, memory)
+    return cast(Keeper, DaemonMemory(workspace, raw, progress, notify))
 
 
 class DaemonMemory:
@@ -61,6 +59,7 @@ class DaemonMemory:
         self._notify = notify
         self._channel: _Channel | None = None
         self._lock = threading.Lock()
+        self._connected()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """The operation of this name, carried out by the daemon."""
@@ -72,11 +71,6 @@ class DaemonMemory:
         """Close the connection; the daemon stays."""
         with self._lock:
             self._hang_up()
-
-    def open(self) -> None:
-        """Connect now rather than at the first request."""
-        with self._lock:
-            self._connected()
 
     def _perform(self, operation: wire.Operation, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the daemon's memory returns. Raises what it raised, DaemonError, and
