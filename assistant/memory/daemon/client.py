@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -122,21 +123,17 @@ class DaemonMemory:
         if connection is None:
             return None
         channel = _Channel(connection, self._progress)
-        try:
+        with ExitStack() as stack, suppress(ConnectionError):  # it is about to end
+            stack.callback(channel.close)
             answer = channel.ask("hello", wire.request("hello", wire.HELLO, self._greeting()))
             if answer.error:
                 raise wire.raised(answer.error)
             if answer.value == b"true":
+                stack.pop_all()
                 return channel
             from assistant.memory.daemon import lifecycle  # not on the warm path
 
             lifecycle.wait_until_gone(connection)
-        except ConnectionError:
-            pass  # it was about to end
-        except BaseException:
-            channel.close()
-            raise
-        channel.close()
         return None
 
     def _start(self) -> "_Channel":
