@@ -120,13 +120,19 @@ def item_of(inserted: str) -> str:
 
 def line_of(text: str, line: str) -> int:
     """The 1-based number of the last line with this text; 0 if there is none."""
+    at = _last_line(text, line)
+    return breaks_in(text[:at]) + 1 if at >= 0 else 0
+
+
+def _last_line(text: str, line: str) -> int:
+    """Where the last line with this text begins, white space apart; -1 if there is none."""
     at = text.rfind(line)
     while at >= 0:
         start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
         if not text[start:at].strip() and _REST.match(text, at + len(line)):
-            return breaks_in(text[:at]) + 1
+            break
         at = text.rfind(line, 0, at)
-    return 0
+    return at
 
 
 def insertion(text: str, line: str, item: str) -> Splice:
@@ -138,8 +144,8 @@ def insertion(text: str, line: str, item: str) -> Splice:
     blocks = blotted(text)
     if blocks is None:
         return _verified(text, line, item, newline(text))
-    start = _heading_at(blocks, line)
-    if start is None:
+    start = _last_line(blocks, line)
+    if start < 0:
         return _new_section(text, len(text), line, item, newline(text))
     return insertion_below(text, OwnersHeading(line, start), item)
 
@@ -157,16 +163,6 @@ def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
     if _BULLET.match(last) and not _SETEXT.search(own_blocks):
         return _after(section, len(section.rstrip()), f"{last[0]} {item}", end).shifted(start)
     return _verified(section, heading.line, item, end).shifted(start)
-
-
-def _heading_at(text: str, line: str) -> int | None:
-    """Where the last heading that reads so starts."""
-    at = text.rfind(line)
-    while at >= 0:
-        if (at == 0 or text[at - 1] == "\n") and _REST.match(text, at + len(line)):
-            return at
-        at = text.rfind(line, 0, at)
-    return None
 
 
 def _after(text: str, at: int, line: str, end: str) -> Splice:
