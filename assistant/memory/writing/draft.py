@@ -47,11 +47,10 @@ class _File:
     """A file as it was read, and its text as edited so far."""
 
     snapshot: Snapshot
-    original: tuple[str, str]
-    """The text as it was read, and its digest."""
+    original: str
     text: str
-    digest: str
-    is_edited: bool = False
+    digest: str = ""
+    """That of the text, once it is edited."""
 
 
 class Draft:
@@ -71,8 +70,7 @@ class Draft:
         if source not in self._files:
             snapshot = read_file(self._workspace.root / source)
             text = _decoded(source, snapshot.data).removeprefix(_BOM)
-            state = digest(text)
-            self._files[source] = _File(snapshot, (text, state), text, state)
+            self._files[source] = _File(snapshot, text, text)
         return self._files[source]
 
     def text(self, source: str) -> str:
@@ -85,7 +83,7 @@ class Draft:
     def editable(self, source: str) -> str:
         """The text of a file to be edited. Raises StorageError also if it holds merge conflicts."""
         file = self._file(source)
-        if not file.is_edited and (line := conflict_in(file.text)):
+        if not file.digest and (line := conflict_in(file.text)):
             raise StorageError(
                 f"{source} has an unresolved merge conflict (line {line}); nothing was changed",
                 "Keep what is right on both sides, remove the markers (<<<<<<<, ======= and the"
@@ -95,7 +93,8 @@ class Draft:
 
     def digest(self, source: str) -> str:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
-        return self._file(source).digest
+        file = self._file(source)
+        return file.digest or digest(file.text)
 
     def is_text(self, source: str) -> bool:
         """Whether a file can be read, and is UTF-8."""
@@ -107,19 +106,18 @@ class Draft:
 
     def changed(self) -> list[str]:
         """The files that are edited."""
-        return [source for source, file in self._files.items() if file.is_edited]
+        return [source for source, file in self._files.items() if file.digest]
 
     def original(self, source: str) -> tuple[str, str]:
         """The text of a file as it was read, and its digest."""
-        return self._file(source).original
+        text = self._file(source).original
+        return text, digest(text)
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change; return its journal entry. Raises StorageError if a merge conflicts."""
-        before, file = self.editable(source), self._file(source)
-        state = file.digest
+        before, file, state = self.editable(source), self._file(source), self.digest(source)
         file.text = splice.apply(before)
         file.digest = digest(file.text)
-        file.is_edited = True
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
             self.images[removed] = splice.removed
