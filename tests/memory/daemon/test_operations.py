@@ -143,7 +143,7 @@ def test_parameters_arrive_as_they_were(query: Query, facts: list[Fact], passage
     )
     assert asked(OPERATIONS["review"].request("1", "h", accept=True, request=None)) == (
         "1",
-        {"id": "h", "accept": True, "text": None, "request": "1"},
+        {"id": "h", "accept": True, "text": None, "together": "", "request": "1"},
     )
     assert (
         asked(OPERATIONS["log"].request("1", 3))
