@@ -12,7 +12,7 @@ from unittest import mock
 
 from assistant.app.chat import open_chat
 from assistant.app.options import ChatOptions
-from assistant.memory.base import Query
+from assistant.memory.base import Keeper, Query
 from assistant.memory.daemon import lifecycle, sockets
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Synchronizer
