@@ -30,7 +30,7 @@ from assistant.session.entries import (
 )
 from assistant.session.history import group, last_text
 from assistant.session.transcript import Transcript
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.policy import Decision
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.workspace.checkpoints import Checkpoints
@@ -334,6 +334,6 @@ def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
         def work(call_id: str) -> Generator[Event, None, ToolResult]:
             return Team(lead, limits, call_id, tasks).work()
 
-        return Plan(danger=Danger.MODERATE, subjects=tuple(tasks), work=work)
+        return Plan(subjects=tuple(tasks), work=work)
 
     return tool(delegate, restores=False)

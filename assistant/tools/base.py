@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
@@ -38,14 +37,6 @@ RESULT_LIMIT = 24_000
 toolbox truncates further, so that no second cut hides the notice of the first."""
 CORE = "core"
 """The group of tools that is always offered; other groups are loaded with `load_tools`."""
-
-
-class Danger(StrEnum):
-    """The danger of a call: `safe` runs, `moderate` runs and is logged, `dangerous` asks."""
-
-    SAFE = "safe"
-    MODERATE = "moderate"
-    DANGEROUS = "dangerous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +63,8 @@ def only_in_a_turn() -> ToolResult:
 class Plan:
     """One call, worked out but not yet run.
 
-    `run` may raise ToolError. The owner's rules match `subjects`, texts such as a command, and
+    `run` may raise ToolError. A `dangerous` plan needs approval, unless a rule says otherwise. The
+    owner's rules match `subjects`, texts such as a command, and
     `paths`, real absolute paths of files. `detail` renders what an approval shows, such as the
     diff of a write. A plan with `secrets`, named by their stand-ins, needs approval. A `guarded`
     plan touches files that steer or remember: a rule without a pattern does not let it run without
@@ -81,9 +73,9 @@ class Plan:
     """
 
     run: Callable[[], ToolResult] = only_in_a_turn
-    danger: Danger = Danger.SAFE
     subjects: tuple[str, ...] = ()
     detail: Callable[[], str] = str
+    dangerous: bool = False
     guarded: bool = False
     paths: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
@@ -170,7 +162,6 @@ Function = Callable[..., Plan | ToolResult | str]
 def tool(
     function: Function,
     *,
-    danger: Danger = Danger.SAFE,
     group: str = CORE,
     writes: bool = False,
     restores: bool = True,
@@ -180,8 +171,8 @@ def tool(
 ) -> Tool:
     """Return a tool with the name, description and parameters of `function`.
 
-    A function that returns a `Plan` decides its danger for each call. For any other, the call
-    itself is the plan, at the level `danger`, and the owner's rules match its first argument.
+    A function that returns a `Plan` may make a call dangerous. For any other, the call itself is
+    the plan, and the owner's rules match its first argument.
     """
     model = _arguments_model(function)
     spec = ToolSpec(
@@ -191,7 +182,7 @@ def tool(
     )
     return Tool(
         spec,
-        partial(_plan, function, model, danger),
+        partial(_plan, function, model),
         group,
         writes,
         restores,
@@ -215,16 +206,14 @@ def coerce(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, An
     return {name: getattr(checked, name) for name in model.model_fields}
 
 
-def _plan(
-    function: Function, model: type[BaseModel], danger: Danger, arguments: Mapping[str, Any]
-) -> Plan:
+def _plan(function: Function, model: type[BaseModel], arguments: Mapping[str, Any]) -> Plan:
     values = coerce(model, arguments)
     if get_type_hints(function)["return"] is Plan:
         plan = function(**values)
         assert isinstance(plan, Plan)
         return plan
     subjects = tuple(str(value) for value in list(values.values())[:1])
-    return Plan(lambda: _result(function(**values)), danger, subjects)
+    return Plan(lambda: _result(function(**values)), subjects)
 
 
 def _result(answer: Plan | ToolResult | str) -> ToolResult:

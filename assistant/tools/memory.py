@@ -19,7 +19,7 @@ from assistant.memory.base import (
     Remembered,
 )
 from assistant.quoting import one_line, quoted
-from assistant.tools.base import Danger, Tool, ToolResult, tool
+from assistant.tools.base import Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.policy import DENIED
 from assistant.workspace.folder import MEMORY_FILE
@@ -137,7 +137,7 @@ def memory_tools(
 
     return [
         *(tool(function, restores=False, stoppable=True) for function in (recall, search_sessions)),
-        tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
+        tool(remember, writes=True, restores=False),
     ]
 
 

@@ -9,7 +9,7 @@ from assistant.errors import ToolError
 from assistant.events import QuestionAsked
 from assistant.quoting import visible
 from assistant.skills.loading import Skill, Skills, whole
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 
 ASK = "ask"
 """The tool's name."""
@@ -46,7 +46,7 @@ def agenda_tool(due: Callable[[int], str], days: int) -> Tool:
         """List what is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         return ToolResult(due(days))
 
-    return tool(agenda, danger=Danger.SAFE)
+    return tool(agenda)
 
 
 def reminding_tool(write: Callable[[str, str], str]) -> Tool:
@@ -67,7 +67,7 @@ def reminding_tool(write: Callable[[str, str], str]) -> Tool:
         message = write(when, what)
         return ToolResult(message, compact=message)
 
-    return tool(remind, danger=Danger.MODERATE, writes=True, restores=False)
+    return tool(remind, writes=True, restores=False)
 
 
 MOST_SKILLS = 8

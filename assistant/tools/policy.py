@@ -1,7 +1,7 @@
-"""Decide which calls run, ask or never run, by the owner's rules and the danger level.
+"""Decide which calls run, ask or never run, by the owner's rules and its danger.
 
 `deny` overrides everything. Of `ask` and `allow` the more specific rule wins, and `ask` on a tie;
-both override the danger level.
+both override the danger.
 
 A rule is `tool` or `tool:pattern`, both globs. The pattern applies to what a call touches: a path,
 or the text of a command. Paths are compared in their real form, absolute and with every link
@@ -30,7 +30,7 @@ from wcmatch._wcparse import PatternLimitException
 from assistant.errors import ConfigError, ToolError
 from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.settings.sections import PolicySettings
-from assistant.tools.base import Danger, Plan
+from assistant.tools.base import Plan
 from assistant.tools.places import BEFORE_COMMANDS, READERS, SHELLS
 
 # A command line as plain commands. It knows their plain spellings and can be evaded on purpose: a
@@ -289,7 +289,7 @@ class Rules:
             return "ask"
         if all(self._allowed(tool, plan, touched) >= 0 for touched in _touched_by(plan)):
             return "run"
-        return "ask" if plan.danger is Danger.DANGEROUS else "run"
+        return "ask" if plan.dangerous else "run"
 
     def switched_off(self, tool: str) -> bool:
         """Return whether the rules deny every call of the tool."""

@@ -300,7 +300,7 @@ class Toolbox:
 
 def _digest(call: ToolCall, plan: Plan, detail: str) -> str:
     """Return a digest that is equal for calls that look identical to whoever approves them."""
-    looks = [call.name, call.arguments, detail, plan.danger, plan.subjects, plan.paths]
+    looks = [call.name, call.arguments, detail, plan.dangerous, plan.subjects, plan.paths]
     return hashlib.sha256(json.dumps(looks, sort_keys=True, default=str).encode()).hexdigest()
 
 

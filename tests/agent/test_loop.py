@@ -46,7 +46,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import group, messages
-from assistant.tools.base import Danger, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
 from tests.model.validator import faults
@@ -116,13 +116,17 @@ class Workbench:
             """Crash."""
             raise KeyError("bug")
 
-        def wipe() -> ToolResult:
+        def wipe() -> Plan:
             """Remove everything."""
-            self.ran.append("wipe")
-            return ToolResult("wiped")
+
+            def run() -> ToolResult:
+                self.ran.append("wipe")
+                return ToolResult("wiped")
+
+            return Plan(run, dangerous=True)
 
         safe = [tool(each) for each in (look, same, fail, crash)]
-        return [*safe, tool(wipe, danger=Danger.DANGEROUS)]
+        return [*safe, tool(wipe)]
 
 
 def calling(*calls: ToolCall, text: str = "") -> Reply:

@@ -18,7 +18,7 @@ from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import ToolSpec
 from assistant.session import listing, transcript
 from assistant.session.entries import HeaderEntry, SubtasksEntry, ToolResultEntry
-from assistant.tools.base import Danger, Tool, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
@@ -64,16 +64,20 @@ class Bench:
             self.ran.append(what)
             return f"{what} is fine"
 
-        def wipe(what: str) -> str:
+        def wipe(what: str) -> Plan:
             """Wipe."""
-            self.ran.append(f"wiped {what}")
-            return "wiped"
+
+            def run() -> ToolResult:
+                self.ran.append(f"wiped {what}")
+                return ToolResult("wiped")
+
+            return Plan(run, (what,), dangerous=True)
 
         def remind(when: str) -> str:
             """Remind the owner."""
             return "noted"
 
-        return [tool(look), tool(wipe, danger=Danger.DANGEROUS), tool(remind)]
+        return [tool(look), tool(wipe), tool(remind)]
 
     def answer(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Answer:
         about = asked(messages)

@@ -4,34 +4,33 @@ import pytest
 
 from assistant.errors import ConfigError
 from assistant.settings.sections import PolicySettings
-from assistant.tools.base import Danger, Plan, ToolResult
+from assistant.tools.base import Plan, ToolResult
 from assistant.tools.policy import Rules, unknown_tools
 
 ROOT = Path("/somewhere/workspace")
 
 
-def plan(*subjects: str, danger: Danger = Danger.SAFE, guarded: bool = False) -> Plan:
-    return Plan(lambda: ToolResult(""), danger, subjects, guarded=guarded)
+def plan(*subjects: str, dangerous: bool = False, guarded: bool = False) -> Plan:
+    return Plan(lambda: ToolResult(""), subjects, dangerous=dangerous, guarded=guarded)
 
 
-def files(*names: str, danger: Danger = Danger.DANGEROUS, guarded: bool = False) -> Plan:
+def files(*names: str, dangerous: bool = True, guarded: bool = False) -> Plan:
     paths = tuple(str(ROOT / name) for name in names)
-    return Plan(lambda: ToolResult(""), danger, guarded=guarded, paths=paths)
+    return Plan(lambda: ToolResult(""), dangerous=dangerous, guarded=guarded, paths=paths)
 
 
 def judged(tool: str, what: Plan, **rules: tuple[str, ...]) -> str:
     return Rules(PolicySettings(**rules), [ROOT]).judge(tool, what)
 
 
-def test_without_rules_the_danger_level_decides() -> None:
+def test_without_rules_the_danger_decides() -> None:
     assert judged("read_file", plan("a")) == "run"
-    assert judged("write_file", plan("a", danger=Danger.MODERATE)) == "run"
-    assert judged("shell", plan("a", danger=Danger.DANGEROUS)) == "ask"
+    assert judged("shell", plan("a", dangerous=True)) == "ask"
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
     rules = {"allow": ("shell",), "ask": ("shell:git *",), "deny": ("shell:git push*",)}
-    assert judged("shell", plan("ls", danger=Danger.DANGEROUS), **rules) == "run"
+    assert judged("shell", plan("ls", dangerous=True), **rules) == "run"
     assert judged("shell", plan("git log"), **rules) == "ask"
     assert judged("shell", plan("git push -f"), **rules) == "deny"
 
@@ -50,7 +49,7 @@ def test_deny_wins_over_ask_and_ask_over_allow() -> None:
     ],
 )
 def test_an_allowed_pattern_spans_no_second_command(command: str) -> None:
-    dangerous = plan(command, danger=Danger.DANGEROUS)
+    dangerous = plan(command, dangerous=True)
     assert judged("shell", dangerous, allow=("shell:git status*",)) == "ask"
 
 
@@ -209,7 +208,7 @@ def test_the_more_specific_of_ask_and_allow_decides() -> None:
     shell = {"ask": ("shell:git *",), "allow": ("shell:git status*", "shell")}
     assert judged("shell", plan("git status -s"), **shell) == "run"
     assert judged("shell", plan("git status; git push"), **shell) == "ask"
-    assert judged("shell", plan("ls", danger=Danger.DANGEROUS), **shell) == "run"
+    assert judged("shell", plan("ls", dangerous=True), **shell) == "run"
     both = {"ask": ("edit_file:a/*",), "allow": ("edit_file:a/*",)}
     assert judged("edit_file", files("a/b"), **both) == "ask"
 
@@ -231,12 +230,12 @@ def test_a_rule_that_means_too_much_is_a_fault_of_the_configuration() -> None:
 
 @pytest.mark.parametrize("rule", ["shell:ls*", "shell:*", "*:ls*", "execute_code:ls*"])
 def test_an_allowed_command_allows_no_code(rule: str) -> None:
-    code = plan("ls = 1\nimport os", danger=Danger.DANGEROUS)
+    code = plan("ls = 1\nimport os", dangerous=True)
     assert judged("execute_code", code, allow=(rule,)) == "ask"
 
 
 def test_what_is_said_of_all_commands_holds_for_code() -> None:
-    code = plan("import os", danger=Danger.DANGEROUS)
+    code = plan("import os", dangerous=True)
     assert judged("execute_code", code, allow=("shell",)) == "run"
     assert judged("execute_code", code, allow=("shell",), ask=("execute_code",)) == "ask"
     assert judged("execute_code", plan("1"), ask=("shell",)) == "ask"

@@ -5,7 +5,7 @@ from pydantic import Field
 
 from assistant.display import compact_call
 from assistant.errors import ToolError
-from assistant.tools.base import Danger, Plan, ToolResult, tool
+from assistant.tools.base import Plan, ToolResult, tool
 
 
 def paint(
@@ -76,9 +76,9 @@ def test_a_wrong_argument_is_named_with_what_was_expected(
         assert word in caught.value.message
 
 
-def test_a_plain_function_plans_itself_at_its_level() -> None:
-    plan = tool(paint, danger=Danger.MODERATE).plan({"colour": "red"})
-    assert (plan.danger, plan.subjects) == (Danger.MODERATE, ("red",))
+def test_a_plain_function_plans_itself() -> None:
+    plan = tool(paint).plan({"colour": "red"})
+    assert (plan.dangerous, plan.subjects) == (False, ("red",))
 
 
 def test_a_planning_function_is_not_run_by_planning() -> None:
@@ -86,10 +86,10 @@ def test_a_planning_function_is_not_run_by_planning() -> None:
 
     def act(what: str) -> Plan:
         """Act."""
-        return Plan(lambda: (ran.append(what), ToolResult("done"))[1], Danger.DANGEROUS)
+        return Plan(lambda: (ran.append(what), ToolResult("done"))[1], dangerous=True)
 
     plan = tool(act).plan({"what": "x"})
-    assert (plan.danger, ran) == (Danger.DANGEROUS, [])
+    assert (plan.dangerous, ran) == (True, [])
     assert plan.run().content == "done"
     assert ran == ["x"]
 

@@ -10,7 +10,7 @@ from assistant.memory.base import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings, WebSettings
-from assistant.tools.base import RESULT_LIMIT, Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import RESULT_LIMIT, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
@@ -46,9 +46,7 @@ def scribble(text: str) -> str:
 
 def blow_up(what: str) -> Plan:
     """Destroy."""
-    return Plan(
-        lambda: ToolResult("gone"), Danger.DANGEROUS, (what,), lambda: f"{what} will be gone"
-    )
+    return Plan(lambda: ToolResult("gone"), (what,), lambda: f"{what} will be gone", dangerous=True)
 
 
 TOOLS = [tool(echo), tool(break_down), tool(scribble, writes=True), tool(blow_up)]

@@ -22,7 +22,7 @@ from assistant.memory.base import Origin
 from assistant.memory.open import amending
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.files import patch as patches
 from assistant.tools.files.access import Access, Location, Roots
 from assistant.tools.files.read import PathArgument
@@ -307,8 +307,8 @@ def _plan(
 
     return Plan(
         run,
-        Danger.DANGEROUS if guarded or deletes else Danger.MODERATE,
         detail=lambda: warning + diff(changes),
+        dangerous=bool(guarded) or deletes,
         secrets=tuple(sorted(secrets)),
         guarded=bool(guarded),
         paths=tuple(str(change.path) for change in changes),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.display import counted
 from assistant.errors import ToolError
 from assistant.quoting import one_line
-from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult
+from assistant.tools.base import CORE, Plan, Tool, ToolResult
 from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server
 
@@ -116,7 +116,7 @@ class Foreign:
             else json.dumps(call_arguments, ensure_ascii=False, default=str)
         )
         run = partial(self._call, server, definition, call_arguments)
-        return Plan(run, Danger.DANGEROUS, (subject,))
+        return Plan(run, (subject,), dangerous=True)
 
     def _call(
         self, server: Server, definition: Definition, arguments: dict[str, Any]

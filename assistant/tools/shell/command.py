@@ -21,7 +21,7 @@ from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
@@ -353,12 +353,13 @@ class Shell:
         describe = partial(self._describe_ending, timeout=seconds)
         run = partial(self._run_in_background, text, start, timeout, keeping)
         wait = partial(self._wait, partial(start, seconds), keeping, describe)
-        danger = Danger.DANGEROUS if unsafe or not_undoable else Danger.MODERATE
+        dangerous = bool(unsafe or not_undoable)
         description = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
         if not_undoable:
             description += f"; /undo cannot take back what it changes, since {not_undoable}"
         detail = f"{description}:\n{exactly(text, kept=chr(10))}"
-        return Plan(run, danger, (text,), lambda: detail, work=None if background else wait)
+        work = None if background else wait
+        return Plan(run, (text,), lambda: detail, dangerous, work=work)
 
     def _keep_checkpoint(self) -> AbstractContextManager[None]:
         """Keep what the command changes below the roots, so that it can be undone."""

@@ -25,7 +25,7 @@ from assistant.disk import programs
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, awaited, tool
+from assistant.tools.base import Plan, Tool, ToolResult, awaited, tool
 from assistant.tools.web.addresses import Guard, typed
 from assistant.tools.web.fetch import OTHERS
 
@@ -302,7 +302,6 @@ def browsing_tool(browser: Browser) -> Tool:
         enter: Annotated[bool, Field(description="Press Enter after typing.")] = False,
     ) -> Plan:
         """Use a real browser, for pages that `fetch_url` cannot read; you get what is there."""
-        danger = Danger.SAFE if action in ("read", "scroll") else Danger.DANGEROUS
         if action == "open":
             target = typed(target)
         target = target.strip("[] ").removeprefix("ref=")
@@ -317,6 +316,11 @@ def browsing_tool(browser: Browser) -> Tool:
             page = browser.step(action, target, text, enter=enter)
             return ToolResult(page, compact=one_line(page.partition("\n")[0].lstrip("# "))[:80])
 
-        return Plan(run, danger, (subject,), lambda: detail)
+        return Plan(
+            run,
+            (subject,),
+            lambda: detail,
+            dangerous=action not in ("read", "scroll"),
+        )
 
     return tool(browse, reveals=True)

@@ -7,7 +7,7 @@ from pydantic import Field
 from assistant import documents
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.policy import DENIED, Rules
 from assistant.tools.web.addresses import Guard, typed
 
@@ -26,7 +26,7 @@ def fetching_tool(guard: Guard, seconds: float, size: int, rules: Rules | None =
     ) -> Plan:
         """Read a page of the web as markdown; or a PDF, a feed or a text file there."""
         address = typed(url)
-        return Plan(lambda: fetch(address), Danger.MODERATE, (address,))
+        return Plan(lambda: fetch(address), (address,))
 
     def may(address: str) -> None:
         """Refuse a redirect to what the rules deny or ask for: it is a call of its own."""

@@ -12,7 +12,7 @@ from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.settings.sections import WebSettings
-from assistant.tools.base import Danger, Plan, Tool, ToolResult, tool
+from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.web.addresses import Guard
 
 Kind = Literal["general", "news", "research", "api"]
@@ -106,7 +106,7 @@ def searching_tool(settings: WebSettings, guard: Guard) -> Tool:
             results = _results(_query_service(url, request, guard))[:count]
             return ToolResult(_render(results), compact=f"{len(results)} results")
 
-        return Plan(run, Danger.MODERATE, (query,))
+        return Plan(run, (query,))
 
     return tool(web_search, restores=False, stoppable=True)
 
