@@ -243,25 +243,22 @@ def _touched_by(plan: Plan) -> list[Touched]:
 class Named:
     """The paths that a set of rules covers.
 
-    `paths` are globs for the paths and everything below them, `folders` globs for folders whose
-    whole content a rule covers. `exact` lists the paths of rules without wildcards, which can be
-    named even before they exist: `(path, False)` for the path itself, `(path, True)` for
-    everything in that folder (`path/*` or `path/**`).
+    `paths` are globs for the paths and everything below them. `exact` lists the paths of rules
+    without wildcards, which can be named even before they exist: `(path, False)` for the path
+    itself, `(path, True)` for everything in that folder (`path/*` or `path/**`).
     """
 
     paths: tuple[Glob, ...] = ()
-    folders: tuple[Glob, ...] = ()
     exact: tuple[tuple[str, bool], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.paths)
 
     def holds(self, path: str, *, directory: bool) -> bool:
-        """Return whether a real absolute path is one of these, or lies in one of them."""
-        normalised = folded(path)
-        return any(glob.matches(normalised) for glob in self.paths) or (
-            directory and any(folder_glob.matches(normalised) for folder_glob in self.folders)
-        )
+        """Return whether a real absolute path is one of these, or lies in one of them, or is a
+        directory with nothing but these."""
+        spellings = [folded(path), *([f"{folded(path)}/"] if directory else [])]
+        return any(glob.matches(spelling) for glob in self.paths for spelling in spellings)
 
 
 class Rules:
@@ -372,10 +369,8 @@ class Rules:
     def _named(self, rules: Iterable[Rule]) -> Named:
         relevant = [rule for rule in rules if rule.pattern]
         spellings = {spelling for rule in relevant for spelling in self._spellings(rule.pattern)}
-        folders = {item.rstrip("*")[:-1] for item in spellings if item.endswith(("/*", "/**"))}
         return Named(
             tuple(across(folded(pattern) + "{,/*}") for pattern in sorted(spellings)),
-            tuple(across(folded(folder)) for folder in sorted(folders)),
             tuple(sorted({item for rule in relevant for item in self._exact(rule.pattern)})),
         )
 

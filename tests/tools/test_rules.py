@@ -58,6 +58,7 @@ RULES = (
     "*:secret/",
     "*:./secret/*",
     "*:secret/**",
+    "*:secret/**/*",
     "*:**/secret/**",
     "*:SECRET/*",
     "*:linked/*",

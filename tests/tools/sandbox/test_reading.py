@@ -142,7 +142,14 @@ def test_git_knows_its_owner_without_their_configuration(shell: Running, home: P
     assert "crown" not in shell()("env; cat ~/.gitconfig").content
 
 
-DENIALS = ("*:secret/*", "read_file:./secret", "*:linked/*", "*:SECRET/**", "*:s?cret/*")
+DENIALS = (
+    "*:secret/*",
+    "read_file:./secret",
+    "*:linked/*",
+    "*:SECRET/**",
+    "*:s?cret/*",
+    "*:secret/**/*",
+)
 READINGS = (
     "cat secret/a.txt",
     "cat ./secret/../secret/a.txt",
