@@ -253,12 +253,10 @@ def _between(text: str, first: Mention, last: Mention) -> Period | None:
     start, end = first.period, last.period
     if not (start.is_day and end.is_day and _BETWEEN.fullmatch(text, first.end, last.start)):
         return None
-    begin: Period | None = start
-    if end.start < start.start and str(start.start.year) not in text[first.start : first.end]:
-        years = (end.start.year, end.start.year - 1)
-        near = [on_day(year, start.start.month, start.start.day) for year in years]
-        begin = next((period for period in near if period and period.start < end.start), None)
-    return _span(begin, end.start)
+    if end.start < start.start and str(end.start.year) not in text[last.start : last.end]:
+        next_year = on_day(start.start.year + 1, end.start.month, end.start.day)
+        return next_year and _span(start, next_year.start)
+    return _span(start, end.start)
 
 
 def _with_numbers(text: str, named: Mention) -> Iterator[Period]:

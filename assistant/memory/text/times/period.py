@@ -79,7 +79,7 @@ def period(iso: str) -> Period:
 
 
 def on_day(year: int, month: int, day: int) -> Period | None:
-    if not 1 <= day <= calendar.monthrange(year, month)[1]:
+    if not (1 <= day <= calendar.monthrange(year, month)[1] and year <= date.max.year):
         return None
     return Period(date(year, month, day), date(year, month, day))
 

@@ -142,6 +142,20 @@ def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fact", "told"),
+    [
+        ("The house is let from 20 December to 6 January", "2026-06-28"),
+        ("The house is let from 20 December to 6 January", "2026-12-01"),
+        ("The house is let from 20 December 2026 to 6 January", "2026-03-01"),
+    ],
+)
+def test_a_span_over_new_year_ends_in_the_year_after(fact: str, told: str) -> None:
+    (found,) = occasions(fact, told)
+    assert (found.start, found.end) == (date(2026, 12, 20), date(2027, 1, 6))
+    assert occasions(fact.replace("2026", "9999"), "9999-12-01")
+
+
+@pytest.mark.parametrize(
     ("fact", "time"),
     [
         ("Call Olav tonight at 8", "20:00"),
