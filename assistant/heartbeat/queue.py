@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assistant.disk import locking, notebook, storage
-from assistant.disk.locking import Lock
 from assistant.heartbeat.incoming import Incoming, instructions
 from assistant.heartbeat.unattended import RETRIED, Outcome, check_trust, checked_settings, run_turn
 from assistant.session import beats
@@ -85,11 +84,6 @@ def put(workspace: Workspace, event: Incoming, *, id: str = "", reply_to: str | 
         if id:
             taken.ids = [*taken.ids, digest][-KEPT_IDS:]
     return name
-
-
-def begin_work(workspace: Workspace) -> Lock | None:
-    """The lock for answering; None if another process holds it."""
-    return locking.try_lock(directory(workspace) / "work.lock")
 
 
 def waiting(workspace: Workspace) -> Iterator[Queued]:
@@ -179,7 +173,7 @@ def answer_waiting(
     """
     check_trust(workspace)
     while any(waiting(workspace)):  # one may arrive before the lock is released
-        work = begin_work(workspace)
+        work = locking.try_lock(directory(workspace) / "work.lock")
         if work is None:
             return
         with work:

@@ -1,5 +1,6 @@
 """What is due: dates in memory, and reminders."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -106,15 +107,11 @@ def once_a_day(
         storage.private_directory(workspace.private)
         lines = [today.isoformat(), *(() if is_first else shown), *new]
         storage.replace(workspace.day, "\n".join(lines).encode("utf-8", "surrogateescape"))
-    return [*(_due_today(workspace, memory, today) if is_first else ()), *new]
-
-
-def _due_today(workspace: Workspace, memory: Keeper, today: date) -> list[str]:
-    try:
-        due = coming(memory, workspace, today, 0)
-    except AssistantError:
-        return []  # recall reports the fault
-    return [f"today: {_in_one_line(due)}"] if due else []
+    due: Sequence[Due] = ()
+    if is_first:
+        with contextlib.suppress(AssistantError):  # recall reports the fault
+            due = coming(memory, workspace, today, 0)
+    return [*([f"today: {_in_one_line(due)}"] if due else ()), *new]
 
 
 def undecided(memory: Keeper) -> list[str]:

@@ -125,6 +125,7 @@ def _entries(text: str) -> Iterator[_Entry]:
     blanks = ""
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
         item = _ITEM.fullmatch(line)
+        is_done = item and ("x" in (item["box"] or "").lower() or item["text"].startswith("~~"))
         if entry and line[:1].isspace() and line.strip():
             entry, blanks = replace(entry, text=f"{entry.text}{blanks}\n{line.strip()}"), ""
             continue
@@ -136,16 +137,12 @@ def _entries(text: str) -> Iterator[_Entry]:
             entry, blanks = None, ""
         if heading := _HEADING.fullmatch(line.strip()):
             yield _Entry(number, "heading", heading["title"])
-        elif item and not _is_done(item):
+        elif item and not is_done:
             entry = _Entry(number, "item", item["text"].strip())
         elif not item and line.strip() and not line[:1].isspace():
             entry = _Entry(number, "line", line.strip())
     if entry:
         yield entry
-
-
-def _is_done(item: "re.Match[str]") -> bool:
-    return "x" in (item["box"] or "").lower() or item["text"].strip().startswith("~~")
 
 
 def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:

@@ -40,7 +40,12 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
             if parted:
                 yield spans
             spans, width, parted = [mark.span()], len(mark["mark"]), False
-        elif spans and len(mark["mark"]) == width and _is_mark(mark):
+        elif (
+            spans
+            and len(mark["mark"])
+            == width  # a rule and an underline look like Jujutsu's, but for words
+            and (mark["of"] in "|=>" or (mark["said"] or "").strip())
+        ):
             spans.append(mark.span())
             if mark["of"] == ">" and parted:
                 yield spans
@@ -48,12 +53,6 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
             parted = bool(spans) and (parted or mark["of"] not in "|>")
     if parted:
         yield spans
-
-
-def _is_mark(mark: re.Match[str]) -> bool:
-    """Whether a line within a conflict marks something; a rule or a heading's underline does not,
-    which Jujutsu's marks look like but for what they say."""
-    return mark["of"] in "|=>" or bool((mark["said"] or "").strip())
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:

@@ -71,11 +71,8 @@ def _words(chunk: Chunk, inside: Sequence[Place]) -> str:
         begin, end = first - chunk.start_char, last - chunk.start_char
         if (secret := chunk.text[begin:end]) in words:
             words = words.replace(secret, stand_in)
-        elif not _in_comment(chunk.text, begin, end):
+        elif any(
+            first < end and begin < last for first, last in shown(chunk.text, 0, len(chunk.text))
+        ):
             return " ".join(stand_in for _, _, stand_in in inside)
     return words
-
-
-def _in_comment(text: str, begin: int, end: int) -> bool:
-    """Whether all of these characters stand in a comment."""
-    return not any(start < end and begin < stop for start, stop in shown(text, 0, len(text)))
