@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import unicodedata
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -203,13 +203,14 @@ class Chunker:
 
     def batches(self, text: str, source: str) -> Iterator[Sequence[Chunk]]:
         """Yield the chunks of a file's text, in order, some together."""
-        counts: Counter[str] = Counter()
+        counts: dict[str, int] = {}
         ordinal = line = start = 0
         for length, piece in self._pieces(text.removeprefix("\ufeff"), source):
             chunks = []
             for chunk in piece.chunks:
-                chunks.append(placed(chunk, ordinal, start, line, counts[chunk.id]))
-                counts[chunk.id] += 1
+                before = counts.get(chunk.id, 0)
+                chunks.append(placed(chunk, ordinal, start, line, before))
+                counts[chunk.id] = before + 1
             yield chunks
             ordinal += len(chunks)
             line += piece.lines

@@ -13,7 +13,7 @@ from operator import itemgetter
 from assistant.errors import LedgerError
 from assistant.memory.annotations import in_core, mattering, without_phrases
 from assistant.memory.base import Mark, Passage
-from assistant.memory.text.chunk import Chunk, chunks_of
+from assistant.memory.text.chunk import Chunk, chunks_of, cuts
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     BREAKS,
@@ -66,15 +66,24 @@ def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int
 
 
 def line_stating(text: str, source: str, fact: str) -> int | None:
-    """The line of the current passage that says `fact` (clean text) and nothing else."""
-    key, words, folded_text = fact_key(fact), words_of(fact), text.lower()
-    if all(word in folded_text for word in words):
-        for chunk in chunks_of(text, source):
-            plain, is_code = chunk.plain.lower(), chunk.text.startswith(("```", "~~~"))
-            if chunk.status != "current" or is_code:
-                continue
-            if all(word in plain for word in words) and fact_key(chunk.plain) == key:
-                return chunk.start_line
+    """The line of the current passage that says `fact` (clean text) and nothing else.
+
+    Only the parts of the text that hold all its words are parsed; the whole text, if one says it.
+    """
+    key, words = fact_key(fact), words_of(fact)
+
+    def line_in(part: str, name: str = "") -> int | None:
+        folded_text = part.lower()
+        if all(word in folded_text for word in words):
+            for chunk in chunks_of(part, name):
+                is_code = chunk.text.startswith(("```", "~~~"))
+                if chunk.status == "current" and not is_code and fact_key(chunk.plain) == key:
+                    return chunk.start_line
+        return None
+
+    edges = itertools.pairwise([0, *cuts(text), len(text)])
+    if any(line_in(text[start:end]) for start, end in edges):
+        return line_in(text, source)
     return None
 
 

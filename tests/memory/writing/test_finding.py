@@ -40,6 +40,7 @@ BLOCKS = (
     st.sampled_from(FACTS),
 )
 @example(["- Lives in Berlin", "    indented"], "\n\n", "Lives in Berlin")
+@example(["- x", "```", "- Lives in Berlin", "```"], "\n", "Lives in Berlin")
 @settings(max_examples=800, deadline=None)
 def test_the_first_current_passage_that_states_a_fact_is_found(
     blocks: list[str], end: str, fact: str
