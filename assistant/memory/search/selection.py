@@ -9,7 +9,7 @@ from itertools import takewhile
 from assistant.memory.annotations import without
 from assistant.memory.base import fill
 from assistant.memory.text.chunk import Chunk
-from assistant.memory.text.identity import fold
+from assistant.memory.text.identity import fact_key, fold
 from assistant.memory.text.markdown import named_successor, plain
 from assistant.messages import estimate_tokens
 
@@ -88,14 +88,12 @@ def _sorted(results: Iterable[Scored]) -> list[Scored]:
 
 def _distinct(results: Iterable[Scored]) -> list[Scored]:
     """The best result for each fact; of a superseded fact, the best for each of its successors."""
-    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Scored]] = {}
+    best: dict[tuple[str, str | None, str], Scored] = {}
     for scored in _sorted(results):
         chunk = scored.chunk
         now = successor(chunk) if chunk.status == "superseded" else None
-        group = groups.setdefault((chunk.status, now, words_of(chunk.plain)), [])
-        if not any(_says_the_same(chunk, other.chunk) for other in group):
-            group.append(scored)
-    return _sorted(scored for group in groups.values() for scored in group)
+        best.setdefault((chunk.status, now, fact_key(chunk.plain)), scored)
+    return [*best.values()]
 
 
 @lru_cache(CACHED_TEXTS)
@@ -107,10 +105,6 @@ def words_of(text: str) -> tuple[str, ...]:
 @lru_cache(CACHED_TEXTS)
 def _telling(text: str) -> frozenset[str]:
     return frozenset(word for word in words_of(text) if not word.isdigit())
-
-
-def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
-    return chunk.plain == other.plain or (fold(chunk.plain) or chunk.text) == fold(other.plain)
 
 
 def _successors_above(results: list[Scored]) -> list[Scored]:
