@@ -248,9 +248,7 @@ class _Merge:
     def result(self) -> Merged:
         sections = self._sections()
         names = []
-        for heading in self._merged_order(
-            *([TOP, *(n for n in side.sections if n != TOP)] for side in self._versions)
-        ):
+        for heading in self._merged_order(*(list(side.sections) for side in self._versions)):
             units = sections.get(heading, [])
             deleted = heading in self._base.by_name and not (
                 heading in self._lead.by_name and heading in self._other.by_name
