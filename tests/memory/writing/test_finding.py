@@ -46,7 +46,8 @@ def test_the_first_current_passage_that_states_a_fact_is_found(
     blocks: list[str], end: str, fact: str
 ) -> None:
     text = end.join(blocks)
-    current = [each for each in chunks_of(text, "M.md") if each.status == "current"]
+    chunks = chunks_of(text, "M.md")
+    current = [c for c in chunks if c.status == "current" and not c.text.startswith("```")]
     lines = [each.start_line for each in current if fact_key(each.plain) == fact_key(fact)]
     assert line_stating(text, "M.md", fact) == (lines[0] if lines else None)
 
