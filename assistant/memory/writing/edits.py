@@ -13,7 +13,7 @@ from operator import itemgetter
 from assistant.errors import LedgerError
 from assistant.memory.annotations import in_core, mattering, without_phrases
 from assistant.memory.base import Mark, Passage
-from assistant.memory.text.chunk import Chunk, chunks_of, cuts
+from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     BREAKS,
@@ -42,7 +42,9 @@ from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
 """Characters from which on a passage may be a piece of a chunk, cut to fit an embedding model."""
-_WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
+_WORD = re.compile(r"(?<!\w)[^\W_]+(?!\w)")
+_BLOCK_ENDS = re.compile(r"\n(?=(?:[-+*]|\d{1,9}[.)]|#{1,6})[ \t])|\n[ \t\r]*\n(?=\S)")
+"""Where no passage goes on: before an item that is within no other, and behind a blank line."""
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"## (.+)")
 _CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
@@ -66,30 +68,23 @@ def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int
 
 
 def line_stating(text: str, source: str, fact: str) -> int | None:
-    """The line of the current passage that says `fact` (clean text) and nothing else.
-
-    Only the parts of the text that hold all its words are parsed; the whole text, if one says it.
-    """
-    key, words = fact_key(fact), words_of(fact)
-
-    def line_in(part: str, name: str = "") -> int | None:
-        folded_text = part.lower()
-        if all(word in folded_text for word in words):
-            for chunk in chunks_of(part, name):
-                is_code = chunk.text.startswith(("```", "~~~"))
-                if chunk.status == "current" and not is_code and fact_key(chunk.plain) == key:
-                    return chunk.start_line
-        return None
-
-    edges = itertools.pairwise([0, *cuts(text), len(text)])
-    if any(line_in(text[start:end]) for start, end in edges):
-        return line_in(text, source)
+    """The line of the current passage that says `fact` (clean text) and nothing else."""
+    key, words = fact_key(fact), sorted(_WORD.findall(_folded(fact)), key=len, reverse=True)
+    blocks = _BLOCK_ENDS.split(_folded(text))
+    if not any(all(word in block for word in words) for block in blocks):
+        return None  # to parse a file takes a hundred times as long
+    for chunk in chunks_of(text, source):
+        is_code = chunk.text.startswith(("```", "~~~"))
+        if chunk.status == "current" and not is_code and fact_key(chunk.plain) == key:
+            return chunk.start_line
     return None
 
 
-def words_of(fact: str) -> set[str]:
-    """The ASCII words of a fact, which every text that says it contains, however it is spelled."""
-    return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
+def _folded(text: str) -> str:
+    """A text in which each word is spelled as in any other that says it."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _span(chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:

@@ -21,6 +21,7 @@ digest confirms no guess.
 
 import re
 import secrets
+import unicodedata
 from bisect import bisect
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,6 @@ from assistant.memory.base import Passage
 from assistant.memory.text.identity import fact_key, fold
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import words_of
 from assistant.memory.writing.journal import ABSENT, Edit, Journal, Record, Verdict, Write
 from assistant.workspace.folder import Workspace
 
@@ -50,6 +50,7 @@ _BLOCK_ENDS = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$)))", re.MULTILINE
 )
 """A blank line, and the end of one before a list marker, a quote or a heading."""
+_WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 
 
@@ -273,7 +274,8 @@ def fact_keys(text: str, facts: Collection[str] | None = None) -> set[str]:
 
 def _one_word_each(facts: Collection[str]) -> "re.Pattern[str] | None":
     """Matches one word of each fact; None if they are many, or one has no ASCII word."""
-    words = {max(words_of(fact), key=len, default="") for fact in facts}
+    composed = (unicodedata.normalize("NFC", fact).lower() for fact in facts)
+    words = {max(_WORD.findall(fact), key=len, default="") for fact in composed}
     if "" in words or len(words) > MOST_WORDS:
         return None
     return re.compile("|".join(map(re.escape, words)) or r"(?!)")
