@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from itertools import chain, zip_longest
 from typing import TypeVar
 
@@ -251,16 +251,11 @@ class LocalMemory:
             if not self._journal_faults:
                 notices += self._damaged_lines()
                 notices += _undecided(self._ledger)
-            sources = (
-                SourceStatus(
-                    source.name,
-                    source.chunks,
-                    datetime.fromtimestamp(source.read_ns / 1e9, UTC)
-                    .astimezone()
-                    .isoformat(timespec="seconds"),
-                )
-                for source in catalog.sources().values()
-            )
+            sources = []
+            for source in catalog.sources().values():
+                read_at = datetime.fromtimestamp(source.read_ns / 1e9).astimezone()
+                time = read_at.isoformat(timespec="seconds")
+                sources.append(SourceStatus(source.name, source.chunks, time))
             return MemoryStatus(
                 chunks=catalog.count(),
                 sources=tuple(sources),

@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
 from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import lifecycle, sockets, wire
@@ -54,8 +53,15 @@ def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
     workspace = Workspace(Path(order.hello.workspace))
     _detach(sockets.log_path(workspace.root))
     settings = validate(order.settings, sources=())
-    lock = _claim(workspace, ready)
-    if lock is None:
+
+    def report(what: str, done: int, total: int) -> None:
+        ready.write(wire.line(wire.Answer(progress=(what, done, total))))
+        ready.flush()
+
+    lock = lifecycle.claim(
+        workspace, progress=report, is_needless=lambda: sockets.answers(workspace.root)
+    )
+    if lock is None:  # its owner listens again, whose socket was lost
         ready.write(wire.line(wire.Answer()))
         return
 
@@ -79,18 +85,6 @@ def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
     server = Server(opener, order.hello, lock, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
         server.run(listener, listening)
-
-
-def _claim(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
-    """Become the owner of the index; None if its owner listens again after its socket was lost."""
-
-    def report(what: str, done: int, total: int) -> None:
-        ready.write(wire.line(wire.Answer(progress=(what, done, total))))
-        ready.flush()
-
-    return lifecycle.claim(
-        workspace, progress=report, is_needless=lambda: sockets.answers(workspace.root)
-    )
 
 
 def _detach(log: Path) -> None:
