@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import median
 
 from assistant.memory.base import Fact, Query
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.secrets.registered import CurrentRedactor
 from assistant.settings.tree import Settings
@@ -21,6 +20,7 @@ from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_many, write_single
 from scripts.benchmark.page.report import Report, Result, table
+from tests.support.hashing import HashingEmbedder
 
 TIMES = 5
 GOALS = {

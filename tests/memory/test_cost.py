@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.base import Fact, Query
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
@@ -17,6 +16,7 @@ from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
+from tests.support.hashing import HashingEmbedder
 
 FACTS = 4000
 OPENED: list[str] | None = None

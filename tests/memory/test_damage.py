@@ -18,11 +18,11 @@ import pytest
 
 from assistant.memory.base import Keeper, Query, Recall
 from assistant.memory.daemon import client, lifecycle
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid, running
+from tests.support.hashing import HashingEmbedder
 
 FACTS = [f"Guest {n} of the inn left parcel {n * 7919 % 10007}" for n in range(1100)]
 """More than Chroma keeps in its log before it writes its graph to files."""
@@ -160,7 +160,7 @@ def test_a_damaged_file_changes_no_answer(
 KILLED = """
 import signal, sys
 from pathlib import Path
-from assistant.memory.embedding.embedder import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace

@@ -9,7 +9,6 @@ import pytest
 
 from assistant.errors import UsageError
 from assistant.memory.base import Passage
-from assistant.memory.embedding.embedder import HashingEmbedder
 from scripts.evaluation import baselines, probes, report, suites
 from scripts.evaluation.catalogue import PLANS
 from scripts.evaluation.kept import KeptEmbedder
@@ -18,6 +17,7 @@ from scripts.evaluation.probes import Measure
 from scripts.evaluation.report import Row
 from scripts.evaluation.room import Room, opened
 from scripts.evaluation.suites import Asked
+from tests.support.hashing import HashingEmbedder
 
 STALE = next(plan for plan in PLANS if plan.name == "stale")
 MEMORY = "# Memory\n\n- The ferry sails at noon\n- Ada keeps bees\n- Bees need fondant\n"

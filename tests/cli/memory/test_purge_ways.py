@@ -12,7 +12,7 @@ import pytest
 
 from assistant import config
 from assistant.memory.base import Fact, Origin
-from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
+from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -35,6 +35,7 @@ from assistant.workspace import template
 from assistant.workspace.folder import Workspace
 from tests.cli.memory.test_upkeep import run
 from tests.support.daemon import ended
+from tests.support.hashing import HashingEmbedder
 
 TODAY = date(2026, 11, 23)
 FACTS = (

@@ -8,11 +8,12 @@ import pytest
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import compile, onnx
-from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
+from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.embedding.sentence_transformer import SentenceTransformerEmbedder
 from assistant.settings.sections import EmbeddingSettings
+from tests.support.hashing import HashingEmbedder
 
 NAMES = ["hashing", "onnx", "sentence-transformers"]
 

@@ -12,13 +12,13 @@ import pytest
 
 from assistant.disk.storage import Stat
 from assistant.errors import StorageError
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog, SourceUpdate
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.index.words import Term
 from assistant.memory.text.chunk import Chunk, identify
 from tests.memory.index.reading import all_vectors, headings, of_source, rows_of
+from tests.support.hashing import HashingEmbedder
 
 MODEL = str.casefold
 """A model for each text, in place of one for all."""

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import state
+from tests.support.hashing import HashingEmbedder
 
 LINES = (
     "- The ferry {n} leaves at noon", "- Größe {n}: 雨 🙂", "- said twice", "- a | b {n}",

@@ -1,12 +1,12 @@
 """Vectors of another model, made while memory answers by the one it has."""
 
 from assistant.memory.base import no_progress
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.model_switch import ModelSwitch
 from assistant.memory.index.refresh import Synchronizer
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import all_vectors
+from tests.support.hashing import HashingEmbedder
 
 FACTS = "".join(f"- fact number {n} of the owner\n" for n in range(1200))
 

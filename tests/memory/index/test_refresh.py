@@ -21,7 +21,7 @@ import pytest
 
 from assistant.disk.storage import stat_of
 from assistant.errors import StorageError
-from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index import refresh
 from assistant.memory.index.catalog import Catalog
@@ -33,6 +33,7 @@ from assistant.memory.index.vector_cache import cache_path
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import all_vectors, of_source, rows_of, state
+from tests.support.hashing import HashingEmbedder
 
 Open = Callable[..., Synchronizer]
 
@@ -596,7 +597,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
         write_notes(workspace, parts)
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from assistant.memory.embedding.embedder import HashingEmbedder\n"
+        "from tests.support.hashing import HashingEmbedder\n"
         "from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer\n"
         "from assistant.settings.sections import IndexSettings\n"
         "from assistant.workspace.folder import Workspace\n"

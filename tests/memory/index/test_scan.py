@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
+from tests.support.hashing import HashingEmbedder
 
 
 def test_chroma_and_the_scan_name_the_same_nearest(workspace: Workspace) -> None:

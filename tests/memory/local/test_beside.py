@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from assistant.memory.base import Fact, Query, Recall
-from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.refresh import LARGE
 from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
+from tests.support.hashing import HashingEmbedder
 
 PATIENCE = 60
 BULK = f"<!-- {'The harbour log. ' * (LARGE // 17)} -->\n\n"

@@ -13,7 +13,7 @@ import json, subprocess, sys
 from pathlib import Path
 from assistant.errors import StorageError
 from assistant.memory.base import Fact, Query
-from assistant.memory.embedding.embedder import HashingEmbedder
+from tests.support.hashing import HashingEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace

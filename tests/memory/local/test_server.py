@@ -11,7 +11,6 @@ import pytest
 
 from assistant.errors import MemoryFailure
 from assistant.memory.base import Fact, MemoryStatus, Query
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.chroma import ServerStore, collection_name
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.local import LocalMemory
@@ -19,6 +18,7 @@ from assistant.settings.sections import IndexSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.support.chroma import ChromaServer, wrong_server
+from tests.support.hashing import HashingEmbedder
 
 FACTS = [f"Guest {n} of the inn left parcel {n * 7919 % 10007}" for n in range(50)]
 PATIENCE = 60

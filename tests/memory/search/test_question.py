@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.index.words import Term
@@ -13,6 +12,7 @@ from assistant.memory.search import question
 from assistant.memory.search.question import Question
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
+from tests.support.hashing import HashingEmbedder
 
 TODAY = date(2026, 11, 21)
 TALK = "# Memory\n" + "".join(f"- Caroline: word{n} again\n" for n in range(30))

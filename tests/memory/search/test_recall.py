@@ -10,17 +10,13 @@ import pytest
 
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall
-from assistant.memory.embedding.embedder import (
-    Embedder,
-    HashingEmbedder,
-    Vectors,
-    normalized,
-)
+from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
+from tests.support.hashing import HashingEmbedder
 
 DATA = Path(__file__).parents[2] / "upkeep" / "data"
 FACTS = (DATA / "facts" / "MEMORY.md").read_text(encoding="utf-8")

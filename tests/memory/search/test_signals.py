@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import ranking
 from assistant.memory.search.ranking import Scores, Sections
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
+from tests.support.hashing import HashingEmbedder
 
 FILE = """# Memory
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from assistant.memory.base import Query
-from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.sources import conversations
 from assistant.memory.sources.collection import Collection
@@ -18,6 +18,7 @@ from assistant.session.entries import UserEntry
 from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import of_source
+from tests.support.hashing import HashingEmbedder
 
 MESSAGES = 400
 """Of a conversation that takes some four stretches."""

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.base import SESSIONS, Query, Recall
-from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.sources.library import Library
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
 from assistant.settings.sections import SourceSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
+from tests.support.hashing import HashingEmbedder
 
 
 class Held(HashingEmbedder):
