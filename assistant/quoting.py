@@ -110,10 +110,10 @@ def without_briefings(text: str) -> str:
     return BRIEFING.sub(r"(\1", text)
 
 
-def uncommented(text: str) -> str:
+def uncommented(text: str, *, keep_lines: bool = False) -> str:
     """Remove what readers of rendered markdown do not see: comments, instructions, declarations.
 
-    Those inside code are text, as are unclosed ones.
+    Those inside code are text, as are unclosed ones. `keep_lines` keeps their line ends.
     """
     if "<!" not in text and "<?" not in text:
         return text
@@ -126,6 +126,8 @@ def uncommented(text: str) -> str:
         end = _code_until(text, match) if match["ticks"] else _hidden_until(text, match)
         if end:
             parts.append(text[start : end if match["ticks"] else match.start()])
+            if keep_lines and not match["ticks"]:
+                parts.append("\n" * text.count("\n", match.start(), end))
             start = end
         elif end is None:
             unclosed.add(match[0])

@@ -224,7 +224,9 @@ class MemoryTools:
         around = 3 if last == first else 0
         first = max(1, first - around)
         last = min(len(lines), first + PAGE - 1, len(lines) if last is None else last + around)
-        body = quoted("\n".join(lines[first - 1 : last]))
+        page = lines[first - 1 : last]
+        page = page if listed else [f"{n}  {line}".rstrip() for n, line in enumerate(page, first)]
+        body = quoted("\n".join(page))
         head = "The files of this memory:" if listed else f"{name}:{first}-{last}"
         left = len(lines) - last
         more = f"\n({left} more: read {'' if listed else name}:{last + 1}-)" if left else ""

@@ -7,14 +7,14 @@ secrets are replaced by their placeholders.
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
+from assistant.disk import storage
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Passage
 from assistant.memory.text.identity import spelled_as
-from assistant.quoting import one_line
+from assistant.quoting import one_line, uncommented
 from assistant.workspace import project, trust
 from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
 
@@ -79,36 +79,47 @@ class VisibleFiles:
         ]
 
     def text(self, name: str) -> str:
-        """The text of a file, without secrets.
+        """The text of a file without secrets; comments and facts of other projects leave empty
+        lines.
 
         Raises UsageError for a file that is not visible, WorkspaceError, StorageError.
         """
         self.check_open()
         existing = spelled_as(self._bare(name), self.names())
-        path = self.workspace.root / existing if existing else self._note(name)
-        if path is None:
+        text = read_text(self.workspace.root / existing) if existing else self._note(name)
+        if text is None:
             raise UsageError(
                 f"there is no file {name[:200]!r} in this memory",
                 f"Available: {', '.join(self.names())}",
             )
+        from assistant.memory.text.headings import heading_paths  # not needed for the first answer
+        from assistant.memory.text.markdown import BREAKS
         from assistant.secrets.registered import redactor  # 30 ms
 
-        return redactor().redact(read_text(path))
+        own = project.current()
+        text = BREAKS.sub("\n", text)
+        lines = uncommented(text, keep_lines=True).split("\n")
+        headed = zip(lines, heading_paths(text), strict=True)
+        shown = (line if project.concerns(path, own) else "" for line, path in headed)
+        return redactor().redact("\n".join(shown))
 
     def _bare(self, name: str) -> str:
         """A file's name in the workspace, from its URI or path."""
         return name.removeprefix(SCHEME).removeprefix(f"{self.workspace.root}/").removeprefix("./")
 
-    def _note(self, name: str) -> Path | None:
-        """The path of a note, named as recall cites it (`SOURCE:Folder/Note.md`)."""
-        from assistant.memory.sources.notes import Notes  # not needed for the first answer
+    def _note(self, name: str) -> str | None:
+        """The text of a note, named as recall cites it (`SOURCE:Folder/Note.md`)."""
+        from assistant.memory.sources import notes as sources  # not needed for the first answer
 
         source, _, note = name.partition(":")
         for settings in self._settings.sources if note else ():
-            notes = Notes(self.workspace, settings)
+            notes = sources.Notes(self.workspace, settings)
             path = spelled_as(note, notes.survey().sources) if settings.name == source else None
             if path and self._may_see(f"{source}:{path}", READING):
-                return notes.root / path
+                try:
+                    return sources.text(path, storage.read(notes.root / path))
+                except ValueError as error:
+                    raise UsageError(f"{name} {error}") from error
         return None
 
     def _may_see(self, source: str, tool: str) -> bool:

@@ -263,6 +263,64 @@ def test_what_is_of_a_project_stays_with_it(
     assert "Fridays" in memory.recall(Query("when do deploys happen?")).passages[0].text
 
 
+def test_a_file_is_read_without_the_facts_of_other_projects(
+    connect: Connect, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace.root / "MEMORY.md").write_text(
+        "# Memory\n\n- The spare key is with Ada\n\n## Project: alpha\n\n- We deploy alpha\n\n"
+        "### Ports\n\n1. Port 4711\n\nProject: beta -- 2026-11-01\n---\n\n- ~~We deploy beta~~\n\n"
+        "```\n## Ports\n```\n\n## People\n\n- Lena lives in Porto\n"
+    )
+    everywhere = {3: "- The spare key is with Ada", 22: "## People", 24: "- Lena lives in Porto"}
+    of_alpha = {5: "## Project: alpha", 7: "- We deploy alpha", 9: "### Ports", 11: "1. Port 4711"}
+    of_beta = {13: "Project: beta -- 2026-11-01", 16: "- ~~We deploy beta~~"}
+
+    async def scenario(own: dict[int, str], others: dict[int, str]) -> None:
+        async with connect() as client:
+            page = said(await client.call_tool("read", {"path": "MEMORY.md"}))
+            part = said(await client.call_tool("read", {"path": "MEMORY.md:5-16"}))
+            resource = await client.read_resource("memory://MEMORY.md")
+        lines = resource.contents[0].text.split("\n")
+        for number, line in (everywhere | own).items():
+            assert f"  | {number}  {line}\n" in f"{page}\n" and lines[number - 1] == line
+        for number, line in others.items():
+            assert line not in page and line not in part and lines[number - 1] == ""
+
+    for folder, own, others in (
+        ("alpha", of_alpha, of_beta),
+        ("beta", of_beta, of_alpha),
+        ("neither", {}, of_alpha | of_beta),
+    ):
+        (tmp_path / folder / ".git").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / folder)
+        asyncio.run(scenario(own, others))
+
+
+def test_a_comment_is_not_read_by_whatever_lines(
+    connect: Connect, workspace: Workspace, home: Path, tmp_path: Path
+) -> None:
+    (workspace.root / "USER.md").write_text("<!-- not\nfor\nmodels -->\n- I am Mia <!-- yet -->\n")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "Boat.md").write_text("# Boat\n\n%%a secret\nplan%%\n\nIt is red\n")
+    settings = home / ".config" / "assistant" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[[sources]]\nname = "vault"\npath = "{tmp_path / "vault"}"\n')
+
+    async def scenario() -> None:
+        async with connect() as client:
+            for path in ("USER.md", "USER.md:2", "USER.md:2-3", "USER.md:1-4"):
+                page = said(await client.call_tool("read", {"path": path}))
+                assert not any(word in page for word in ("not", "for", "models", "yet")), page
+            assert "4  - I am Mia" in said(await client.call_tool("read", {"path": "USER.md:4"}))
+            for path in ("vault:Boat.md", "vault:Boat.md:3", "vault:Boat.md:4-6"):
+                page = said(await client.call_tool("read", {"path": path}))
+                assert "secret" not in page and "plan" not in page and "6  It is red" in page, page
+            resource = await client.read_resource("memory://USER.md")
+            assert resource.contents[0].text.split("\n") == ["", "", "", "- I am Mia ", ""]
+
+    asyncio.run(scenario())
+
+
 def test_what_the_owner_denies_or_hides_is_not_shown(
     connect: Connect, workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,9 +6,10 @@ import functools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePosixPath
 
-from assistant.memory.text.markdown import blotted
+from assistant.memory.text.markdown import PARSER, blotted, breaks_in, inline_words
 from assistant.memory.text.times.dates import heading_date
 
 PATH = " › "
@@ -57,6 +58,18 @@ def heading_above(text: str, at: int) -> str:
     """The line of the nearest heading above a character of a file; "" if there is none."""
     lines = [line[0].strip() for line in _HEADING.finditer((blotted(text) or "")[:at])]
     return lines[-1] if lines else ""
+
+
+def heading_paths(text: str) -> list[tuple[str, ...]]:
+    """The headings above each line of a file, outermost first, a heading's own line included."""
+    above: list[tuple[int, str]] = []
+    paths: list[tuple[str, ...]] = []
+    for token, content in pairwise(PARSER.parse(text)):
+        if token.type == "heading_open" and not token.level and token.map:
+            paths += [tuple(title for _, title in above)] * (token.map[0] - len(paths))
+            level, title = int(token.tag[1]), inline_words(content.content).text
+            above = [outer for outer in above if outer[0] < level] + [(level, title)]
+    return paths + [tuple(title for _, title in above)] * (breaks_in(text) + 1 - len(paths))
 
 
 def innermost(heading: Sequence[str], paths: Collection[str]) -> str:
