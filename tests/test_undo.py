@@ -14,7 +14,7 @@ from assistant.app.options import ChatOptions
 from assistant.app.undo import TakenBack, changed_by, take_back
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Choice
-from assistant.cli.chat.slash import COMMANDS
+from assistant.cli.chat.slash import COMMANDS, UNDID
 from assistant.cli.chat.slash import Host as ChatHost
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, JournalEntry, Keeper, Origin, Query
@@ -271,3 +271,18 @@ def test_a_workspace_keeps_no_checkpoint_off_the_record(tmp_path: Path) -> None:
     with open_chat(place, wish, approver=ApproveAll(), no_daemon=True) as chat:
         turn(chat, "hello")
     assert not Workspace(place.root).checkpoints.exists()
+
+
+def test_a_turn_of_which_all_was_changed_since_does_not_keep_the_one_before(chat: Chat) -> None:
+    root = chat.workspace.root
+    turn(chat, "first thing", ("write_file", {"path": "p.txt", "text": "p\n"}))
+    turn(chat, "second thing", ("write_file", {"path": "q.txt", "text": "q\n"}))
+    (root / "q.txt").write_text("mine\n")
+    host = Host(chat)
+    COMMANDS["/undo"].run(host, "")
+    assert not (root / "p.txt").exists() and (root / "q.txt").read_text() == "mine\n"
+    assert "Nothing was undone of: “second thing”" in str(host.attachments[UNDID])
+    with pytest.raises(UsageError, match=r"q\.txt: changed since the chat wrote it"):
+        COMMANDS["/undo"].run(host, "")
+    COMMANDS["/new"].run(host, "")
+    assert not host.attachments

@@ -33,6 +33,12 @@ class Changed:
         """The paths of files that differ from before the turn."""
         return [change.path for change in self.checkpoint.changed() if change.is_file]
 
+    @property
+    def is_undoable(self) -> bool:
+        """Whether anything is as the turn left it."""
+        as_left = any(change.is_as_left for change in self.checkpoint.changed())
+        return bool(self.facts or self.waiting or as_left)
+
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
@@ -67,17 +73,25 @@ def changed_by(
             yield Changed(turn, checkpoint, tuple(facts.get(id, ())), tuple(waiting.get(id, ())))
 
 
-def last_change(
+def last_changes(
     workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
-) -> Changed:
-    """The newest turn of a session that can be undone. Raises UsageError if there is none."""
-    last = next(changed_by(workspace, memory, session, entries), None)
-    if last is None:
+) -> list[Changed]:
+    """The newest turn of a session of which anything can be undone, behind those after it of which
+    all has been changed since. Raises UsageError if there is none."""
+    turns = list[Changed]()
+    for changed in changed_by(workspace, memory, session, entries):
+        turns.append(changed)
+        if changed.is_undoable:
+            return turns
+    if turns:
+        paths = (_relative(workspace, path) for changed in turns for path in changed.files)
         raise UsageError(
-            "the chat has changed nothing that can be undone",
-            "`assistant memory undo` undoes the latest write to memory, whoever made it",
+            f"{', '.join(paths)}: changed since the chat wrote it", "Change it by hand"
         )
-    return last
+    raise UsageError(
+        "the chat has changed nothing that can be undone",
+        "`assistant memory undo` undoes the latest write to memory, whoever made it",
+    )
 
 
 def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBack:

@@ -176,6 +176,8 @@ def run(cli: typer.Typer) -> None:
         typer.echo(f"assistant: {spelled(str(error))}", err=True)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, Abort):
+        if sys.stderr.isatty():
+            typer.echo(err=True)  # the terminal has shown `^C`
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of the pipe has exited, as `head` does
         _discard_output()

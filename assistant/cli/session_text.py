@@ -71,8 +71,10 @@ def session_facts(session: SessionSummary) -> str:
     return " · ".join(facts)
 
 
-def undo_lines(back: TakenBack) -> Iterator[str]:
-    """What an undo has restored, and what it has not, a line each."""
+def undo_lines(request: str, back: TakenBack) -> Iterator[str]:
+    """What the undo of a request has restored, and what it has not, a line each."""
+    is_undone = back.files or back.removed or back.writes or back.dropped
+    yield f"{'Undone' if is_undone else 'Nothing was undone of'}: “{request}”"
     yield from (f"  {path} is restored" for path in back.files)
     yield from (f"  {path} is removed" for path in back.removed)
     yield from (f"  {line}" for write in back.writes for line in undone_lines(write))

@@ -23,7 +23,13 @@ OffTheRecord = Annotated[bool, typer.Option("--otr", help="Off the record: write
 Yes = Annotated[bool, typer.Option("--yes", help="Run dangerous tools without asking.")]
 AddDir = Annotated[
     list[Path] | None,
-    typer.Option("--add-dir", metavar="DIR", help="Let tools use this directory too."),
+    typer.Option(
+        "--add-dir",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Let tools use this directory too.",
+    ),
 ]
 
 Plain = Annotated[bool, typer.Option("--plain", help="Plain output, for screen readers.")]

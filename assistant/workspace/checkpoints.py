@@ -87,6 +87,11 @@ class Change:
         kinds = {self.before.kind, self.after.kind if self.after else "nothing"}
         return bool(kinds & {"file", "link"})
 
+    @property
+    def is_as_left(self) -> bool:
+        """Whether the path is as the turn left it."""
+        return self.after is None or state_of(self.path).is_like(self.after)
+
 
 @dataclass(eq=False, slots=True)
 class Watched:
@@ -173,7 +178,7 @@ class Checkpoint:
         existing = [change for change in changed if change.before.kind != "nothing"]
         for change in (*created, *existing):
             try:
-                if change.after is not None and not state_of(change.path).is_like(change.after):
+                if not change.is_as_left:
                     raise OSError("somebody has changed it since")
                 self._restore_path(change)
             except OSError:

@@ -46,6 +46,8 @@ WRONG = {
     "eval -n 0": "invalid value for '-n': 0 is not in the range x>=1. See `assistant eval --help`",
     "memory log -n none": "invalid value for '-n': 'none' is not a whole number. "
     "See `assistant memory log --help`",
+    "ask --add-dir /nowhere x": "invalid value for '--add-dir': Directory '/nowhere' does not "
+    "exist. See `assistant ask --help`",
     "recall --json=yes x": "option '--json' does not take a value",
     "agenda extra": "got unexpected extra argument(s) (extra). See `assistant agenda --help`",
     "forget": "missing argument 'ID|FILE:LINE|WORDS...'. See `assistant forget --help`",

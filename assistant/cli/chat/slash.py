@@ -10,7 +10,7 @@ import typer
 
 from assistant.agent.capture.origins import is_tainted
 from assistant.app.chat import Chat
-from assistant.app.undo import Changed, changed_by, last_change, take_back
+from assistant.app.undo import Changed, changed_by, last_changes, take_back
 from assistant.cli.chat import clipboard
 from assistant.cli.chat.screen import Choice, Screen
 from assistant.cli.chat.turn_view import TurnView
@@ -167,8 +167,10 @@ def edit(host: Host, name: str) -> None:
         raise UsageError(f"{name} is outside the workspace", "Name a file of it")
     if not at_terminal():
         raise UsageError("/edit needs a terminal", "Open the file in your editor")
+    before = storage.stat_or_none(path)
     host.screen.aside(lambda: run_editor(path))
-    typer.echo(f"{path.relative_to(root)}: what you saved is in memory.")
+    is_saved = storage.stat_or_none(path) != before
+    typer.echo(f"{path.relative_to(root)}: {'saved' if is_saved else 'not changed'}.")
 
 
 # Taking back
@@ -186,20 +188,23 @@ def undo(host: Host, _: str) -> None:
     if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
         show_undone(chat.memory.undo())
         return
-    last = last_change(chat.workspace, chat.memory, record.session, record.entries)
-    _take_back(host, [last])
+    _take_back(host, last_changes(chat.workspace, chat.memory, record.session, record.entries))
+
+
+UNDID = "What the owner undid"
+"""The title under which the next message tells the model."""
 
 
 def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     """Undo turns, say what was undone, and attach that to the next message."""
-    lines = []
+    lines = list[str]()
     for changed in turns:
-        lines.append(f"Undone: “{one_line(changed.turn.request)}”")
-        lines += undo_lines(take_back(host.chat.workspace, host.chat.memory, changed))
+        back = take_back(host.chat.workspace, host.chat.memory, changed)
+        lines += undo_lines(one_line(changed.turn.request), back)
     typer.echo(spelled("\n".join(lines)))
     text = "\n".join(lines)  # it repeats words of these turns
     is_outside = any(is_tainted(changed.turn.entries) for changed in turns)
-    host.attachments["What the owner undid"] = text if is_outside else Note(text)
+    host.attachments[UNDID] = text if is_outside else Note(text)
 
 
 EVERYTHING, FILES, TALK = (
@@ -309,8 +314,14 @@ def sessions(host: Host, _: str) -> None:
 @command()
 def new(host: Host, _: str) -> None:
     """Start a new session."""
-    host.chat.switch()
+    _switch(host)
     typer.echo(faint("New session."))
+
+
+def _switch(host: Host, name: str | None = None) -> None:
+    """Continue another session, or begin a new one, without what was undone in this."""
+    host.chat.switch(name)
+    host.attachments.pop(UNDID, None)
 
 
 @command("[ID]")
@@ -331,7 +342,7 @@ def resume(host: Host, name: str) -> None:
         picked = host.screen.pick("Which session?", choices)
         name = picked.name if picked else ""
     if name:
-        host.chat.switch(name)
+        _switch(host, name)
         host.go_on()
 
 

@@ -308,7 +308,9 @@ def recall(
             raise UsageError("there is no query on standard input", "Write one per line")
         with context.obj.memory() as memory:
             for line in chain([first], queries):
-                print_json(recall_json(memory.recall(replace(template, text=line)), within))
+                if not as_json:
+                    typer.echo(typer.style(spelled(line), bold=True))
+                show_answer(memory, replace(template, text=line), as_json=as_json)
         return
     text = given(query, "query")
     with context.obj.memory() as memory:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.app.undo import last_change, take_back
+from assistant.app.undo import last_changes, take_back
 from assistant.cli.options import AsJson, Lines, Yes, answer
 from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
@@ -83,9 +83,12 @@ def undo(
     session = listing.latest(workspace.sessions)
     with context.obj.memory() as memory:
         conversation = transcript.read(workspace.sessions, session) if session else ()
-        last = last_change(workspace, memory, session or "", conversation)
-        typer.echo(spelled(f"“{last.turn.request}” changed"), err=True)
-        for changed in (*last.files, *(fact.text for fact in last.facts)):
-            typer.echo(spelled(f"  {changed}"), err=True)
+        turns = last_changes(workspace, memory, session or "", conversation)
+        for turn in turns:
+            typer.echo(spelled(f"“{turn.turn.request}” changed"), err=True)
+            for changed in (*turn.files, *(fact.text for fact in turn.facts)):
+                typer.echo(spelled(f"  {changed}"), err=True)
         must_confirm("Undo this?", yes=yes)
-        typer.echo(spelled("\n".join(undo_lines(take_back(workspace, memory, last)))))
+        for turn in turns:
+            back = take_back(workspace, memory, turn)
+            typer.echo(spelled("\n".join(undo_lines(turn.turn.request, back))))

@@ -70,8 +70,12 @@ def test_a_fact_stands_under_the_heading_that_is_named_or_one_of_its_day(
     assert f"## Remembered -- {day}\n\n- Lena has a dinghy\n" in text
 
 
-def test_recall_reads_one_query_a_line_and_answers_one_json_line_each(run: Run) -> None:
-    done = run("recall", "-", "-k", "1", stdin="spare key\nhow do I change your tone?\n")
+def test_recall_reads_one_query_a_line(run: Run) -> None:
+    queries = "spare key\nhow do I change your tone?\n"
+    told = run("recall", "-", "-k", "1", stdin=queries).stdout
+    first, second = told.split("how do I change your tone?\n")
+    assert first.startswith("spare key\nMEMORY.md:") and "Ada" in first and ".md:" in second
+    done = run("recall", "-", "-k", "1", "--json", stdin=queries)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["query"] for each in answers] == ["spare key", "how do I change your tone?"]
     assert "Ada" in answers[0]["passages"][0]["text"]

@@ -169,11 +169,14 @@ def test_review_takes_exact_words_only(place: Path) -> None:
 
 
 def test_edit_opens_the_owners_editor(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EDITOR", "sed -i s/Ada/Eve/")
+    monkeypatch.setenv("EDITOR", "sh -c '! grep -q Ada $0 || sed -i s/Ada/Eve/ $0'")
     with chat(place) as tty:
         tty.wait("›")
         tty.say("/edit")
-        tty.wait("what you saved is in memory")
+        tty.wait("MEMORY.md: saved.")
+        tty.wait("offline", gone="Esc stops")
+        tty.say("/edit")
+        tty.wait("MEMORY.md: not changed.")
         tty.wait("offline", gone="Esc stops")
         assert leaves(tty) == 0
     assert "with Eve, next door" in (place / "MEMORY.md").read_text()
