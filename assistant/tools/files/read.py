@@ -84,17 +84,14 @@ class Tree:
 
     def notes(self) -> list[str]:
         """Return notes for the model on what was left out."""
-        notes = []
-        if self.shut:
-            folders = counted(self.shut, "directory", "directories")
-            notes.append(f"[{folders} could not be opened.]")
-        if self.deep:
-            folders = counted(self.deep, "directory", "directories")
-            notes.append(f"[{folders} over {DEEPEST} deep left out: name them as path.]")
-        if self.withheld:
-            places = counted(self.withheld, "place")
-            notes.append(f"[{places} left out: the owner is asked for it if you name it as path.]")
-        return notes
+        deep = f"over {DEEPEST} deep left out: name them as path"
+        withheld = "left out: the owner is asked for it if you name it as path"
+        found = (
+            (self.shut, "directory", "directories", "could not be opened"),
+            (self.deep, "directory", "directories", deep),
+            (self.withheld, "place", "places", withheld),
+        )
+        return [f"[{counted(n, one, many)} {what}.]" for n, one, many, what in found if n]
 
     def _rules(self) -> tuple[Named, Named]:
         """Return what is denied to the tool below the location, and what needs approval."""
