@@ -180,7 +180,7 @@ def _timed(
     times, begins = [*map(_time, clauses)], [end for _, end in marks]
     named = [(m, bisect(begins, m.end - 1) - 1) for m in _days(text, anchor, day, yearly)]
     taken = {place for _, place in named}
-    for place in {*range(len(clauses))} - taken:
+    for place in sorted({*range(len(clauses))} - taken):
         near = [n for n in (place - 1, place + 1) if n in taken and not times[n]]
         if times[place] and near:
             times[near[0]] = _time(" ".join(clauses[min(place, near[0]) : max(place, near[0]) + 1]))
