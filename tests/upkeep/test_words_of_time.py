@@ -83,6 +83,7 @@ morgen Abend = Tue 24 Nov, 18:00
 in einer Stunde = Mon 23 Nov, 10:40
 in einer halben Stunde = Mon 23 Nov, 10:10
 in zehn Minuten = Mon 23 Nov, 09:50
+um 12 am Donnerstag = Thu 26 Nov, 12:00
 am Donnerstag um 14 Uhr = Thu 26 Nov, 14:00
 nächsten Dienstag = Tue 24 Nov, 09:00
 am 5. Dezember um 9 = Sat 5 Dec, 09:00

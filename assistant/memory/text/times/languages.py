@@ -36,6 +36,7 @@ PARTS = (8, 12, 15, 18, 21)
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
+_GERMAN_AM = re.compile(r"(?<=\d)\s(?=am\s\w)", re.IGNORECASE)
 _YEARLIKE = re.compile(r"\d{4}")
 _PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
 """The places of a form and its spaces; a lookbehind, which has a width, keeps its own."""
@@ -140,6 +141,12 @@ def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
     """The parts of the day that a text names: each with its place, and its hour in `PARTS`."""
     for language, match in _matches("part", text, languages()):
         yield *match.span(), PARTS[_place(language.parts, match["part"]) - 1]
+
+
+def with_plain_am(text: str) -> str:
+    """The text, of the same length, in which no German "am" looks like half a day: "Gleis 7 am
+    Freitag"."""
+    return _GERMAN_AM.sub(",", text) if "german" in _spoken(text) else text
 
 
 def _matches(

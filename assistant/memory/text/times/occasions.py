@@ -9,7 +9,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from itertools import pairwise
 
 from assistant.memory.text.times import languages
@@ -50,11 +50,14 @@ _HABIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """What is done every week is not an appointment, unless a time is named."""
-_CLOCK = re.compile(
-    r"(?<![\d:.,-])(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d)"
-    r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?",
-    re.IGNORECASE,
+_FIGURE = (
+    r"(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d)"
+    r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?"
 )
+_CLOCK = re.compile(rf"(?<![\d:.,-]){_FIGURE}", re.IGNORECASE)
+_TO_END = r"\s?(?:[-–—]|\b(?:to|until|till|bis|and|und|y|et|à|às|a|alle|tot|до)\b(?:\slas?)?)\s?"
+_END = re.compile(rf"(?:{_TO_END}[\d:.]+)*{_TO_END}{_FIGURE}", re.IGNORECASE)
+"""Behind the time at which something begins, that at which it ends: "9-12 and 14-16 h"."""
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
 """Words that make a time of a number alone."""
 _TO_TIME = re.compile(
@@ -70,7 +73,12 @@ _TO_PART = re.compile(
 _BESIDE = re.compile(r",?\s(?:(?:on|the|am|el|le)\s)?")
 """Between "in two weeks" and a weekday of that week."""
 _CLAUSE = re.compile(
-    r";|,\s(?!(?:1[89]|2[01])\d\d)|(?:(?<=\d{4})|(?<!\d))\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s"
+    r"(?P<span>\b(?:between|zwischen|entre)\s(?:las?\s)?[\d:.h]+(?:\s?(?:uhr|[ap]\.?m\b\.?))?"
+    r"\s(?:and|und|y|et)\s"
+    r"|\b\d{1,2}\s?(?:[-–]|to|bis)\s?\d{1,2}\s(?:and|und)\s(?=\d{1,2}\s?(?:[-–]|to|bis)\s?\d)"
+    r"|(?<=\d)\s[-–—]\s(?=\d{1,2}\s?(?:uhr|h|[ap]\.?m)\b))"
+    r"|;|,\s(?!(?:1[89]|2[01])\d\d)|(?:(?<=\d{4})|(?<!\d))\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s",
+    re.IGNORECASE,
 )
 
 
@@ -122,12 +130,12 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     rest, rounds = _rounds(text)
     dated = languages.says("yearly", text)
     found: list[Occasion] = list(rounds)
-    for mention, time in _timed(rest, anchor or (YEARLESS if dated else None), day, dated):
+    for mention, at in _timed(rest, anchor or (YEARLESS if dated else None), day, dated):
         start, end = mention.period.start, mention.period.end
         if dated and start == end:
-            found.append(_yearly(text, start, time))
-        elif not _is_past(text, mention.period, time, day) or _is_planned(rest, mention, day):
-            found.append(Occasion(start, end, time))
+            found.append(_yearly(text, start, at))
+        elif not _is_past(text, mention.period, at, day) or _is_planned(rest, mention, day):
+            found.append(Occasion(start, end, at))
     return tuple(dict.fromkeys(found))
 
 
@@ -175,7 +183,9 @@ def _timed(
     text: str, anchor: str | None, day: date | None, yearly: bool
 ) -> list[tuple[Mention, str]]:
     """The spans that a text names, each with the time its clause gives, or else one beside it."""
-    marks = [(0, 0), *(mark.span() for mark in _CLAUSE.finditer(text)), (len(text), len(text))]
+    text = languages.with_plain_am(text)
+    parted = (mark.span() for mark in _CLAUSE.finditer(text) if not mark["span"])
+    marks = [(0, 0), *parted, (len(text), len(text))]
     clauses = [text[before[1] : after[0]] for before, after in pairwise(marks)]
     times, begins = [*map(_time, clauses)], [end for _, end in marks]
     named = [(m, bisect(begins, m.end - 1) - 1) for m in _days(text, anchor, day, yearly)]
@@ -237,17 +247,46 @@ def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
 
 
 def _time(text: str) -> str:
-    """The first time of day that a text says, as `18:40`; "at 8" is 20:00 beside "tonight"."""
-    for match in _CLOCK.finditer(without(text, mentioned(text, YEARLESS))):  # "ab 3.12."
-        sure = (match["sep"] or ".") != "." or match["half"] or match["clock"]
-        if not (sure or f" {text[: match.start()]}".rstrip().lower().endswith(_BEFORE_HOUR)):
+    """The first time of day that a text says, as `18:40`; "at 8" is 20:00 beside "tonight".
+
+    Of a span it is the time at which it begins, read as its end is: "from 6 to 8 pm" is 18:00.
+    """
+    undated = without(text, mentioned(text, YEARLESS))  # "ab 3.12."
+    for match in _CLOCK.finditer(undated):
+        end = _END.match(undated, match.end())
+        before = f" {text[: match.start()]}".rstrip().lower()
+        named = _is_sure(match) or before.endswith(_BEFORE_HOUR)
+        begins = end and _is_sure(end) and not languages.says("numbered", before.split(" ")[-1])
+        if not (named or begins):
             continue
-        at = clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or "")
-        if at and not match["half"] and not match["hour"].startswith("0") and at.hour <= 12:
-            at = in_part(at, _part_beside(text, match)) or at
+        half = match["half"] or (_half(match, end) if end and end["half"] else "")
+        at = _clock(match, half)
+        if at and not half and not match["hour"].startswith("0") and at.hour <= 12:
+            part = _part_beside(text, match) or (end and _part_beside(text, end))
+            at = in_part(at, part) or at
         if at:
             return f"{at:%H:%M}"
     return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
+
+
+def _clock(match: re.Match[str], half: str) -> time | None:
+    """The time of day of a figure, in this half of it if it says none."""
+    return clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or half)
+
+
+def _half(begin: re.Match[str], end: re.Match[str]) -> str:
+    """The half of the day in which a span begins that ends in one: that which makes it shorter."""
+    last, lengths = _clock(end, ""), dict[str, int]()
+    for half in ("am", "pm"):
+        if last and (first := _clock(begin, half)):
+            minutes = (last.hour - first.hour) * 60 + last.minute - first.minute
+            lengths[half] = (minutes - 1) % (24 * 60)
+    return min(lengths, key=lambda half: lengths[half], default="")
+
+
+def _is_sure(match: re.Match[str]) -> bool:
+    """Whether a figure is a time of day, whatever stands before it."""
+    return bool((match["sep"] or ".") != "." or match["half"] or match["clock"])
 
 
 def _part_beside(text: str, match: re.Match[str]) -> int | None:

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
-from assistant.memory.text.times.languages import Language, languages
+from assistant.memory.text.times.languages import Language, languages, with_plain_am
 from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule, interval
 
@@ -426,7 +426,7 @@ class _Reader:
         self._text = text[:LONGEST]
         self._now = now
         self._on_days = days
-        self._tokens = _tokens(self._text)
+        self._tokens = _tokens(with_plain_am(self._text))
         self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
         sizes = (len(token.kind) + 1 for token in self._tokens)
         self._places = list(itertools.accumulate(sizes, initial=0))

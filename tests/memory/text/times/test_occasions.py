@@ -142,6 +142,53 @@ def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fact", "time"),
+    [
+        ("Tisch für 4 am Samstag um 20 Uhr", "20:00"),
+        ("Konferenz in Halle 3 am 15.12. um 18 Uhr", "18:00"),
+        ("Essen für 12 am 2026-12-05 um 19:30", "19:30"),
+        ("Zimmer 12 am Flughafen, Freitag um 15 Uhr", "15:00"),
+        ("Treffen um 3 am Nachmittag, am Freitag", "15:00"),
+        ("Um 8 am Freitag Zahnarzt", "08:00"),
+        ("Zug von Gleis 7 am Freitag", ""),
+        ("Freitag 8am Zahnarzt", "08:00"),
+        ("Breakfast 8 am Saturday with Bo", "08:00"),
+    ],
+)
+def test_am_is_half_a_day_and_a_german_preposition(fact: str, time: str) -> None:
+    assert [occasion.time for occasion in occasions(fact, TOLD)] == [time]
+
+
+@pytest.mark.parametrize(
+    ("fact", "time"),
+    [
+        ("Kurs am Freitag von 18 bis 20 Uhr", "18:00"),
+        ("Kurs am Freitag 18–20 Uhr", "18:00"),
+        ("Elternabend am Freitag, 18 - 20 Uhr", "18:00"),
+        ("Chor am Freitag 18.30-20.00 Uhr", "18:30"),
+        ("Am Freitag zwischen 7 und 12 Uhr kommt die Heizung", "07:00"),
+        ("Am Freitag von 9 bis 12 und 14 bis 16 Uhr Kurs", "09:00"),
+        ("Am Freitag von 6 bis 8 Uhr abends Kino", "18:00"),
+        ("Am Freitag in Halle 3 - 18 Uhr", "18:00"),
+        ("Course on Friday from 6 to 8 pm", "18:00"),
+        ("Course on Friday 6-8pm", "18:00"),
+        ("Course on Friday between 7:30 and 9 pm", "19:30"),
+        ("Course on Friday from 9 to 12 and 2 to 4 pm", "09:00"),
+        ("Lunch on Friday from 11 to 1 pm", "11:00"),
+        ("Lunch on Friday from 12 to 2 pm", "12:00"),
+        ("The club is open on Friday from 10 to 2 am", "22:00"),
+        ("Shift on Friday from 2pm to 4pm", "14:00"),
+        ("Open on Friday from 10 to 12", ""),
+        ("On Friday 2 to 3 people come at 8 pm", "20:00"),
+        ("Réunion vendredi de 14 à 16h", "14:00"),
+        ("La reunión es el lunes de 10 a 12h", "10:00"),
+    ],
+)
+def test_a_span_of_hours_is_due_when_it_begins(fact: str, time: str) -> None:
+    assert [occasion.time for occasion in occasions(fact, TOLD)] == [time]
+
+
+@pytest.mark.parametrize(
     ("fact", "told"),
     [
         ("The house is let from 20 December to 6 January", "2026-06-28"),
