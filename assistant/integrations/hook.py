@@ -64,6 +64,7 @@ class HookEvent:
     """An event as the program describes it.
 
     `transcript` is the path of a file in JSON lines; `messages` come from a program without one.
+    The program works in `directory`.
     """
 
     event: Event
@@ -73,6 +74,7 @@ class HookEvent:
     transcript: str = ""
     messages: tuple[Any, ...] = ()
     name: str = ""
+    directory: Path | None = None
 
 
 def event_named(name: str) -> Event | None:
@@ -90,7 +92,9 @@ def parsed_event(event: str, data: bytes, program: str = "") -> HookEvent | None
         return None
     if kind is None or not isinstance(fields, dict):
         return None
-    messages = fields.get("messages")
+    messages, roots = fields.get("messages"), fields.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+    directory = _text(fields, "cwd") or root
     return HookEvent(
         kind,
         program or (CURSOR if "cursor_version" in fields else CLAUDE),
@@ -99,6 +103,7 @@ def parsed_event(event: str, data: bytes, program: str = "") -> HookEvent | None
         _text(fields, "transcript_path", "agent_transcript_path"),
         tuple(messages) if isinstance(messages, list) else (),
         _text(fields, "hook_event_name"),
+        Path(directory) if directory else None,
     )
 
 
@@ -178,7 +183,9 @@ def _memory_for(hook: HookEvent, workspace: Workspace, state: "ConversationState
     """The answer to a prompt: what bears on it, and is new to the conversation."""
     from assistant.integrations.hook_prompt import relevant_passages
 
-    text, passages = relevant_passages(workspace, config.load(), hook.prompt, state.lines())
+    text, passages = relevant_passages(
+        workspace, config.load(), hook.prompt, state.lines(), hook.directory
+    )
     state.add(*passages)
     return answer(hook, text) if text else ""
 

@@ -37,13 +37,18 @@ LONG_WORD = 5
 
 
 def relevant_passages(
-    workspace: Workspace, raw: Mapping[str, Any], prompt: str, known: Set[str] = frozenset()
+    workspace: Workspace,
+    raw: Mapping[str, Any],
+    prompt: str,
+    known: Set[str] = frozenset(),
+    directory: Path | None = None,
 ) -> tuple[str, list[str]]:
     """The relevant passages, quoted, and their ids; empty for small talk or a command.
 
-    `known` are the ids of passages that the conversation has already received.
+    `known` are the ids of passages that the conversation has already received; the program works
+    in `directory`.
     """
-    files = VisibleFiles(workspace)
+    files = VisibleFiles(workspace, directory)
     query = prompt.strip()[:QUERY_LENGTH]
     if not query or query.startswith(("/", "!")) or small_talk(query) or not files.is_open:
         return "", []

@@ -26,7 +26,7 @@ function words(parts) {
     .join("\n")
 }
 
-export const AssistantMemory = async ({ client }) => {
+export const AssistantMemory = async ({ client, directory }) => {
   async function takeOver(event, id) {
     try {
       const { data } = await client.session.messages({ path: { id } })
@@ -42,7 +42,8 @@ export const AssistantMemory = async ({ client }) => {
     "chat.message": async (input, output) => {
       try {
         const prompt = words(output.parts)
-        const text = await ask("prompt", { session_id: input.sessionID, prompt }, 5000)
+        const told = { session_id: input.sessionID, prompt, cwd: directory }
+        const text = await ask("prompt", told, 5000)
         const first = output.parts[0]
         if (!text || !first) return
         output.parts.push({ ...first, id: `${first.id}m`, type: "text", text, synthetic: true })

@@ -7,6 +7,7 @@ secrets are replaced by their placeholders.
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
@@ -36,10 +37,11 @@ _CITATION = re.compile(
 
 
 class VisibleFiles:
-    """The files of a workspace as another program may see them."""
+    """The files of a workspace as another program may see them that works in `directory`."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, directory: Path | None = None) -> None:
         self.workspace = workspace
+        self._directory = directory
 
     @property
     def is_open(self) -> bool:
@@ -61,7 +63,7 @@ class VisibleFiles:
 
     def shown(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
         """The passages of visible files, without those of other projects."""
-        own = project.current()
+        own = project.current(self._directory)
         return tuple(
             passage
             for passage in passages
@@ -96,7 +98,7 @@ class VisibleFiles:
         from assistant.memory.text.markdown import BREAKS
         from assistant.secrets.registered import redactor  # 30 ms
 
-        own = project.current()
+        own = project.current(self._directory)
         text = BREAKS.sub("\n", text)
         lines = uncommented(text, keep_lines=True).split("\n")
         headed = zip(lines, heading_paths(text), strict=True)

@@ -1,4 +1,4 @@
-"""The current project: the git repository around the working directory.
+"""The current project: the git repository around a directory.
 
 Facts under a heading `Project: NAME` belong to that project alone: a coding agent in another
 project does not get them.
@@ -15,10 +15,11 @@ _HEADING = re.compile(r"Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?")
 _LINKED = re.compile(r"gitdir: (.+)/\.git/worktrees/")
 
 
-def current() -> str:
-    """Return the name of the project around the working directory; empty if there is none."""
+def current(directory: Path | None = None) -> str:
+    """Return the name of the project around a directory, by default the working directory; empty
+    if there is none."""
     with suppress(OSError):
-        directory = Path.cwd()
+        directory = directory or Path.cwd()
         for folder in (directory, *directory.parents):
             git_path = folder / ".git"
             worktree = _LINKED.match(git_path.read_text("utf-8")) if git_path.is_file() else None

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import ASSISTANT, Run
 
 PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s1"}
@@ -45,6 +47,35 @@ def test_a_prompt_is_given_what_is_worth_its_tokens(run: Run) -> None:
     assert said("s2") != ""
     assert said("s3", "--quiet-for", "session") == "" and said("s3") == ""
     assert said("s4") != ""
+
+
+def test_the_project_is_the_one_that_the_program_works_in(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("alpha", "beta"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / "src").mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        run("remember", "--project", f"We deploy {name} on the {name} server")
+
+    def told(place: dict[str, Any]) -> str:
+        asked = json.dumps({"session_id": str(place), "prompt": "how do we deploy?", **place})
+        return run("hook", "prompt", stdin=asked).stdout
+
+    for here in (tmp_path / "alpha", tmp_path):
+        monkeypatch.chdir(here)
+        for place in (
+            {"cwd": str(tmp_path / "beta")},
+            {"cwd": str(tmp_path / "beta" / "src"), "hook_event_name": "UserPromptSubmit"},
+            {"workspace_roots": [str(tmp_path / "beta")], "cursor_version": "2"},
+        ):
+            text = told({**place, "here": str(here)})
+            assert "deploy beta" in text and "deploy alpha" not in text, (here, place)
+        for nowhere in ({"cwd": str(tmp_path)}, {"cwd": str(tmp_path / "missing")}):
+            assert "We deploy" not in told({**nowhere, "here": str(here)})
+    monkeypatch.chdir(tmp_path / "alpha")
+    for silent in ({}, {"cwd": None}, {"cwd": ""}, {"workspace_roots": []}, {"workspace_roots": 7}):
+        assert "deploy alpha" in told(silent)
 
 
 def test_it_fails_open_whatever_is_wrong(tmp_path: Path) -> None:
