@@ -116,15 +116,17 @@ def conversations(
 ) -> Iterator[tuple[Path, bytes]]:
     """The sessions' files that hold the facts, with their new content; `stack` keeps them locked.
 
-    `cited` are, by session, the entries that the facts were captured from: they lose all their
-    text, which may say the facts in other words. So do the pictures of these sessions. Raises
-    SessionError if one of them is open.
+    The entries that the facts were captured from lose all their text, which may say the facts in
+    other words: those `cited`, by session, and those that the session itself names. So do the
+    pictures of these sessions. Raises SessionError if one of them is open.
     """
 
     def purged(path: Path) -> Iterator[tuple[Path, bytes]]:
+        sources = set(cited.get(path.stem, ()))
         for file in (path, path.with_suffix(PROMPTS)):
             before = storage.read_or_empty(file).split(b"\n")
-            after = [_purged_line(line, words, cited.get(path.stem, ())) for line in before]
+            sources.update(_captured_from(before, words))
+            after = [_purged_line(line, words, sources) for line in before]
             if after != before:
                 yield file, b"\n".join(after)
 
@@ -158,6 +160,18 @@ def _locked(path: Path) -> locking.Lock:
             "Close it there and try again",
         )
     return lock
+
+
+def _captured_from(lines: Sequence[bytes], words: Words) -> Iterator[str]:
+    """The entries of a transcript that, by its own account, the facts were captured from."""
+    for line in lines:
+        try:
+            facts = json.loads(line)["facts"] if b'"facts"' in line else ()
+        except (ValueError, TypeError, KeyError):
+            continue
+        for fact in facts:
+            if isinstance(fact, dict) and words.without(text := fact.get("text", "")) != text:
+                yield from fact.get("entries", ())
 
 
 def _purged_line(line: bytes, words: Words, cited: Collection[str]) -> bytes:

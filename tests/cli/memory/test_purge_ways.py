@@ -347,6 +347,30 @@ def test_a_purge_leaves_no_byte_however_the_fact_came_in(
     assert "Ben sails" in (place.root / "MEMORY.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "words", ["The owner grows quenby", "THE OWNER GROWS QUENBY", "grows quenby", "quenby"]
+)
+def test_a_purge_finds_the_messages_that_an_earlier_one_without_sessions_left(
+    place: Workspace, words: str
+) -> None:
+    fact = "The owner grows quenby"
+    life = Life(place, HashingEmbedder())
+    with closing(life.memory):
+        session = life.talk(
+            UserEntry("Out at the front there is a whole bed of\nquenby of mine"),
+            AssistantEntry("How they must smell!"),
+            CaptureEntry("e3", (CapturedFact(fact, "owner", ("e2",)),)),
+            CapturedEntry(("e4",), 1, 0, (fact,)),
+        )
+        life.tell(Fact(fact, origin=Origin("owner", session, ("e2",))), "Ben sails")
+    done = run(place, "forget", fact, "--yes", "--purge")
+    assert "past conversations: assistant forget --purge --sessions WORDS" in done.stderr
+    done = run(place, "forget", words, "--yes", "--purge", "--sessions")
+    assert (done.returncode, done.stderr) == (0, "")
+    run(place, "daemon", "stop")
+    assert left(place) == set()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", WAYS)

@@ -50,9 +50,7 @@ def session(tmp_path: Path) -> transcript.Transcript:
         UserEntry("What is our secret word, in short?"),
         RecalledEntry((CitedPassage("p", "MEMORY.md:3", f"- {FACT}"),), 9),
         AssistantEntry("z a n z i b a r, one seven"),
-        CaptureEntry(
-            "e4", (CapturedFact(FACT, "owner", ("e1",), matters_for=("zanzibar trips",)),)
-        ),
+        CaptureEntry("e4", (CapturedFact(FACT, "owner", (), matters_for=("zanzibar trips",)),)),
         CompactionEntry(f"- The owner: plants.\n- You: {FACT}", "e4", 1, 9, 1),
     ):
         made.append(entry)
