@@ -1,7 +1,8 @@
 """The few passages that are relevant to a coding agent's prompt.
 
-Most prompts are about code, and most of memory is not. For a prompt about code a passage must
-therefore share specific words with it: "Fix the type error" must not recall the owner's blood type.
+Most prompts are about code, and most of memory is not. A prompt about code therefore gets the
+passages about the same of it ("which linter do we use?"), and not the owner's blood type for "Fix
+the type error".
 """
 
 import re
@@ -27,11 +28,13 @@ ASKS = re.compile(
     re.IGNORECASE,
 )
 """Words of questions that memory may answer."""
-COMMON, CODING = (
+COMMON, CODING, TOPICS = (
     frozenset(part.partition("\n")[2].split())
     for part in Path(__file__).with_name("coding_words.txt").read_text("ascii").split("# ")[1:]
 )
-"""Stop words, and words that mark a prompt as one about code."""
+"""Stop words, and words of code without and with a topic."""
+PERSONAL = re.compile(r"\b(?:i|me|my|mine|owner|ich|mich|mir|mein\w*)\b", re.IGNORECASE)
+"""Words of facts about the owner's own life."""
 LONG_WORD = 5
 """Letters from which one shared word is enough; shorter ones count in pairs."""
 
@@ -70,25 +73,38 @@ def relevant(prompt: str, passages: Sequence[Passage], *, weak: bool) -> list[Pa
     words = _words(prompt)
     min_score = MIN_SCORE_SHARE * passages[0].score
     strong = [passage for passage in passages if passage.score >= min_score]
-    coding = any(_in(CODING, word) for word in words)
+    coding = any(_in(CODING | TOPICS, word) for word in words)
     if weak or coding or not ASKS.search(prompt):
-        specific = {word for word in words if not _in(CODING, word)}
-        strong = [passage for passage in strong if _shares_words(specific, passage)]
+        personal = bool(PERSONAL.search(prompt))
+        strong = [
+            passage
+            for passage in strong
+            if _shares_topic(words, passage, coding=coding, personal=personal)
+        ]
     return strong[:MOST_PASSAGES]
 
 
-def _shares_words(words: Set[str], passage: Passage) -> bool:
-    """Whether a passage shares a long word, a name, or two short words with the prompt."""
+def _shares_topic(words: Set[str], passage: Passage, *, coding: bool, personal: bool) -> bool:
+    """Whether a passage shares a topic with the words of a prompt, which may be `personal`.
+
+    One shared word is enough if the passage is about code; so is a long word or a name if the
+    prompt is not.
+    """
     text = " ".join((*passage.heading, passage.plain))
-    names = {word.lower() for word in re.findall(r"(?<![.!?] )(?<!^)\b[A-Z]\w+", text)}
     own = _words(text)
-    shared = [word for word in words if any(_same(word, other) for other in own)]
-    return len(shared) > 1 or any(len(word) >= LONG_WORD or word in names for word in shared)
+    shared = {word for word in words if any(_same(word, other) for other in own)}
+    topics = {word for word in shared if not _in(CODING, word)}
+    if any(_in(TOPICS, word) for word in own):
+        return bool(topics)
+    if coding:
+        return bool(topics) and len(shared) > 1 and (personal or not PERSONAL.search(text))
+    names = {word.lower() for word in re.findall(r"(?<![.!?] )(?<!^)\b[A-Z]\w+", text)}
+    return len(topics) > 1 or any(len(word) >= LONG_WORD or word in names for word in topics)
 
 
 def _words(text: str) -> set[str]:
     """The words of a text without stop words."""
-    words = {word.lower() for word in re.findall(r"[^\W\d_]{3,}", text)}
+    words = {word.lower() for word in re.findall(r"\b[^\W\d_]{2,}\b", text)}
     return {word for word in words if not _in(COMMON, word)}
 
 

@@ -85,6 +85,47 @@ NEEDED = [
 ]
 
 
+PERSONAL = """\
+- My wife Carla is pregnant, the baby is due in March
+- My salary is 5,400 euros a month
+- The owner's wife Carla takes folic acid
+- I pay the invoices of the gardener in March
+- Ada has the key to the house in Elm Street
+- I have a blood test on Friday
+"""
+WORK = """\
+- Our build uses pytest with xdist
+- I always want commit messages in imperative mood
+- I use uv, not pip, for Python projects
+- We use ruff
+- The linter of the frontend is biome
+"""
+SHARED = [
+    ("what does our build use?", "xdist"),
+    ("The build is red, have a look", "xdist"),
+    ("commit this with a good message", "mood"),
+    ("how do I want commit messages?", "mood"),
+    ("should I use pip or uv?", "not pip"),
+    ("uv or pip?", "not pip"),
+    ("add requests with uv", "not pip"),
+    ("which tool do I use for Python projects?", "not pip"),
+    ("which linter do we use? run ruff", "use ruff"),
+    ("run ruff", "use ruff"),
+    ("fix what the linter finds", "biome"),
+]
+NOT_SHARED = """
+add carla as a reviewer in CODEOWNERS
+add a due date field to the march invoices
+compute the salary in payroll.py
+rename key variable to spare_key in auth.py
+sort the list of invoices by month
+add a test for Ada
+add a fixture of a blood test
+add the name Lena to users.json
+print the name Carla in greet.py
+""".strip().splitlines()
+
+
 @pytest.fixture
 def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     (workspace.root / "MEMORY.md").write_text(FACTS)
@@ -115,3 +156,21 @@ def test_a_prompt_about_code_is_told_nothing_and_what_it_needs_is_told(
         assert len(answers[prompt]) <= MOST_PASSAGES
         text = " ".join(answers[prompt])
         assert not any(word in text for word in personal), prompt
+
+
+def test_a_prompt_about_code_is_told_what_shares_its_topic_and_nothing_personal(
+    memory: LocalMemory, workspace: Workspace
+) -> None:
+    (workspace.root / "MEMORY.md").write_text(FACTS + PERSONAL + WORK)
+    answers = {prompt: told(memory, prompt) for prompt, _ in SHARED}
+    missed = {
+        prompt: answers[prompt]
+        for prompt, needed in SHARED
+        if not any(needed in text for text in answers[prompt])
+    }
+    assert missed == {}
+    loud = {prompt: texts for prompt in NOT_SHARED if (texts := told(memory, prompt))}
+    assert loud == {}
+    private = ("Carla", "salary", "blood", "gardener", "Ada")
+    given = " ".join(text for texts in answers.values() for text in texts)
+    assert not any(word in given for word in private)
