@@ -39,7 +39,7 @@ _BY = re.compile(r"\bby\s\Z", re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?]\s|(?<=[a-z])\.\s|[;\n]")
 _TO = r"\s*(?:-|–|—|to|until|till|through|thru|bis|al?|au|hasta(?:\sel)?|jusqu['’]au)\s*"
 _ARTICLE = r"(?:(?:the|zum|den|el|le)\s+)?(?:(?:\w*day|\w+tag|mittwoch|sonnabend),?\s+)?"
-_BETWEEN = re.compile(rf"(?:{_TO}|\s*/\s*){_ARTICLE}", re.IGNORECASE)
+BETWEEN = re.compile(rf"(?:{_TO}|\s*/\s*){_ARTICLE}", re.IGNORECASE)
 _AND = r"(?:,?\s+(?:and|und|et|y|&)\s+(?:the\s+|den\s+)?|/)"
 _NUMBER = r"[0-3]?\d(?:st|nd|rd|th|\.)?"
 _BEFORE = re.compile(
@@ -171,7 +171,7 @@ def numbered(text: str, anchor: date, dates: Sequence[Mention]) -> Iterator[Ment
             continue
         beside = named[max(place - 1, 0) : place + 2]
         spans_days = any(
-            _BETWEEN.fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
+            BETWEEN.fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
         )
         if _is_to_come(text, start, end, found.start.weekday(), spans_days):
             yield Mention(start, end, found)
@@ -251,7 +251,7 @@ def spans(
 def _between(text: str, first: Mention, last: Mention) -> Period | None:
     """The span of two days that are named one after the other."""
     start, end = first.period, last.period
-    if not (start.is_day and end.is_day and _BETWEEN.fullmatch(text, first.end, last.start)):
+    if not (start.is_day and end.is_day and BETWEEN.fullmatch(text, first.end, last.start)):
         return None
     if end.start < start.start and str(end.start.year) not in text[last.start : last.end]:
         next_year = on_day(start.start.year + 1, end.start.month, end.start.day)

@@ -8,12 +8,14 @@ import functools
 import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from itertools import pairwise
 
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.dates import (
+    BETWEEN,
     PLANNED_FOR,
     Mention,
     ahead,
@@ -70,8 +72,13 @@ _TO_PART = re.compile(
     r"[\s,(]*(?:(?:on|am|el|le|de)\s)?(?:(?:today|tomorrow|heute|\w+day|\w+tag)\s)?", re.IGNORECASE
 )
 """Between a time and its part of the day: "at 8 on Friday night"."""
-_BESIDE = re.compile(r",?\s(?:(?:on|the|am|el|le)\s)?")
-"""Between "in two weeks" and a weekday of that week."""
+_BEFORE_WEEK = re.compile(r",?\s(?:(?:on|in|of|the|der|de|la)\s){0,2}", re.IGNORECASE)
+_IN_WEEK = re.compile(
+    r",?\s(?:(?:on|the|am|el|le)\s)?|(?!['’])(?:(?!\b(?:and|und|et|y)\b)[^,;.!?\n])*", re.IGNORECASE
+)
+"""Between "next week" and a weekday of that week."""
+_ALSO = re.compile(r"(?:,|\s(?:and|und|et|y))\s(?:(?:on|am|el|le)\s)?", re.IGNORECASE)
+_PARTED = re.compile(r"[;.!?\n]")
 _CLAUSE = re.compile(
     r"(?P<span>\b(?:between|zwischen|entre)\s(?:las?\s)?[\d:.h]+(?:\s?(?:uhr|[ap]\.?m\b\.?))?"
     r"\s(?:and|und|y|et)\s"
@@ -132,6 +139,7 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     found: list[Occasion] = list(rounds)
     for mention, at in _timed(rest, anchor or (YEARLESS if dated else None), day, dated):
         start, end = mention.period.start, mention.period.end
+        at = "" if _is_week(mention.period) else at
         if dated and start == end:
             found.append(_yearly(text, start, at))
         elif not _is_past(text, mention.period, at, day) or _is_planned(rest, mention, day):
@@ -204,23 +212,43 @@ def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list
     numbers = [*numbered(text, day, dates)] if day and not yearly else []
     named = [*spans(text, dates, numbers)]
     if day is not None:
-        named += _ahead(without(text, [*dates, *numbers]), day)
+        text = without(text, [*dates, *numbers])
+        weeks = [mention for mention in named if _is_week(mention.period)]
+        for start, end, count, unit in languages.in_a_while(text):
+            with suppress(OverflowError, ValueError):
+                begin = later(day, count, unit)
+                named.append(Mention(start, end, Period(begin, begin), is_dated=False))
+                weeks += [named[-1]] if unit == "week" else []
+        for week in weeks:
+            text, days = _in_week(text, week)
+            named = [*(mention for mention in named if mention != week or not days), *days]
+        named += ahead(text, day)
     return [mention for mention in named if mention.period.end - mention.period.start < A_YEAR]
 
 
-def _ahead(text: str, day: date) -> Iterator[Mention]:
-    """The days that a text names by how they lie from the day it was written."""
-    for start, end, count, unit in languages.in_a_while(text):
-        try:
-            begin = later(day, count, unit)
-        except (OverflowError, ValueError):
+def _is_week(period: Period) -> bool:
+    return period.end - period.start == timedelta(days=6) and period.start.weekday() == 0
+
+
+def _in_week(text: str, week: Mention) -> tuple[str, list[Mention]]:
+    """The weekdays that a text names of a week, and the text with blanks in their place; also in
+    that of those behind it of which it is not sure whether they are of that week."""
+    monday, days, at = week.period.start, list[Mention](), week.end
+    monday -= timedelta(days=monday.weekday())
+    for start, end, weekday in languages.weekdays(text):
+        behind = _ALSO if days and at > week.end else _IN_WEEK
+        found = monday + timedelta(days=weekday)
+        mention = Mention(start, end, Period(found, found), is_dated=False)
+        if days and BETWEEN.fullmatch(text, at, start) and found > days[-1].period.start:
+            days[-1] = replace(days[-1], end=end, period=Period(days[-1].period.start, found))
+            at = end
+        elif _BEFORE_WEEK.fullmatch(text, end, week.start) or behind.fullmatch(text, at, start):
+            days.append(mention)
+            at = max(at, end)
+        elif start < at or _PARTED.search(text, at, start):
             continue
-        for first, last, weekday in languages.weekdays(text) if unit == "week" else ():
-            if _BESIDE.fullmatch(text, end, first) or _BESIDE.fullmatch(text, last, start):
-                begin += timedelta(days=weekday - begin.weekday())
-                text = text[:first] + "\0" * (last - first) + text[last:]
-        yield Mention(start, end, Period(begin, begin), is_dated=False)
-    yield from ahead(text, day)
+        text = without(text, [mention])
+    return text, days
 
 
 def _is_past(text: str, period: Period, time: str, day: date | None) -> bool:

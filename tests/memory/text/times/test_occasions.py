@@ -200,6 +200,40 @@ def test_a_span_of_hours_is_due_when_it_begins(fact: str, time: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fact", "days"),
+    [
+        ("Boiler check next week on Thursday at 8:00", ["2026-11-26 08:00"]),
+        ("next week on Tuesday at 9: vet", ["2026-11-24 09:00"]),
+        ("Thursday of next week at 8: boiler", ["2026-11-26 08:00"]),
+        ("Thursday next week at 8: boiler", ["2026-11-26 08:00"]),
+        ("Next week Bo comes on Wednesday evening at 8", ["2026-11-25 20:00"]),
+        ("Next week on Tuesday and Friday at 9: course", ["2026-11-24", "2026-11-27 09:00"]),
+        ("In Graz next week from Monday to Wednesday", ["2026-11-23/2026-11-25"]),
+        ("Dentist on Friday at 9 and next week on Monday at 10 the vet",
+         ["2026-11-23 10:00", "2026-11-20 09:00"]),
+        ("Nächste Woche am Freitag um 10 Heizung", ["2026-11-27 10:00"]),
+        ("Am Freitag der nächsten Woche um 10 Heizung", ["2026-11-27 10:00"]),
+        ("Kommende Woche Freitagabend um 8 Kino", ["2026-11-27 20:00"]),
+        ("Diese Woche am Freitag um 9 Zahnarzt", ["2026-11-20 09:00"]),
+        ("El viernes de la próxima semana a las 10 dentista", ["2026-11-27 10:00"]),
+        ("La semaine prochaine, vendredi à 9h", ["2026-11-27 09:00"]),
+        ("На следующей неделе в пятницу в 18:30 врач", ["2026-11-27 18:30"]),
+        ("Next week I am in Graz, back on Thursday at 8", ["2026-11-23/2026-11-29"]),
+        ("Prepare next week's talk on Thursday at 8", ["2026-11-23/2026-11-29"]),
+        ("Next week I am in Graz. Choir on Friday at 8",
+         ["2026-11-23/2026-11-29", "2026-11-20 08:00"]),
+        ("Last week on Friday we met at 8", []),
+    ],
+)  # fmt: skip
+def test_a_weekday_of_a_week_is_one_day_of_that_week(fact: str, days: list[str]) -> None:
+    found = [
+        f"{each.start}{'' if each.start == each.end else f'/{each.end}'} {each.time}".strip()
+        for each in occasions(fact, TOLD)
+    ]
+    assert found == days
+
+
+@pytest.mark.parametrize(
     ("fact", "told"),
     [
         ("The house is let from 20 December to 6 January", "2026-06-28"),
