@@ -16,6 +16,7 @@ from msgspec import Meta
 from assistant.agent.memory_text import clean, entries, framed, whole_procedures
 from assistant.display import revealed
 from assistant.errors import UsageError
+from assistant.integrations.hook_prompt import relevant
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation
 from assistant.memory.base import AGENDA_DAYS, Fact, Keeper, Origin, Passage, Query
 from assistant.memory.daemon import wire
@@ -245,8 +246,8 @@ class MemoryTools:
         parts += [f"# Their procedures\n\n{procedures}"] if procedures else []
         if topic.strip():
             without = (PROCEDURES_FILE,) if procedures else ()
-            recall = self.memory.recall(Query(topic, without=without))
-            if passages := files.shown(recall.passages):
+            recall = self.memory.recall(Query(topic, turn=True, without=without))
+            if passages := relevant(topic, files.shown(recall.passages), weak=recall.weak):
                 parts.append(f"# What memory holds on this\n\n{framed(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
 

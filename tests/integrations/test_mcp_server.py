@@ -321,6 +321,34 @@ def test_a_comment_is_not_read_by_whatever_lines(
     asyncio.run(scenario())
 
 
+def test_a_task_is_given_the_few_facts_that_bear_on_it(
+    connect: Connect, workspace: Workspace
+) -> None:
+    fillers = "".join(f"- I met {name} in the park\n" for name in ("Otto", "Ines", "Rui", "Eva"))
+    (workspace.root / "MEMORY.md").write_text(
+        "# Memory\n\n- My salary is 5,400 euros\n- I take 50 mg of sertraline\n"
+        "- My wife Carla is pregnant, due in March\n- We deploy beta on Fridays, never on Mondays\n"
+        f"- Our build uses pytest\n- Lena is allergic to nuts\n{fillers}"
+    )
+
+    async def scenario() -> None:
+        async with connect() as client:
+            for topic, needed in (
+                ("deploy beta", "Fridays"),
+                ("refactor auth.py", ""),
+                ("make the build faster", "pytest"),
+                ("plan a dinner for Lena without what she is allergic to", "nuts"),
+                ("add carla as a reviewer", ""),
+            ):
+                text = said(await client.call_tool("context", {"topic": topic}))
+                facts = [line for line in text.splitlines() if line.startswith("- (MEMORY.md")]
+                assert needed in text and bool(facts) == bool(needed), (topic, facts)
+                assert len(facts) <= 5
+                assert not any(word in text for word in ("salary", "sertraline", "pregnant"))
+
+    asyncio.run(scenario())
+
+
 def test_what_the_owner_denies_or_hides_is_not_shown(
     connect: Connect, workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
