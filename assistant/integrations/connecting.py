@@ -1,7 +1,8 @@
 """Connects other programs to this memory by changing their files, undoes it, and checks it.
 
 `connections/NAME/` in the state directory keeps each file as it was before. If nothing else has
-changed since, undoing restores it byte for byte; otherwise only our entries are removed.
+changed since, undoing restores it byte for byte; otherwise only our entries are removed, and
+somebody else's that stood in their place are put back.
 """
 
 import difflib
@@ -18,7 +19,7 @@ from typing import Any
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import ConfigError, StorageError
-from assistant.integrations.edits import changed
+from assistant.integrations.edits import Entry, changed
 from assistant.integrations.programs import PROGRAMS, File, Launch, Program
 
 ANSWER_SECONDS = 30.0
@@ -39,13 +40,15 @@ HELLO = {
 class Change:
     """A change to a file; None stands for a missing one.
 
-    It is `fresh` if the file has nothing of ours yet.
+    It is `fresh` if the file has nothing of ours yet. `replaces` says which server of somebody
+    else has the name of ours.
     """
 
     path: Path
     before: str | None
     after: str | None
     fresh: bool
+    replaces: str = ""
 
     def diff(self) -> Iterator[str]:
         """The change as a unified diff."""
@@ -67,7 +70,8 @@ def changes(program: Program, launch: Launch, *, undo: bool = False) -> list[Cha
         after = _reverted(program, file, before) if undo else _applied(file, before)
         if after != before:
             fresh = before is None or _without(file, before) == before
-            changes.append(Change(file.path, before, after, fresh))
+            others = "" if undo else ", ".join(map(_titled, _others(file, before)))
+            changes.append(Change(file.path, before, after, fresh, others))
     return changes
 
 
@@ -109,11 +113,24 @@ def _without(file: File, text: str) -> str:
 
 
 def _reverted(program: Program, file: File, before: str | None) -> str | None:
-    """The file as it was, if nothing else has changed since; otherwise without our entries."""
+    """The file as it was, if nothing else has changed since; otherwise without our entries, and
+    with those that they replaced."""
     if before is None or (remaining := _without(file, before)) == before:
         return before
     backup = read_text(_folder(program) / file.path.name)
-    return backup if remaining == _without(file, _applied(file, backup)) else remaining
+    if remaining == _without(file, _applied(file, backup)):
+        return backup
+    return changed(str(file.path), remaining, [entry.made for entry in _others(file, backup)])
+
+
+def _others(file: File, text: str | None) -> list[Entry]:
+    """Somebody else's entries in the place of ours."""
+    plain = (text or "").removeprefix("\ufeff")
+    return [entry for edit in file.edits if (entry := edit.other(plain))]
+
+
+def _titled(entry: Entry) -> str:
+    return f"{'.'.join(entry.path)} ({shlex.join(_command(entry.server)) or 'no command'})"
 
 
 def _back_up(program: Program, changes: Sequence[Change]) -> list[Path]:

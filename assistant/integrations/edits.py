@@ -4,7 +4,7 @@ Each adds its entry to a text and removes it again; everything else stays.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from assistant.errors import ConfigError
@@ -16,6 +16,9 @@ class Edit(Protocol):
 
     def present(self, text: str) -> Any:
         """The entry as the text has it; None if it is missing."""
+
+    def other(self, text: str) -> "Entry | None":
+        """Somebody else's entry in its place."""
 
     def made(self, text: str) -> str:
         """The text with the entry. Raises ValueError for a text that cannot have it."""
@@ -46,17 +49,21 @@ class Entry:
     language: Language = jsonc
 
     def present(self, text: str) -> Any:
-        return self.language.value(text, self.path)
+        """Our server, of any workspace."""
+        server = self.language.value(text, self.path)
+        words = [server.get("command"), server.get("args")] if isinstance(server, dict) else []
+        return server if all(f"'{word}'" in str(words) for word in ("mcp", "--as")) else None
+
+    def other(self, text: str) -> "Entry | None":
+        """Another server of the same name."""
+        server = self.language.value(text, self.path)
+        return None if server is None or self.present(text) else replace(self, server=server)
 
     def made(self, text: str) -> str:
         return self.language.put(text, self.path, self.server)
 
     def unmade(self, text: str) -> str:
-        """Remove our server, of any workspace; keep another server of the same name."""
-        server = self.present(text)
-        words = [server.get("command"), server.get("args")] if isinstance(server, dict) else []
-        ours = all(f"'{word}'" in str(words) for word in ("mcp", "--as"))
-        return self.language.remove(text, self.path) if ours else text
+        return self.language.remove(text, self.path) if self.present(text) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,9 @@ class Hook:
 
     def present(self, text: str) -> Any:
         return self._paths(text) or None
+
+    def other(self, text: str) -> Entry | None:
+        return None  # other hooks stay beside it
 
     def made(self, text: str) -> str:
         if self.version and jsonc.value(text, ("version",)) is None:
@@ -117,6 +127,9 @@ class OwnFile:
 
     def present(self, text: str) -> Any:
         return text if text.partition("\n")[0] == self.text.partition("\n")[0] else None
+
+    def other(self, text: str) -> Entry | None:
+        return None  # another file is not replaced
 
     def made(self, text: str) -> str:
         if text and not self.present(text):

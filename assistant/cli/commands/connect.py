@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from assistant.cli.memory_text import show_diff
-from assistant.cli.options import AsJson, Globals, Yes, answer, own_command
+from assistant.cli.options import AsJson, Globals, Yes, answer, at_terminal, own_command
 from assistant.cli.questions import must_confirm
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -52,9 +52,16 @@ def connect(
     made = bool(changes) and not print_only and (yes or not as_json)
     for change in changes:
         show_diff(change.diff())
+    replaced = [f"{change.path} has another server in its place: {change.replaces}."
+                for change in changes if change.replaces]  # fmt: skip
+    for text in replaced:
+        typer.echo(spelled(text))
     copies: list[Path] = []
     if made:
-        must_confirm("Make this change?", yes=yes)
+        if replaced and (yes or not at_terminal()):
+            cure = "Run this at a terminal, without --yes, to be asked about it"
+            raise UsageError(" ".join(replaced), cure)
+        must_confirm("Replace it until --undo?" if replaced else "Make this change?", yes=yes)
         copies = connecting.carry_out(chosen, changes, undo=undo)
     diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
     paths = list(map(str, copies))

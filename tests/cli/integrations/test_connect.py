@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pexpect
 import pytest
 import tomlkit
 from typer.testing import CliRunner
@@ -14,7 +15,9 @@ from assistant.cli.main import cli
 from assistant.cli.options import Globals
 from assistant.config import state_dir
 from assistant.errors import ConfigError, UsageError
+from assistant.integrations import jsonc
 from assistant.workspace.folder import Workspace
+from tests.cli.conftest import ASSISTANT
 
 NAMES = ["claude-code", "codex", "cursor", "opencode", "claude-desktop", "zed"]
 WITH_HOOKS = NAMES[:3]
@@ -25,6 +28,15 @@ def connect(workspace: Workspace, *arguments: str) -> str:
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.output
+
+
+def asked(workspace: Workspace, name: str, typed: str) -> str:
+    words = ["-w", str(workspace.root), "connect", name]
+    child = pexpect.spawn(str(ASSISTANT), words, encoding="utf-8", timeout=60)
+    child.expect("Replace it")
+    child.sendline(typed)
+    child.expect(pexpect.EOF)
+    return str(child.before)
 
 
 def files(home: Path) -> dict[str, bytes]:
@@ -122,18 +134,50 @@ def test_a_connection_is_taken_back_without_its_workspace(workspace: Workspace, 
     assert files(home) == before
 
 
-def test_a_server_of_the_same_name_that_is_not_ours_stays(workspace: Workspace, home: Path) -> None:
-    for name, path, text in (
-        ("claude-code", ".claude.json", '{"mcpServers": {"assistant": {"command": "mine"}}}'),
-        ("codex", ".codex/config.toml", '[mcp_servers.assistant]\ncommand = "mine"\n'),
-    ):
-        (home / path).parent.mkdir(exist_ok=True)
-        (home / path).write_text(text)
-        connect(workspace, name, "--undo", "--yes")
-        assert (home / path).read_text() == text
+THEIRS = {
+    "claude-code": (".claude.json", '{"mcpServers": {"assistant": {"command": "other"}}, "n": 1}'),
+    "cursor": (
+        ".cursor/mcp.json",
+        '{"mcpServers": {"assistant": {"url": "http://other"}}, "n": 1}',
+    ),
+    "zed": (
+        ".config/zed/settings.json",
+        '// mine\n{\n  "context_servers": {"assistant": {"command": "other", "args": ["a b"]}},\n'
+        '  "n": 1,\n}\n',
+    ),
+    "opencode": (
+        ".config/opencode/opencode.json",
+        '{"mcp": {"assistant": {"type": "local", "command": ["other"]}}, "n": 1}',
+    ),
+    "codex": (".codex/config.toml", 'n = 1\n\n[mcp_servers.assistant]\ncommand = "other"\n'),
+}
+"""Files with somebody else's server of the name of ours."""
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_a_server_of_the_same_name_that_is_not_ours_stays(
+    workspace: Workspace, home: Path, name: str
+) -> None:
+    path, text = home / THEIRS[name][0], THEIRS[name][1]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    connect(workspace, name, "--undo", "--yes")
+    assert f"{name:14}  not connected" in connect(workspace)
+    assert "another server in its place" in connect(workspace, name, "--print")
+    with pytest.raises(UsageError, match=r"another server in its place.*, without --yes"):
         connect(workspace, name, "--yes")
-        connect(workspace, name, "--undo", "--yes")
-        assert (home / path).read_text() == text
+    assert path.read_text() == text
+    assert "Nothing was changed" in asked(workspace, name, "n") and path.read_text() == text
+    assert "is connected" in asked(workspace, name, "y")
+    connect(workspace, name, "--undo", "--yes")
+    assert path.read_text() == text
+    asked(workspace, name, "y")
+    changed = path.read_text().replace("n = 1", "n = 2").replace('"n": 1', '"n": 2')
+    path.write_text(changed)
+    connect(workspace, name, "--undo", "--yes")
+    read = tomlkit.parse if path.suffix == ".toml" else jsonc.value
+    wanted = text.replace("n = 1", "n = 2").replace('"n": 1', '"n": 2')
+    assert read(path.read_text()) == read(wanted)
 
 
 def test_a_plugin_of_the_owners_of_the_same_name_stays(workspace: Workspace, home: Path) -> None:
