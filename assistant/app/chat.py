@@ -267,7 +267,7 @@ class Chat:
         lines: list[str] = []
         if self.options.news and self.trusted:
             lines += outbox.take(self.workspace)
-            lines += ended.take_news(self.workspace, datetime.now().astimezone())
+            lines += ended.take_news(self.workspace, self.memory, datetime.now().astimezone())
         if is_attended:
             waiting = [*faults, *agenda.undecided(self.memory)] if is_new else []
             lines += agenda.once_a_day(self.workspace, self.memory, today, waiting)

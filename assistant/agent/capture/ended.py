@@ -23,7 +23,7 @@ from assistant import config
 from assistant.disk import locking, notebook, programs, storage
 from assistant.disk.locking import LockHeld
 from assistant.display import counted
-from assistant.errors import AssistantError, SessionError
+from assistant.errors import AssistantError, MemoryFailure, SessionError, StorageError
 from assistant.events import drained
 from assistant.messages import Usage
 from assistant.quoting import one_line
@@ -35,6 +35,7 @@ from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.agent.capture.reading import Captured
+    from assistant.memory.base import Keeper
     from assistant.model.base import ChatModel
     from assistant.settings.tree import Settings
 
@@ -348,19 +349,24 @@ def changing(workspace: Workspace) -> AbstractContextManager[State]:
     return notebook.changing(workspace.private / "reading.json", State)
 
 
-def take_news(workspace: Workspace, now: datetime) -> list[str]:
-    """Take the pending reports as lines that quote the facts; each is returned only once."""
+def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str]:
+    """Take the pending reports as lines that quote the facts; each is returned only once.
+
+    While memory cannot be read, which recall reports, they stay pending.
+    """
     state = load(workspace)
     if not state.untold and not state.kept_up:
         return []
-    with changing(workspace) as state:
-        untold, state.untold = state.untold, []
-        upkeep, state.kept_up = state.kept_up, ""
-    lines = [line for news in untold for line in _lines(news, workspace.sessions, now)]
-    return [*lines, *filter(None, [upkeep])]
+    with suppress(MemoryFailure, StorageError), changing(workspace) as state:
+        lines = [line for news in state.untold for line in _lines(news, workspace, memory, now)]
+        lines += filter(None, [state.kept_up])
+        state.untold, state.kept_up = [], ""
+        return lines
+    return []
 
 
-def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
+def _lines(news: News, workspace: Workspace, memory: "Keeper", now: datetime) -> Iterator[str]:
+    """What is still so of a report: facts that were undone or forgotten since are left out."""
     day = datetime.fromisoformat(news.time).astimezone(now.tzinfo).date()
     when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
     chat = f"{when} chat"
@@ -369,21 +375,29 @@ def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
         return
     captures: list[CapturedEntry] = []
     with suppress(SessionError):  # the session may be gone, or damaged
-        entries = transcript.read(sessions, news.session)
+        entries = transcript.read(workspace.sessions, news.session)
         captures += [entry for entry in entries if isinstance(entry, CapturedEntry)]
     if news.stored:
-        facts = [fact for entry in captures for fact in entry.kept][-news.stored :]
-        yield _with_facts(f"{counted(news.stored, 'fact')} from {chat}", facts)
+        kept = [fact for entry in captures for fact in entry.kept][-news.stored :]
+        if facts := [fact for fact in kept if _is_current(memory, fact)]:
+            yield _with_facts(f"{counted(len(facts), 'fact')} from {chat}", facts)
     if news.waiting:
-        facts = [fact for entry in captures for fact in entry.held][-news.waiting :]
-        summary = f"{news.waiting} {'waits' if news.waiting == 1 else 'wait'} from {chat}"
-        yield f"{_with_facts(summary, facts)} · /review"
+        waiting = {held.fact.text for held in memory.waiting()}
+        held = [fact for entry in captures for fact in entry.held][-news.waiting :]
+        if facts := [fact for fact in held if fact in waiting]:
+            summary = f"{counted(len(facts), 'waits', 'wait')} from {chat}"
+            yield f"{_with_facts(summary, facts)} · /review"
+
+
+def _is_current(memory: "Keeper", fact: str) -> bool:
+    located = memory.locate(fact)
+    return located.exact and any(passage.status == "current" for passage in located.passages)
 
 
 def _with_facts(summary: str, facts: Sequence[str]) -> str:
     """The summary, followed by the first few facts."""
     more = f"; and {len(facts) - NAMED} more" if len(facts) > NAMED else ""
-    return f"{summary}: {'; '.join(map(one_line, facts[:NAMED]))}{more}" if facts else summary
+    return f"{summary}: {'; '.join(map(one_line, facts[:NAMED]))}{more}"
 
 
 if __name__ == "__main__":

@@ -163,6 +163,12 @@ def test_one_sessions_fault_never_stops_the_others(
     assert done.stored == FACTS
 
 
+def news_of(place: Workspace) -> list[str]:
+    """What the next chat says of the sessions that were read."""
+    with closing(open_memory(place, config.load())) as memory:
+        return ended.take_news(place, memory, datetime.now().astimezone())
+
+
 def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
     place: Workspace, asked: Callable[..., Provider]
 ) -> None:
@@ -176,7 +182,7 @@ def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
         assert state.failures == tries
         assert bool(known.untold) == (tries == 4)
         assert read(place) == []  # before its time
-    (news,) = ended.take_news(place, datetime.now().astimezone())
+    (news,) = news_of(place)
     assert news.startswith("No facts could be extracted from today's chat in 4 tries")
     assert remembered(place) == []
     assert [done.stored for done in read_ended(place, asked=True)] == [FACTS]
@@ -401,12 +407,38 @@ def test_the_next_screen_says_in_the_facts_words_what_was_kept_and_what_waits(
     record.append(ToolResultEntry("c", "read_file", "The vault opens with 4711"))
     record.close()
     read(place)
-    news = ended.take_news(place, datetime.now().astimezone())
+    news = news_of(place)
     assert news == [
         f"2 facts from today's chat: {FACTS[0]}; {FACTS[1]}",
         "1 waits from today's chat: The vault opens with 4711 · /review",
     ]
-    assert ended.take_news(place, datetime.now().astimezone()) == []
+    assert news_of(place) == []
+
+
+def test_what_is_no_longer_kept_or_waiting_is_not_announced(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    asked(*[operations(*FACTS, "The vault opens with 4711")] * 3)
+
+    def captured() -> None:
+        record = chat(place)
+        record.append(ToolResultEntry("c", "read_file", "The vault opens with 4711"))
+        record.close()
+        read(place)
+
+    with closing(open_memory(place, config.load())) as memory:
+        captured()
+        (held,) = memory.waiting()
+        memory.review(held.id, accept=False)
+        memory.undo()
+        assert news_of(place) == []
+        captured()
+        memory.forget(memory.locate(FACTS[0]).passages)
+        assert news_of(place)[0] == f"1 fact from today's chat: {FACTS[1]}"
+        captured()
+        for fact in FACTS:
+            memory.purge(memory.locate(fact).passages, sessions=True)
+        assert not any(fact.startswith(("1 fact", "2 facts")) for fact in news_of(place))
 
 
 def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
@@ -424,5 +456,5 @@ def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
         assert memory.undo()[0].origin.kind == "upkeep"
         assert not (place.root / "memory/2020.md").exists()
     assert len(provider.requests) == 2
-    news = ended.take_news(place, datetime.now().astimezone())
+    news = news_of(place)
     assert "Memory upkeep: 1 fact sorted in · `assistant memory log`" in news
