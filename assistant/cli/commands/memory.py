@@ -272,6 +272,11 @@ def _merge_versions(versions: Sequence[Path]) -> None:
             )
     merged = merge_texts(*texts)
     ours.write_bytes(merged.text.encode())
+    path = Path(name).absolute()
+    for workspace in map(Workspace, path.parents):
+        if workspace.journal.exists():
+            source = path.relative_to(workspace.root).as_posix()
+            copies_in(workspace).note_merge(source, texts, merged.text)
     if merged.conflicts:
         typer.echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ from assistant.memory.base import Origin
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.merge import CopyMerge, added, merge_copy
+from assistant.memory.writing.stale_saves import SavedText
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace, read_text
 
@@ -58,6 +59,20 @@ class Copies:
         for merge in merges:
             if not merge.fault:
                 self._move_away(merge.copy)
+
+    def note_merge(self, source: str, versions: Sequence[str], merged: str) -> None:
+        """Note, of the facts of these versions of a file, that a merge left out the missing ones on
+        purpose: one side had deleted them."""
+        with self._commits.locked():
+            journal = self._commits.journal
+            journal.refresh()
+            written = [record for record in journal.of_file(source) if record.adds]
+            missing = SavedText(merged, source, journal).lacks(written)
+            unknown = set(map(id, missing))
+            for version in versions:
+                unknown &= set(map(id, SavedText(version, source, journal).lacks(missing)))
+            ids = [record.write.id for record in missing if id(record) not in unknown]
+            journal.settle(verdicts=dict.fromkeys(ids, "deleted"))
 
     def _move_away(self, copy: str) -> None:
         target = storage.private_directory(self._workspace.merged) / copy.replace("/", "%")

@@ -63,6 +63,24 @@ def test_git_unites_facts_and_leaves_prose_to_the_owner(repository: Path, run: R
     assert (repository / "MEMORY.md").read_text() == marked
 
 
+@pytest.mark.parametrize("way", ["merge", "rebase"])
+def test_what_the_other_machine_forgot_is_no_loss(repository: Path, run: Run, way: str) -> None:
+    run("remember", "-", stdin="Plays the tuba\nSails\nPaints\n")
+    git(repository, "commit", "-qam", "three")
+    git(repository, "checkout", "-qb", "theirs")
+    memory = repository / "MEMORY.md"
+    memory.write_text(memory.read_text().replace("- Plays the tuba\n", ""))
+    git(repository, "commit", "-qam", "forgotten there")
+    git(repository, "checkout", "-q", "-")
+    assert run("memory", "status").returncode == 0  # looks at the file
+    run("remember", "Has a dog")
+    git(repository, "commit", "-qam", "four")
+    git(repository, way, *(["--no-edit"] if way == "merge" else []), "theirs")
+    assert "tuba" not in memory.read_text() and "Has a dog" in memory.read_text()
+    assert "older copy" not in run("memory", "status").stdout
+    assert json.loads(run("memory", "restore", "--json").stdout) == []
+
+
 @pytest.mark.slow
 def test_git_unites_random_histories_as_the_driver_does(repository: Path) -> None:
     for base, one, other in histories(40):
