@@ -169,6 +169,8 @@ UNDONE = {
 def undone_lines(entry: JournalEntry) -> list[str]:
     """What became of the text of an undone write, a line each."""
     form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
+    if entry.stays:
+        form = "what it superseded stands again; still in {0.source}: {1}"
     if entry.gone:
         form = "gone from {0.source} before: {1}"
     *lines, last = (form.format(entry, one_line(line)) for line in entry.text.split("\n"))

@@ -313,7 +313,8 @@ class JournalEntry:
     """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset.
 
     `waits_again`: its fact waits for review again because the write was undone. `gone`: its line
-    was gone before the write was undone with others.
+    was gone before the write was undone with others. `stays`: another write states its fact too, so
+    the undone one only struck out what it superseded.
     """
 
     id: str
@@ -325,6 +326,7 @@ class JournalEntry:
     undone: bool = False
     waits_again: bool = False
     gone: bool = False
+    stays: bool = False
 
 
 AGENDA_DAYS = 30

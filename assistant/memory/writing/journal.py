@@ -216,6 +216,11 @@ class Record:
         return self.state == "done" and self.reversible
 
     @property
+    def forgot_for_good(self) -> bool:
+        """Whether it is what a purge was acknowledged by."""
+        return self.state == "done" and self.write.action == "forget" and self.write.purged
+
+    @property
     def adds(self) -> bool:
         """Whether it stands, and added a fact."""
         return self.item is not None and self.stands

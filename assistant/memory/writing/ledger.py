@@ -22,7 +22,7 @@ from assistant.memory.base import (
     Upkept,
     no_notices,
 )
-from assistant.memory.text.headings import heading_above, headings, innermost
+from assistant.memory.text.headings import PATH, heading_above, headings, innermost
 from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
@@ -315,6 +315,7 @@ class Ledger:
                 undone=True,
                 waits_again=bool(write.held),
                 gone=bool(write.added) and not undo.edits,
+                stays=write.action == "supersede" and not write.added,
             )
             for write, undo in pairs
         )
@@ -322,10 +323,18 @@ class Ledger:
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """The reversible writes among these, or the latest with those that belong to it; newest
         first."""
-        records = reversed(self._journal.records.values())
+        records = list(reversed(self._journal.records.values()))
         writes = [record.write for record in records if record.stands]
         if ids:
             return [write for write in writes if write.id in ids]
+        latest = next(
+            (record for record in records if record.stands or record.forgot_for_good), None
+        )
+        if latest and latest.forgot_for_good:
+            raise LedgerError(
+                "the latest write was a purge, which cannot be undone",
+                "`assistant memory log` shows the writes before it",
+            )
         together = writes[0].together if writes else ""
         same = itertools.takewhile(lambda write: write.together == together, writes)
         return list(same) if together else writes[:1]
@@ -423,7 +432,9 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
     that it replaces; else under the heading of its day."""
     if fact.under is not None:
         existing = headings(text)
-        named = {path.casefold(): heading for path, heading in existing.items()} | existing
+        names = {path.rpartition(PATH)[2]: path for path in reversed(existing)}
+        named = {name.casefold(): existing[path] for name, path in names.items()}
+        named |= {path.casefold(): heading for path, heading in existing.items()} | existing
         paths = [fact.under, fact.under.casefold()]
         paths += [innermost(passage.heading, existing) for passage in old]
         if path := next((path for path in paths if path in named), None):

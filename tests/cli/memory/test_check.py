@@ -51,6 +51,32 @@ def test_what_one_command_wrote_is_undone_as_one_and_each_line_says_what_is_true
     assert (place / "MEMORY.md").read_text() == before
 
 
+def test_a_purge_is_not_passed_over_to_undo_what_came_before(place: Path, run: Run) -> None:
+    for fact in ("Ada has the kayak", "Ben has the tent"):
+        run("remember", fact)
+    assert run("forget", "Ben has the tent", "--purge", "--yes").returncode == 0
+    before = (place / "MEMORY.md").read_text()
+    for _ in range(2):
+        refused = run("memory", "undo")
+        assert refused.returncode == 1
+        assert "the latest write was a purge, which cannot be undone" in refused.stderr
+        run("remember", "Cleo has the map")
+        assert "Cleo has the map" in run("memory", "undo").stdout
+    assert (place / "MEMORY.md").read_text() == before and "Ada has the kayak" in before
+
+
+def test_a_fact_that_another_write_states_too_stays_and_undo_says_so(workspace: Workspace) -> None:
+    ledger = AddressedLedger(workspace)
+    olds = ledger.remember([Fact("Lives in Bath"), Fact("Works in Bath")])
+    for old in olds:
+        ledger.remember([Fact("Is in Graz", replaces=f"MEMORY.md:{old.line}")])
+    lines = [line for _ in olds for entry in ledger.undo() for line in undone_lines(entry)]
+    assert lines == [
+        "what it superseded stands again; still in MEMORY.md: Is in Graz",
+        "no longer in MEMORY.md: Is in Graz · what it superseded stands again",
+    ]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_an_undone_fact_says_what_it_superseded_and_no_other_does(
     workspace: Workspace, first: int
