@@ -70,6 +70,28 @@ def test_a_fact_stands_under_the_heading_that_is_named_or_one_of_its_day(
     assert f"## Remembered -- {day}\n\n- Lena has a dinghy\n" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "above"),
+    [
+        ("garten", "- Rasen"),
+        ("Family (Müller-Ōkawa & co.)", "- Anna"),
+        ("PEOPLE › family (müller-ōkawa & co.)", "- Anna"),
+        ("Work: Projekt Ümläut/2", "- Plan"),
+        ("People", "- All of them"),
+    ],
+)
+def test_a_heading_is_named_by_its_own_name_at_any_level(
+    place: Path, run: Run, name: str, above: str
+) -> None:
+    path = place / "MEMORY.md"
+    path.write_text(
+        "# Memory\n\n## Garten\n\n- Rasen\n\n# People\n\n- All of them\n\n"
+        "## Family (Müller-Ōkawa & co.)\n\n- Anna\n\n### Work: Projekt Ümläut/2\n\n- Plan\n"
+    )
+    assert run("remember", "Ben sails", "--section", name).returncode == 0
+    assert f"{above}\n- Ben sails <!-- " in path.read_text()
+
+
 def test_recall_reads_one_query_a_line(run: Run) -> None:
     queries = "spare key\nhow do I change your tone?\n"
     told = run("recall", "-", "-k", "1", stdin=queries).stdout
