@@ -26,7 +26,14 @@ from assistant.memory.text.times.dates import (
 )
 from assistant.memory.text.times.period import Period, later
 from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
-from assistant.memory.text.times.wording import clock, in_part, may_recur, schedule, starts
+from assistant.memory.text.times.wording import (
+    clock,
+    in_figures,
+    in_part,
+    may_recur,
+    schedule,
+    starts,
+)
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -133,7 +140,7 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     """What a fact speaks of; `anchor` is the day (ISO) it was recorded, for what depends on it."""
     if not may_speak(text):
         return ()
-    day = date.fromisoformat(anchor) if anchor else None
+    text, day = in_figures(text), date.fromisoformat(anchor) if anchor else None
     rest, rounds = _rounds(text)
     dated = languages.says("yearly", text)
     found: list[Occasion] = list(rounds)

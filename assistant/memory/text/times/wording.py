@@ -35,6 +35,11 @@ _NEAR_THE_HOUR = {
     ("quarter", "before"): -15,
 }
 """Minutes from the hour that is named behind these kinds of words."""
+_TO_THE_HOUR = (5, 10, 20, 25)
+"""Minutes that "at 10 to 8" may say; "at 9 to 5" is none."""
+_IN_WORDS = ("half", "quarter", "halfto", "past", "before", "to")
+"""Kinds of words that a time of day has that is not in figures alone."""
+_BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
 _MINUTES = {"minute": 1, "hour": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _FIRST_DAY = {"week": "BYDAY=MO", "month": "BYMONTHDAY=1", "year": "BYMONTH=1;BYMONTHDAY=1"}
@@ -210,6 +215,32 @@ def sure_times(text: str) -> str:
     return next((token.word for token in _tokens(text) if token.kind in kinds), "")
 
 
+def in_figures(text: str) -> str:
+    """The text with its times of day in figures: "half past seven" is "7:30"."""
+    words = re.findall(r"[\w']+", text.lower())
+    if "pm" not in words and {*map(_kind, words)}.isdisjoint([*_IN_WORDS, "oclock"]):
+        return text
+    parts, end = list[str](), 0
+    for word in _WORDS.finditer(text):
+        if word.start() < end or not (word[0].isdigit() or _kind(word[0]) in _BEGINS):
+            continue
+        tokens = _tokens(text[word.start() : word.start() + LONGEST])
+        first = bool(tokens) and tokens[0].kind == "at"
+        named, after = [*tokens[first : first + 2], None, None][:2]
+        if named is None or named.kind != "clock":
+            continue
+        said = named.word.lower().split()
+        is_worded = said[0].isalpha() or not {*map(_kind, said)}.isdisjoint(_IN_WORDS)
+        is_sure = first or named.value.minute % 5 == 0  # "two past four of us"
+        if is_worded and is_sure and not (after and after.kind == "num"):  # "acht Uhr dreißig"
+            hour, half = named.value.hour, ""
+            if said[-1] == "pm":
+                hour, half = hour % 12 or 12, " pm"
+            parts += text[end : word.start() + named.start], f"{hour}:{named.value:%M}{half}"
+            end = word.start() + named.end
+    return "".join([*parts, text[end:]])
+
+
 # Tokens
 
 
@@ -263,8 +294,10 @@ def _tokens(text: str) -> list[Token]:
     """The words of a text, until one that no schedule has; "half past nine" is one of them."""
     tokens: list[Token] = []
     for token in _single_tokens(text):
+        if token.kind == "oclock" and not (tokens and tokens[-1].kind == "num"):
+            break  # "Uhr" alone is a watch
         tokens.append(token)
-        match [last.kind for last in tokens[-3:]]:
+        match [last.kind for last in tokens[-4:]]:
             case [*_, "in" | "every", "clock"] if _HOURS.fullmatch(token.word):
                 minutes = token.value.hour * 60 + token.value.minute
                 tokens[-1:] = [
@@ -274,12 +307,23 @@ def _tokens(text: str) -> list[Token]:
             case [*_, "num" | "clock", "pm"]:
                 before = _time(tokens[-2])
                 _join(tokens, 2, before and clock(before.hour, before.minute, "pm"), text)
+            case ["num", "past" | "before" as side, "halfto", "num" | "clock"]:
+                minutes = tokens[-4].value * (1 if side == "past" else -1)
+                _join(tokens, 4, _near(token, minutes - 30), text)
             case [*_, "halfto", "num" | "clock"]:
                 _join(tokens, 2, _near(token, -30), text)
-            case ["num", "past", "num" | "clock"]:
+            case [*_, "num", "oclock"]:
+                _join(tokens, 2, _time(tokens[-2]), text)
+            case [*_, "num", "past", "num" | "clock"]:
                 _join(tokens, 3, _near(token, tokens[-3].value), text)
-            case [share, side, "num" | "clock"] if minutes := _NEAR_THE_HOUR.get((share, side)):
-                _join(tokens, 3, _near(token, minutes), text)
+            case [*_, "num", "before", "num" | "clock"]:
+                _join(tokens, 3, _near(token, -tokens[-3].value), text)
+            case ["at", "num", "to", "num" | "clock"] if tokens[-3].value in _TO_THE_HOUR:
+                _join(tokens, 3, _near(token, -tokens[-3].value), text)
+            case [*before, share, side, "num" | "clock"] if minutes := _NEAR_THE_HOUR.get(
+                (share, side)
+            ):
+                _join(tokens, 4 if before == ["a"] else 3, _near(token, minutes), text)
     return tokens
 
 
@@ -298,11 +342,14 @@ def _time(token: Token) -> time | None:
 
 
 def _near(token: Token, minutes: int) -> time | None:
-    """The time that many minutes from a full hour; None if it is not a full hour, or too far."""
+    """The time that many minutes from a full hour; None if it is not a full hour, or too far.
+
+    Before one o'clock it is noon that has passed."""
     hour = _time(token)
-    if hour is None or hour.minute or minutes >= 60:
+    if hour is None or hour.minute or abs(minutes) >= 60:
         return None
-    return (datetime.combine(date.min + DAY, hour) + timedelta(minutes=minutes)).time()
+    near = datetime.combine(date.min + DAY, hour) + timedelta(minutes=minutes)
+    return near.replace(hour=12).time() if (hour.hour, near.hour) == (1, 0) else near.time()
 
 
 def _single_tokens(text: str) -> Iterator[Token]:

@@ -234,6 +234,36 @@ def test_a_weekday_of_a_week_is_one_day_of_that_week(fact: str, days: list[str])
 
 
 @pytest.mark.parametrize(
+    ("fact", "time"),
+    [
+        ("Dinner on Friday at half past seven", "07:30"),
+        ("Dinner on Friday at half past seven in the evening", "19:30"),
+        ("Dinner on the 28th at half past seven pm", "19:30"),
+        ("Course on Friday from half past six to eight pm", "18:30"),
+        ("Train on Friday at a quarter past nine", "09:15"),
+        ("Lunch on Friday at quarter to one", "12:45"),
+        ("Train on Friday at 10 to 8", "07:50"),
+        ("Friday evening at seven o'clock: choir", "19:00"),
+        ("Choir every Thursday at half past seven", "07:30"),
+        ("Essen am Freitag um halb acht abends", "19:30"),
+        ("Essen am Freitag um halb 8 Uhr", "07:30"),
+        ("Essen am Freitag um halb eins", "12:30"),
+        ("Am Freitag Zug um fünf vor halb acht", "07:25"),
+        ("Am Freitag Zug um 5 vor 8 Uhr", "07:55"),
+        ("Viertel nach acht am Freitag: Zug", "08:15"),
+        ("Am Freitag um zwanzig Uhr Konzert", "20:00"),
+        ("15.12., halb acht: Elternabend", "07:30"),
+        ("Am Freitag um acht Uhr dreißig Zug", ""),
+        ("Am Freitag zwei nach vier Leuten", ""),
+        ("Course on Friday from 9 to 5", ""),
+        ("Half to be paid on Friday", ""),
+    ],
+)
+def test_a_time_of_day_is_read_in_words_too(fact: str, time: str) -> None:
+    assert [occasion.time for occasion in occasions(fact, TOLD)] == [time]
+
+
+@pytest.mark.parametrize(
     ("fact", "told"),
     [
         ("The house is let from 20 December to 6 January", "2026-06-28"),
