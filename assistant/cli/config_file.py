@@ -14,10 +14,14 @@ from assistant.cli.help import did_you_mean
 from assistant.errors import ConfigError, UsageError
 from assistant.model import catalogue
 from assistant.settings import tree as settings
+from assistant.settings.sections import SERVERS, ServerSettings
 from assistant.tools.policy import unknown_tools
 
 Path = tuple[str | int, ...]
 """The keys of a setting; indices of lists start at 0."""
+EMPTY = {"heartbeat.notify", "embedding.query_prefix", "embedding.document_prefix"}
+"""Settings whose empty value is not their default."""
+_OF_SERVER = re.compile(rf"(.+?)\.({'|'.join(ServerSettings.model_fields)})(?:\.(.+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ def path_of(key: str) -> Path:
         own = (name,) if name else ()
         if not name or f"{section}.1.{name}" in settings.names():
             return (section, int(number) - 1, *own)
+    elif section == SERVERS and (server := _OF_SERVER.fullmatch(rest)):
+        return section, *filter(None, server.groups())
     elif key in settings.names():
         return section, rest
     near = get_close_matches(key, settings.names(), n=1)
@@ -67,7 +73,7 @@ def value_at(values: Any, path: Path) -> Any:
 
 
 def changed(key: str, values: Sequence[str]) -> Changed:
-    """The file with a setting changed, or removed by an empty value.
+    """The file with a setting changed, or removed by no value or an empty one.
 
     Raises UsageError for an unknown setting or an invalid value, ConfigError for a broken file or a
     model that litellm does not know.
@@ -76,7 +82,7 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     rest = config.read_file(file)  # raises with the line of a syntax error
     _remove(rest, path)
     document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
-    unset = list(values) == [""]
+    unset = not values or (list(values) == [""] and key not in EMPTY)
     if unset:
         _remove(document, path)
     else:
@@ -84,7 +90,10 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     try:
         valid = settings.validate(document.unwrap(), sources=[config.Layer(str(file), rest)])
     except ConfigError as error:
-        raise UsageError(error.message, error.cure) from error
+        cure = error.cure
+        if unset and path[0] in settings.LISTED and len(path) == 3:
+            cure = f"`assistant config unset {settings.shown_key(path[:-1])}` removes all of it"
+        raise UsageError(error.message, cure) from error
     if unset:
         return Changed(tomlkit.dumps(document), settings.shown_key(path), None)
     typed = valid.model_dump(mode="json", exclude_none=True)
@@ -114,9 +123,12 @@ def _put(document: Any, path: Path, value: Any) -> None:
     """Set a value, creating tables on the way. A new source is named after its folder."""
     section = str(path[0])
     if section not in settings.LISTED:
-        table = document.setdefault(section, tomlkit.table())
-        if isinstance(table, dict):  # otherwise validation names its line
-            table[path[1]] = value
+        table = document
+        for key in path[:-1]:
+            table = table.setdefault(key, tomlkit.table())
+            if not isinstance(table, dict):  # validation names its line
+                return
+        table[path[-1]] = value
         return
     if len(path) == 1 or not isinstance(document.get(section), AoT):
         document[section] = _tables(value if len(path) == 1 else document.get(section, []))
@@ -154,3 +166,5 @@ def _remove(document: Any, path: Path) -> None:
         parent.pop(key, None)
     elif isinstance(parent, list) and isinstance(key, int) and key < len(parent):
         del parent[key]
+        if not parent:
+            del document[path[0]]

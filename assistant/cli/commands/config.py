@@ -17,7 +17,7 @@ from assistant.display import counted, spelled
 from assistant.errors import ConfigError, WorkspaceError
 from assistant.memory.open import open_model_switch
 from assistant.settings import tree as settings
-from assistant.settings.sections import EmbeddingSettings
+from assistant.settings.sections import SERVERS, EmbeddingSettings
 from assistant.tools.mcp_client.servers import hidden
 
 
@@ -43,8 +43,7 @@ def show(
       assistant config show
       assistant config show memory.k
     """
-    values = context.obj.settings().model_dump(mode="json")
-    values["mcpServers"] = {name: hidden(server) for name, server in values["mcpServers"].items()}
+    values = _values(context.obj)
     if key is not None:
         value = value_at(values, path_of(key))
         answer(value)
@@ -81,6 +80,13 @@ def set_(
     put(context.obj, key, values)
 
 
+def _values(options: Globals) -> dict[str, Any]:
+    """All settings, without the secrets of MCP servers."""
+    values = options.settings().model_dump(mode="json")
+    values[SERVERS] = {name: hidden(server) for name, server in values[SERVERS].items()}
+    return values
+
+
 def put(options: Globals, key: str, values: list[str]) -> None:
     """Change a setting, and print it; if it is removed, print the value that holds now."""
     change, file = changed(key, values), config.config_file()
@@ -88,7 +94,7 @@ def put(options: Globals, key: str, values: list[str]) -> None:
     storage.replace(file, change.text.encode())
     origin = config.origin_of(path_of(key), config.layers(recipe=options.recipe()))
     if change.value is None:
-        now = value_at(options.settings().model_dump(mode="json"), path_of(key))
+        now = value_at(_values(options), path_of(key))
         typer.echo(_with_origin(change.key, now, origin))
     else:
         typer.echo(f"{change.key} = {_text(change.value)}  ({file})")
@@ -101,7 +107,7 @@ def put(options: Globals, key: str, values: list[str]) -> None:
 
 def unset(context: typer.Context, key: Key) -> None:
     """Remove a setting from the configuration file."""
-    put(context.obj, key, [""])
+    put(context.obj, key, [])
 
 
 def edit() -> None:

@@ -8,6 +8,7 @@ import pexpect
 import pytest
 
 from assistant import config
+from assistant.cli.config_file import path_of
 from assistant.errors import ConfigError
 from assistant.settings import tree as settings
 from tests.cli.conftest import ASSISTANT, Run
@@ -55,6 +56,47 @@ def test_settings_are_set_read_and_unset_and_comments_stay(file: Path, run: Run)
     unset = run("config", "show", "index.url")
     assert (unset.returncode, unset.stdout) == (1, "")
     assert file.read_text().startswith("# mine\n[memory]\n")
+
+
+SERVER = """\
+[mcpServers.tiny-one]
+command = "tiny" # small
+env = { TOKEN = "abc123" }
+"""
+
+
+def test_what_show_lists_can_be_set_and_unset(file: Path, run: Run) -> None:
+    file.write_text(f"{TOML}\n{SERVER}")
+    listed = [line.partition(" = ")[0] for line in run("config", "show").stdout.splitlines()]
+    assert "mcpServers.tiny-one.timeout_seconds" in listed and "profiles.1.name" in listed
+    assert [key for key in listed if not path_of(key)] == []
+    for key, value in (("disabled", "true"), ("timeout_seconds", "9"), ("env.USER", "mia")):
+        done = run("config", "set", f"mcpServers.tiny-one.{key}", value)
+        assert done.returncode == 0, done.stderr
+    assert run("config", "show", "mcpServers.tiny-one.disabled").stdout == "true\n"
+    assert run("config", "show", "mcpServers.tiny-one.timeout_seconds").stdout == "9.0\n"
+    assert 'TOKEN = "abc123", USER = "mia"' in file.read_text() and "# small" in file.read_text()
+    run("config", "unset", "mcpServers.tiny-one.env.USER")
+    run("config", "unset", "mcpServers.tiny-one.timeout_seconds")
+    assert "mia" not in file.read_text() and "timeout" not in file.read_text()
+    wrong = run("config", "unset", "mcpServers.tiny-one.command")
+    assert wrong.returncode and "`command`" in wrong.stderr and "abc123" not in wrong.stderr
+    assert run("config", "set", "mcpServers.tiny-one.timeot", "9").returncode
+
+
+def test_an_empty_value_that_means_something_is_kept(file: Path, run: Run) -> None:
+    for key in ("heartbeat.notify", "embedding.query_prefix"):
+        assert run("config", "set", key, "").stdout == f"{key} =   ({file})\n"
+        assert run("config", "show", key).stdout == "\n"
+        assert f"{key} = unset  (default)" in run("config", "unset", key).stdout
+
+
+def test_an_item_of_a_list_is_removed_whole_and_leaves_nothing(file: Path, run: Run) -> None:
+    done = run("config", "unset", "profiles.1.name")
+    assert done.returncode and "`assistant config unset profiles.1` removes all" in done.stderr
+    for key in ("profiles.2", "profiles.1"):
+        assert run("config", "unset", key).returncode == 0
+    assert "profiles" not in file.read_text() and "k = 5 # few" in file.read_text()
 
 
 FAULTS = [
@@ -115,10 +157,10 @@ def test_what_cannot_be_set_changes_nothing(file: Path, run: Run) -> None:
     for key, value, said in (
         ("memory.kk", "3", "Did you mean memory.k?"),
         ("memory", "3", "there is no setting 'memory'"),
-        ("profiles.9.name", "openai/a", "The next profile is profiles.3.name"),
+        ("profiles.9.name", "openai/a", "First `assistant config set profiles.3.name VALUE`"),
         ("profiles.0.name", "openai/a", "there is no setting"),
         ("memory.k", "many", "'memory.k' cannot be 'many'"),
-        ("sources.1.name", "work", "First `assistant config set sources.1.path FOLDER`"),
+        ("sources.1.name", "work", "First `assistant config set sources.1.path VALUE`"),
         ("model", "nobody/model", "the model 'nobody/model' has no known provider"),
     ):
         done = run("config", "set", key, value)
