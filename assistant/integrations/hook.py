@@ -191,9 +191,17 @@ def _memory_for(hook: HookEvent, workspace: Workspace, state: "ConversationState
 
 
 def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool) -> None:
-    """Import the conversation; a long one in the background, unless this process is `patient`."""
+    """Import the conversation; a long one in the background, unless this process is `patient`.
+
+    Raises UsageError if there is none.
+    """
     record = Path(hook.transcript).expanduser() if hook.transcript else None
     size = record.stat().st_size if record and record.is_file() else 0
+    if not size and not hook.messages:
+        where = (
+            f"nothing in the transcript {record}" if record else "no transcript, and no messages"
+        )
+        raise UsageError(f"{hook.event}: there is {where}")
     if max(size, len(data)) > MOST_AT_ONCE and not patient:
         _import_in_background(workspace, hook, data)
         return

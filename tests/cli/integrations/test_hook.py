@@ -90,6 +90,22 @@ def test_it_fails_open_whatever_is_wrong(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_debug_says_why_nothing_was_imported(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    for name in ("session-end", "compact", "stop"):
+        for fields, said in (
+            ({"transcript_path": f"{tmp_path}/none.jsonl"}, "none.jsonl"),
+            ({"transcript_path": f"{tmp_path}/empty.jsonl"}, "empty.jsonl"),
+            ({"transcript_path": str(tmp_path)}, str(tmp_path)),
+            ({"messages": []}, "no transcript, and no messages"),
+        ):
+            asked = json.dumps({"session_id": "s1", **fields})
+            done = run("hook", name, stdin=asked)
+            assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+            done = run("--debug", "hook", name, stdin=asked)
+            assert (done.returncode, done.stdout) == (0, "") and said in done.stderr
+
+
 def test_a_conversation_that_ends_is_a_session_here(run: Run, place: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     lines = [
