@@ -161,7 +161,7 @@ UNDONE = {
     "supersede": "no longer in {0.source}: {1} · what it superseded stands again",
     "forget": "back in {0.source}: {1}",
     "mark": "without the mark again, in {0.source}: {1}",
-    "amend": "{0.source} is as it was before ({1})",
+    "amend": "{0.source} is as it was before this change: {1}",
 }
 """What undoing a write of each kind means, for its entry and a line of its text."""
 

@@ -1,6 +1,5 @@
 """`memory core`: shows and changes the facts in every prompt."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -40,21 +39,21 @@ def core(
     """
     with context.obj.memory() as memory:
         if change:
-            _change(memory, change[0], " ".join(change[1:]))
+            _change(context.obj, memory, change[0], " ".join(change[1:]))
         else:
             _show(context.obj, memory)
 
 
+def _standing(options: Globals, memory: Keeper, most: int) -> Standing:
+    """What of memory is in every prompt if it may take so many tokens as a whole."""
+    redact, hidden = redactor().redact, options.hidden()
+    return standing(options.workspace(), most, redact, hidden, memory.core)
+
+
 def _show(options: Globals, memory: Keeper) -> None:
-    workspace, settings = options.workspace(), options.settings()
-    stands = partial(
-        standing,
-        workspace,
-        redact=redactor().redact,
-        hidden=options.hidden(),
-        core=memory.core,
-    )
-    whole, chosen = stands(most=settings.memory.whole), stands(most=0)
+    settings = options.settings()
+    whole = _standing(options, memory, settings.memory.whole)
+    chosen = _standing(options, memory, 0)
     answer(_as_json(whole, chosen))
     if whole.text and not whole.core:
         typer.echo(
@@ -90,7 +89,7 @@ def _as_json(whole: Standing, chosen: Standing) -> dict[str, object]:
     }
 
 
-def _change(memory: Keeper, what: str, target: str) -> None:
+def _change(options: Globals, memory: Keeper, what: str, target: str) -> None:
     if what not in (ADD, DROP) or not target.strip():
         raise UsageError(
             "`memory core` takes `add` or `drop`, and a fact",
@@ -104,8 +103,13 @@ def _change(memory: Keeper, what: str, target: str) -> None:
     changed = memory.mark([Mark(fact, core=CORE if what == ADD else NOT_CORE)])
     answer({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
     if changed:
-        effect = "Now in every prompt" if what == ADD else "No longer in every prompt"
+        effect = "Now in every prompt" if what == ADD else "No longer in the core"
         typer.echo(f"{effect}: {_line(fact)}")
+        stands = _standing(options, memory, options.settings().memory.whole)
+        if what == DROP and stands.text and not stands.core:
+            typer.echo(
+                "All of memory is in every prompt while it is small (memory.whole).", err=True
+            )
         typer.echo("`assistant memory undo` reverses it.", err=True)
     else:
         already = "in every prompt" if what == ADD else "kept out"

@@ -5,6 +5,7 @@ needs; after a crash between the two, both converge.
 """
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,7 @@ from assistant.memory.index.words import (
     Tokenizer,
     Vocabulary,
     add_words,
+    folded,
     searchable,
 )
 from assistant.memory.text.chunk import Chunk
@@ -295,6 +297,16 @@ class Catalog:
     def by_id(self, id_: str) -> list[Chunk]:
         """The chunk with this id, if it exists."""
         return list(self._chunks("c.id IN (SELECT value FROM json_each(?))", [id_]).values())
+
+    def spelling(self, text: str, most: int) -> list[Chunk]:
+        """The first current chunks with this text, of three letters or more, also within words."""
+        if len(text) < 3:
+            return []
+        anything = re.sub(r"[^a-zA-Z0-9 ]", "_", text)  # LIKE folds the case of ASCII alone
+        sql = "SELECT rowid FROM chunks WHERE status = 'current' AND plain LIKE ? ORDER BY rowid"
+        rows = [row for (row,) in self.database.rows(sql, f"%{anything}%")]
+        matches = [chunk for chunk in self.chunks(rows) if folded(text) in folded(chunk.plain)]
+        return matches[:most]
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
         """The positions in a layout of the chunks with these ids; `NOWHERE` for an unknown id."""

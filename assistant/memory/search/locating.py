@@ -100,7 +100,8 @@ class Locator:
         return next((chunk for chunk in chunks if chunk.start_line == line), None)
 
     def _worded(self, target: str) -> Located:
-        """The facts that say the target, else contain it, else are likeliest to be meant.
+        """The facts that say the target, else contain it, else are likeliest to be meant: first
+        those that contain it within longer words.
 
         Superseded facts count only if no current one contains it and they say just the target.
         """
@@ -115,9 +116,9 @@ class Locator:
         stems = self._stems(target)
         shared = [len(stems & self._stems(fact.plain)) for fact in nearest]
         most = max(shared, default=0)
-        return Located(
-            tuple(fact for fact, count in zip(nearest, shared, strict=True) if 2 * count >= most)
-        )
+        likely = [fact for fact, count in zip(nearest, shared, strict=True) if 2 * count >= most]
+        within = map(passage, self._store.catalog.spelling(target, MOST_LIKELY))
+        return Located(tuple({fact.id: fact for fact in (*within, *likely)}.values()))
 
     def _stems(self, text: str) -> set[str]:
         return {term.text for term in self._store.catalog.words.terms(text)}

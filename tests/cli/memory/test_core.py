@@ -35,6 +35,15 @@ def test_a_fact_is_put_into_every_prompt_and_out_of_it(place: Path, run: Run) ->
     nuts = {fact["text"]: fact for fact in facts if "nuts" in fact["text"]}
     assert len(nuts) == 2 and not any(fact["added"] for fact in nuts.values())
     line = nuts["I am allergic to nuts"]["line"]
+    dropped = run("memory", "core", "drop", "I am allergic to nuts")
+    assert dropped.stdout == f"No longer in the core: MEMORY.md:{line}  I am allergic to nuts\n"
+    assert "All of memory is in every prompt while it is small" in dropped.stderr
+    run("memory", "undo")
+    run("config", "set", "memory.whole", "0")
+    dropped = run("memory", "core", "drop", "I am allergic to nuts")
+    assert "All of memory" not in dropped.stderr
+    run("memory", "undo")
+    run("config", "unset", "memory.whole")
     done = json.loads(run("memory", "core", "drop", "I am allergic to nuts", "--json").stdout)
     assert done == {"source": "MEMORY.md", "line": line, "changed": True}
     assert "- I am allergic to nuts <!-- not core -->\n" in path.read_text()

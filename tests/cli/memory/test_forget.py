@@ -83,6 +83,22 @@ def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> N
     assert ("Tom" in left, DENTIST in left) == (taken == "My", taken != "My")
 
 
+@pytest.mark.parametrize("words", ["herz", "MEDIKAMENT", "übel", "Papas Herz"])
+def test_a_fact_with_the_word_in_a_longer_one_is_offered_first(
+    place: Path, run: Run, words: str
+) -> None:
+    others = "\n".join(
+        f"{name} heißt Herr {name}" for name in ("Vogt", "Grau", "Kurt", "Ott", "Lux")
+    )
+    fact = "Papas Herzmedikament steht neben den Kübeln"
+    run("remember", "-", stdin=f"{others}\n{fact}\n")
+    for command in (["forget"], ["memory", "core", "add"]):
+        offered = run(*command, words)
+        assert offered.returncode
+        first = (offered.stdout + offered.stderr).split(" - ")[1]
+        assert first.startswith(fact), offered
+
+
 def test_json_is_printed_whatever_comes_of_it(place: Path, run: Run, line: int) -> None:
     for words, status in (("dentist is in Hull", 1), ("the moon is a lamp", 1)):
         refused = run("forget", words, "--yes", "--json")
