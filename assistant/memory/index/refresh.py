@@ -289,8 +289,7 @@ class Synchronizer:
                 self._commit(group)
                 changed += [file.name for file in group.files]
                 left.difference_update(changed)
-                if left:
-                    progress(INDEXING, len(names) - len(left), len(names))
+                progress(INDEXING, len(names) - len(left), len(names))
         for name in missing.difference(unseen):
             self.store.catalog.delete_source(name)
             changed.append(name)

@@ -179,13 +179,14 @@ class Collection:
         self._absence = ""
         deadline = time.monotonic() + seconds
         refreshed = self._index.refresh(
+            lambda what, *counts: self._progress(f"{self.name}: {what}", *counts),
             order=self._ordered,
             stop=lambda: self._closing.is_set() or stop() or time.monotonic() > deadline,
         )
         self._is_pending, self._is_late = refreshed.left > 0, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in refreshed.faults)
 
-    def _ordered(self, names: Sequence[str]) -> Iterator[str]:
+    def _ordered(self, names: Sequence[str]) -> list[str]:
         """The files that are indexed, then the new ones."""
         self._names, self._is_pending = names, True
         indexed = self._index.store.catalog.sources()
@@ -195,7 +196,4 @@ class Collection:
             stat = None if name in indexed else stat_or_none(self._corpus.root / name)
             return 0 if name in indexed else 1 + ((stat.size if stat else 0) // SMALL).bit_length()
 
-        for number, name in enumerate(sorted(reversed(names), key=rank)):
-            if name not in indexed:
-                self._progress(f"Indexing {self.name}", number, len(names))
-            yield name
+        return sorted(reversed(names), key=rank)

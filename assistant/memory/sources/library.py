@@ -80,7 +80,7 @@ class Library:
             source = self._source(query.within)
             collection = self._notes(source)
             passages = tuple(self._in_notes(source, collection.recall(inner)))
-        return Recall(query.text, passages, notices=collection.notices)
+        return Recall(query.text, passages, notices=collection.news())
 
     def beside(self, query: Query, facts: Recall) -> Recall:
         """The facts recalled together with passages of the notes, each within its budget."""

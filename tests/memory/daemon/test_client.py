@@ -94,7 +94,7 @@ def test_progress_of_a_long_indexing_reaches_the_client(workspace: Workspace) ->
     with contextlib.closing(memory):
         while memory.status().chunks < 700:  # an answer does not wait for ever
             pass
-    assert told[-1] == ("Indexing MEMORY.md", 700, 700)
+    assert ("Indexing MEMORY.md", 700, 700) in told and told[-1][1] == told[-1][2]
 
 
 def test_what_the_owner_should_know_comes_with_the_answer(workspace: Workspace) -> None:

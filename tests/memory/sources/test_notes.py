@@ -170,10 +170,34 @@ def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) 
     assert notice.startswith("vault:Odd.md is not UTF-8")
     assert memory.recall(Query("hull")).notices == ()
     assert notice in memory.status().notices
-    assert memory.recall(Query("hull", within="vault")).notices == (notice,)
+    for within in ("vault", "", "vault"):
+        assert memory.recall(Query("hull", within=within)).notices == ()
     (vault / "Odder.md").write_bytes(b"\xff\xfe odder")
     assert len(memory.recall(Query("hull", within="vault")).notices) == 2
-    assert len(memory.recall(Query("hull")).notices) == 2
+    for within in ("", "vault"):
+        assert memory.recall(Query("hull", within=within)).notices == ()
+    assert len(memory.status().notices) == 2
+
+
+def test_progress_ends_though_a_note_cannot_be_read(
+    workspace: Workspace, vault: Path, embedder: PolyglotEmbedder
+) -> None:
+    (vault / "Zero.md").write_bytes(b"\0" * 400)
+    source = SourceSettings(name="vault", path=str(vault))
+    told: list[tuple[str, int, int]] = []
+    memory = LocalMemory(
+        workspace, Settings(sources=(source,)), embedder, progress=lambda *line: told.append(line)
+    )
+    found(memory, "hull")
+    assert "Zero.md" in " ".join(memory.status().notices)
+    assert told and told[-1][0].startswith("vault: ") and told[-1][1] == told[-1][2]
+    told.clear()
+    memory.recall(Query("hull"))
+    memory.recall(Query("hull", within="vault"))
+    assert told == []
+    (vault / "New.md").write_text("The mast is new\n")
+    assert found(memory, "mast")[0] == "vault:New.md:1" and told[-1][1] == told[-1][2]
+    memory.close()
 
 
 def _passage(number: int, score: float, source: str = "MEMORY.md") -> Passage:
