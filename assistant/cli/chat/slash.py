@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 import typer
@@ -183,8 +184,9 @@ def undo(host: Host, _: str) -> None:
     chat, record = host.chat, host.chat.conversation.transcript
     writes = (w for w in chat.memory.log(LATEST_WRITES) if w.action != "undo" and not w.undone)
     latest = next(writes, None)
-    turns = group(record.entries)
-    since = max([chat.opened, *(datetime.fromisoformat(t.entries[-1].time) for t in turns[-1:])])
+    changed = changed_by(chat.workspace, chat.memory, record.session, record.entries)
+    ends = (turn.turn.entries[-1].time for turn in changed if turn.is_undoable)
+    since = max([chat.opened, *map(datetime.fromisoformat, islice(ends, 1))])
     if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
         show_undone(chat.memory.undo())
         return

@@ -29,6 +29,8 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.say("n")
         tty.wait("Nothing was forgotten.", gone="Esc stops")
         assert "4711" in (place / "MEMORY.md").read_text()
+        tty.say("who has the spare key?")  # a turn that changes nothing
+        tty.wait("Ada, next door", gone="Esc stops")
         tty.say("/undo")
         tty.wait(lambda tty: "Undone: " in tty.text or "not sent" in tty.text)
         if "not sent" in tty.text:  # the command that asked had not ended
