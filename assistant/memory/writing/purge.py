@@ -27,7 +27,7 @@ from assistant.memory.writing.edits import line_stating, removals
 from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import Splice
-from assistant.memory.writing.remains import conversations, prompts, remains
+from assistant.memory.writing.remains import cited_texts, conversations, prompts, remains
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.words import Words
@@ -119,7 +119,8 @@ class Purge:
                     self._journal.settle((), [purging.id])
                 raise
             # nothing can refuse any more: take the words out of all that was kept
-            for temporary, target in plan.rewritten:
+            # a session last: it says which pictures and typed messages go with it
+            for temporary, target in reversed(plan.rewritten):
                 with storage.reported("written", target):
                     storage.DISK.rename(temporary, target)
                     storage.sync_directory(target.parent)
@@ -221,7 +222,8 @@ class _Plan:
             case "sessions":
                 return conversations(workspace.sessions, self.words, self.purging.cited, stack)
             case "prompts":
-                return prompts(config.state_dir() / "prompts", self.words)
+                said = cited_texts(workspace.sessions, self.words, self.purging.cited)
+                return prompts(config.state_dir() / "prompts", self.words, set(said) - {""})
             case _:
                 raise AssertionError(f"no purge reaches the store {store!r}")
 

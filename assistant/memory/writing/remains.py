@@ -139,10 +139,30 @@ def conversations(
         yield from ((picture, b"") for picture in path.with_suffix(PICTURES).glob("*"))
 
 
-def prompts(path: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
-    """The prompt's history with its new content, if an entry of it holds the facts."""
+def cited_texts(
+    directory: Path, words: Words, cited: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """The texts of the messages that the facts were captured from."""
+    for path in directory.glob("*.jsonl"):
+        lines = storage.read_or_empty(path).split(b"\n")
+        for id in {*cited.get(path.stem, ()), *_captured_from(lines, words)}:
+            for line in lines:
+                entry = _decoded(line) if id.encode() in line else None
+                if isinstance(entry, dict) and entry.get("id") == id:
+                    yield str(entry.get("text", ""))
+
+
+def prompts(
+    path: Path, words: Words, messages: Collection[str] = ()
+) -> Iterator[tuple[Path, bytes]]:
+    """The prompt's history with its new content, if an entry of it holds the facts, or is one of
+    these messages."""
     entries = _TYPED.split(storage.read_or_empty(path).decode("utf-8", "replace"))
-    kept = [entry for entry in entries if words.without(_typed(entry)) == _typed(entry)]
+    kept = [
+        entry
+        for entry in entries
+        if words.without(typed := _typed(entry)) == typed and typed not in messages
+    ]
     if len(kept) < len(entries):
         yield path, "".join(kept).encode()
 
@@ -165,13 +185,18 @@ def _locked(path: Path) -> locking.Lock:
 def _captured_from(lines: Sequence[bytes], words: Words) -> Iterator[str]:
     """The entries of a transcript that, by its own account, the facts were captured from."""
     for line in lines:
-        try:
-            facts = json.loads(line)["facts"] if b'"facts"' in line else ()
-        except (ValueError, TypeError, KeyError):
-            continue
-        for fact in facts:
+        entry = _decoded(line) if b'"facts"' in line else None
+        for fact in entry.get("facts", ()) if isinstance(entry, dict) else ():
             if isinstance(fact, dict) and words.without(text := fact.get("text", "")) != text:
                 yield from fact.get("entries", ())
+
+
+def _decoded(line: bytes) -> Any:
+    """The entry of a transcript's line; None if it is damaged."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def _purged_line(line: bytes, words: Words, cited: Collection[str]) -> bytes:

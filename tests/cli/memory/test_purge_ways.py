@@ -353,11 +353,15 @@ def test_a_purge_leaves_no_byte_however_the_fact_came_in(
 def test_a_purge_finds_the_messages_that_an_earlier_one_without_sessions_left(
     place: Workspace, words: str
 ) -> None:
-    fact = "The owner grows quenby"
+    fact, said = "The owner grows quenby", "Out at the front is a whole bed of\nquenby of mine"
+    history = config.state_dir() / "prompts"
+    history.parent.mkdir(parents=True, exist_ok=True)
+    typed = said.replace("\n", "\n+")
+    history.write_text(f"\n# 2026-11-21 10:00:00\n+{typed}\n\n# 2026-11-21 10:01:00\n+Kept\n")
     life = Life(place, HashingEmbedder())
     with closing(life.memory):
         session = life.talk(
-            UserEntry("Out at the front there is a whole bed of\nquenby of mine"),
+            UserEntry(said),
             AssistantEntry("How they must smell!"),
             CaptureEntry("e3", (CapturedFact(fact, "owner", ("e2",)),)),
             CapturedEntry(("e4",), 1, 0, (fact,)),
@@ -368,7 +372,7 @@ def test_a_purge_finds_the_messages_that_an_earlier_one_without_sessions_left(
     done = run(place, "forget", words, "--yes", "--purge", "--sessions")
     assert (done.returncode, done.stderr) == (0, "")
     run(place, "daemon", "stop")
-    assert left(place) == set()
+    assert left(place) == set() and history.read_text().endswith("+Kept\n")
 
 
 @pytest.mark.slow
