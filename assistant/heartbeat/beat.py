@@ -38,17 +38,26 @@ def read(workspace: Workspace) -> tuple[list[Task], list[Unread]]:
         return [], []
 
 
+def _written(workspace: Workspace) -> datetime:
+    """When the file of tasks was last written."""
+    try:
+        return datetime.fromtimestamp((workspace.root / HEARTBEAT_FILE).stat().st_mtime)
+    except OSError:
+        return datetime.min
+
+
 def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
     """The tasks whose latest time has passed unclaimed, the earliest first.
 
-    A task counts from the check before the one that first saw it. Of several missed times only
-    the latest is due.
+    A task counts from the check before the one that first saw it, but not before the file was
+    written, unless it is one of an interval. Of several missed times only the latest is due.
     """
     due_tasks = []
     with beats.changing(workspace) as state:
-        listed = read(workspace)[0]
+        listed, written = read(workspace)[0], _written(workspace)
         for task in listed:
-            begin = state.since(task.key, now)
+            is_interval = task.schedule.every and not task.schedule.hours
+            begin = state.since(task.key, now, datetime.min if is_interval else written)
             latest = task.schedule.latest(now)
             if latest and latest >= begin and claims.is_free(workspace, task, latest):
                 due_tasks.append((task, latest))

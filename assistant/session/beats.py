@@ -61,12 +61,15 @@ class Beats(notebook.Spending):
         if news not in self.untold:
             self.untold.append(news)
 
-    def since(self, key: str, now: datetime) -> datetime:
+    def since(self, key: str, now: datetime, written: datetime) -> datetime:
         """The time from which a task counts: the check before the one that first saw it, or the
-        start of the day of the first check. So an edited task does not run again for a time that
-        has passed. If the clock was set back, the time moves back with it.
+        start of the day of the first check; but not before the file was `written`. So a new or
+        edited task does not run for a time that has passed. If the clock was set back, the time
+        moves back with it.
         """
         first = self.looked or datetime.combine(now, time.min).isoformat()
+        if written <= now:
+            first = max(first, written.isoformat(timespec="seconds"))
         seen = self.seen.get(key, first)
         self.seen[key] = min(seen, now.isoformat(timespec="seconds"))
         return datetime.fromisoformat(self.seen[key])

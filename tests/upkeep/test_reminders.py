@@ -1,5 +1,6 @@
 """Reminders: a line of HEARTBEAT.md, at a moment that is understood or refused."""
 
+import os
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -214,6 +215,25 @@ def test_an_edited_task_is_not_done_again_for_a_time_that_has_passed(here: Works
     assert later == ["another"]
     tomorrow = [task.text for task, _ in beat.due(here, NOW + timedelta(days=1))]
     assert sorted(tomorrow) == ["another", "look closely"]
+
+
+def test_a_task_written_after_its_time_waits_for_the_next(here: Workspace) -> None:
+    file = here.root / "HEARTBEAT.md"
+
+    def write(text: str, hour: int, minute: int) -> None:
+        file.write_text(text)
+        written = NOW.replace(hour=hour, minute=minute).timestamp()
+        os.utime(file, (written, written))
+
+    def due(now: datetime) -> list[str]:
+        return [task.text for task, _ in beat.due(here, now)]
+
+    write("- weekdays at 9: late\n- weekdays at 9:35: soon\n- every 30 minutes: often\n", 9, 30)
+    assert due(NOW) == ["often", "soon"]
+    write(file.read_text() + "- daily at 11: new\n", 12, 0)
+    assert "new" not in due(NOW.replace(hour=12, minute=5))
+    slept = due(NOW + timedelta(days=1, hours=6))
+    assert {"late", "soon", "new"} <= {*slept}
 
 
 def test_the_same_reminder_is_kept_once(here: Workspace) -> None:
