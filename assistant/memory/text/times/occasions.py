@@ -60,7 +60,7 @@ _HABIT = re.compile(
 )
 """What is done every week is not an appointment, unless a time is named."""
 _FIGURE = (
-    r"(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d)"
+    r"(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d|\suhr\s\d\d\b)"
     r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?"
 )
 _CLOCK = re.compile(rf"(?<![\d:.,-]){_FIGURE}", re.IGNORECASE)
@@ -292,6 +292,8 @@ def _time(text: str) -> str:
         before = f" {text[: match.start()]}".rstrip().lower()
         named = _is_sure(match) or before.endswith(_BEFORE_HOUR)
         begins = end and _is_sure(end) and not languages.says("numbered", before.split(" ")[-1])
+        if before.endswith((" half", "viertel")):
+            return ""  # "half eight" is 7:30 to some, and 8:30 to others
         if not (named or begins):
             continue
         half = match["half"] or (_half(match, end) if end and end["half"] else "")
