@@ -225,12 +225,13 @@ def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Posting
 
 def searchable(text: str) -> str:
     """The text of a chunk for FTS5: its words, and other spellings of the strings in it."""
+    text = mend(text)
     return "\n".join([_stemmed(text, language_of(text)), *variants(text)])
 
 
 def _stemmed(text: str, language: str) -> str:
     """The words of a text for FTS5, stemmed by its language."""
-    return comparable(spell_signs(mend(text)), language)
+    return comparable(spell_signs(text), language)
 
 
 SHORTEST = 4
