@@ -26,7 +26,7 @@ from assistant.cli.options import print_json
 from assistant.display import exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered
-from assistant.session import transcript
+from assistant.session import listing, transcript
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -119,7 +119,7 @@ def test_sessions(trick: str, workspace: Workspace) -> None:
     entries = with_title.entries
     with_title.close()
     with terminal() as screen:
-        session_text.show_sessions(workspace.sessions)
+        session_text.show_sessions(listing.sessions(workspace.sessions))
         for line in session_text.session_lines(entries):
             typer.echo(line)
     assert screen.shown.count("harbour") == 6 and is_clean(screen.shown)

@@ -299,8 +299,8 @@ class Catalog:
         return list(self._chunks("c.id IN (SELECT value FROM json_each(?))", [id_]).values())
 
     def spelling(self, text: str, most: int) -> list[Chunk]:
-        """The first current chunks with this text, of three letters or more, also within words."""
-        if len(text) < 3:
+        """The first current chunks with this text, of 3 to 300 letters, also within words."""
+        if not 3 <= len(text) <= 300:
             return []
         anything = re.sub(r"[^a-zA-Z0-9 ]", "_", text)  # LIKE folds the case of ASCII alone
         sql = "SELECT rowid FROM chunks WHERE status = 'current' AND plain LIKE ? ORDER BY rowid"

@@ -69,6 +69,7 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
+        query = query.encode("utf-8", "replace").decode()  # a shell passes bytes that are no text
         words_of_query = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
         words_of_variants = self._tokenizer.distinct("\n".join(variants)) if variants else []
         others = sorted(set(words_of_variants).difference(words_of_query))

@@ -58,7 +58,7 @@ class Locator:
         """The current facts that contain a rare word of this text, such as a name; a word is
         rare if at most `most` chunks contain it."""
         catalog = self._store.catalog
-        terms = catalog.words.terms(_encodable(text))
+        terms = catalog.words.terms(text)
         rare = [term for term in terms if 0 < term.document_frequency <= most]
         rows = {row for rows, _ in catalog.words.in_chunks(rare).values() for row in rows.tolist()}
         chunks = catalog.chunks(sorted(rows))

@@ -492,9 +492,10 @@ def test_progress_is_told_and_ends_at_the_total(workspace: Workspace, start: Ope
     steps: list[tuple[str, int, int]] = []
     write(workspace, many(2000))
     start().refresh(lambda *step: steps.append(step))
-    done = [done for _, done, _ in steps]
+    *embedded, files = steps
+    done = [done for _, done, _ in embedded]
     assert len(done) > 2 and done == sorted({0, *done, 2000})
-    assert {total for _, _, total in steps} == {2000}
+    assert {total for _, _, total in embedded} == {2000} and files == (INDEXING, 1, 1)
 
 
 def test_progress_is_told_where_nothing_is_embedded(workspace: Workspace, start: Open) -> None:
