@@ -110,7 +110,7 @@ def by_a_kill(tty: Tty) -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        by_quit,
+        pytest.param(by_quit, marks=pytest.mark.slow),
         pytest.param(by_end_of_input, marks=pytest.mark.slow),
         pytest.param(by_closing_the_terminal, marks=pytest.mark.slow),
         by_a_kill,

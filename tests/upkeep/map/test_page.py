@@ -132,6 +132,7 @@ def test_it_is_searched_and_read_by_keyboard(tmp_path: Path) -> None:
     assert period.endswith("0 learnt, 0 changed, 1 forgotten")
 
 
+@pytest.mark.slow
 @browser
 def test_twenty_thousand_facts_on_a_telephone_do_not_stutter(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
