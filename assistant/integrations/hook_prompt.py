@@ -1,7 +1,7 @@
 """The few passages that are relevant to a coding agent's prompt.
 
 Most prompts are about code, and most of memory is not. A prompt about code therefore gets the
-passages about the same of it ("which linter do we use?"), and not the owner's blood type for "Fix
+passages about the same of it ("what does our build use?"), and not the owner's blood type for "Fix
 the type error".
 """
 
@@ -22,6 +22,11 @@ MOST_CHARACTERS = 10_000
 """Characters of a hook's answer that programs accept."""
 MIN_SCORE_SHARE = 0.5
 """Minimum score, as a share of the best passage's."""
+CODE = re.compile(
+    r"`|\w\(|[\w.-]/[\w.-]|\w_\w|::|=>|->|\b[a-z]+[A-Z]\w|\b\w+\.(?:py|js|ts|tsx|rs|go|c|h|cpp|java|rb"
+    r"|md|json|ya?ml|toml|sh|sql|css|html|lock|cfg|ini|txt)\b"
+)
+"""What only occurs in texts about code: calls, paths, compound names."""
 ASKS = re.compile(
     r"\b(?:who|whom|whose|when|where|which day|what(?:'s| is| are| was| did| do| does)|my|mine|our"
     r"|remind|remember|wer|wen|wem|wann|wo|mein\w*|unser\w*)\b",
@@ -73,13 +78,13 @@ def relevant(prompt: str, passages: Sequence[Passage], *, weak: bool) -> list[Pa
     words = _words(prompt)
     min_score = MIN_SCORE_SHARE * passages[0].score
     strong = [passage for passage in passages if passage.score >= min_score]
-    coding = any(_in(CODING | TOPICS, word) for word in words)
+    coding = CODE.search(prompt) or any(_in(CODING | TOPICS, word) for word in words)
     if weak or coding or not ASKS.search(prompt):
         personal = bool(PERSONAL.search(prompt))
         strong = [
             passage
             for passage in strong
-            if _shares_topic(words, passage, coding=coding, personal=personal)
+            if _shares_topic(words, passage, coding=bool(coding), personal=personal)
         ]
     return strong[:MOST_PASSAGES]
 

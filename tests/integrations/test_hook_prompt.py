@@ -123,6 +123,9 @@ add a test for Ada
 add a fixture of a blood test
 add the name Lena to users.json
 print the name Carla in greet.py
+what does `spawnWorker` in src/pool.go do?
+what is my_pool::grow() for?
+where is totalDue set?
 """.strip().splitlines()
 
 
