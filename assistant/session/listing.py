@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Literal
@@ -72,19 +73,29 @@ class SessionSummary:
 
 def sessions(directory: Path) -> list[SessionSummary]:
     """List all sessions, the last used first; before those the damaged ones with their faults."""
-    summaries = _summaries(directory)
+    summaries = _summaries(directory, session_ids(directory))
     return sorted(summaries, key=lambda session: session.updated or "damaged", reverse=True)
 
 
 def latest(directory: Path) -> str | None:
-    """The id of the newest session of this program; None if there is none."""
-    return next((session.id for session in _summaries(directory) if not session.origin), None)
+    """The id of the session of this program that was used last; None if there is none."""
+    written = {id: (directory / f"{id}{SUFFIX}").stat().st_mtime for id in session_ids(directory)}
+    last = SessionSummary("")
+    for session in _summaries(directory, sorted(written, key=written.__getitem__)):
+        if last.id and written[session.id] < datetime.fromisoformat(last.updated).timestamp():
+            break  # a file is written last when its session is used, or read for facts later
+        if session.fault and not last.id:
+            return session.id  # opening it tells the fault
+        if not session.origin and session.updated > last.updated:
+            last = session
+    return last.id or None
 
 
 def abandoned(directory: Path) -> list[SessionSummary]:
     """The newest sessions that are unfinished and not open, back to the first finished one."""
-    newest = (session for session in _summaries(directory) if not session.origin)
-    unfinished = takewhile(lambda session: session.left or is_open(directory, session.id), newest)
+    newest = _summaries(directory, session_ids(directory))
+    ours = (session for session in newest if not session.origin)
+    unfinished = takewhile(lambda session: session.left or is_open(directory, session.id), ours)
     return [session for session in unfinished if not is_open(directory, session.id)]
 
 
@@ -108,15 +119,15 @@ def title(request: str) -> str:
     return shortened(line[:end], TITLE_LIMIT)
 
 
-BEHIND = (CaptureEntry, NoticeEntry, RetryEntry)
-"""Entries that reading a session for facts may add after its end: they do not count as activity."""
-ASIDE = (*BEHIND, CapturedEntry, TitleEntry, AttachmentEntry)
+BEHIND = (CaptureEntry, CapturedEntry, NoticeEntry, RetryEntry, TitleEntry)
+"""Entries that reading a session for facts, or renaming it, adds: they do not count as activity."""
+ASIDE = (*BEHIND, AttachmentEntry)
 """Entries that are neither a message nor a result."""
 
 
-def _summaries(directory: Path) -> Iterator[SessionSummary]:
-    """The sessions, newest first, but for files that were killed before their first line."""
-    for session in reversed(session_ids(directory)):
+def _summaries(directory: Path, ids: Sequence[str]) -> Iterator[SessionSummary]:
+    """These sessions from the end, but for files that were killed before their first line."""
+    for session in reversed(ids):
         try:
             entries = entries_of(directory / f"{session}{SUFFIX}")
         except SessionError as error:

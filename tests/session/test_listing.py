@@ -10,6 +10,7 @@ from assistant.session import transcript
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
+    CapturedEntry,
     CaptureEntry,
     CompactionEntry,
     Entry,
@@ -57,6 +58,11 @@ def test_the_newest_comes_first_and_is_the_latest(tmp_path: Path) -> None:
     assert latest(tmp_path) == "20260101-000000-abc"
     transcript.borrow(tmp_path, "20250101-000000-abc").append(UserEntry("And then?"))
     assert [each.turns for each in sessions(tmp_path)] == [2, 1]  # the last used is the first
+    assert latest(tmp_path) == "20250101-000000-abc"
+    other = transcript.borrow(tmp_path, "20260101-000000-abc")
+    for entry in (CaptureEntry("e1"), CapturedEntry(("e2",)), TitleEntry("Keys")):
+        other.append(entry)  # it was read for facts, and renamed
+    assert latest(tmp_path) == "20250101-000000-abc"
 
 
 @pytest.mark.parametrize("begun", [b"", b'{"type":"header","vers'])

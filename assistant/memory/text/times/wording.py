@@ -61,7 +61,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>[,&–-])",
     re.IGNORECASE,
 )
-_AM = re.compile(r"\da\.?m\b|\sa\.?m\b", re.IGNORECASE)
+_HALF = re.compile(r"(?<![^\W\d])[ap]\.?m\b", re.IGNORECASE)
 _HOURS = re.compile(r"[\d:]+\s?h(?:\d\d)?", re.IGNORECASE)
 """A time of day, unless it follows "in" or "every"."""
 _WORDS = re.compile(r"(?<![\w-])\w+")
@@ -99,6 +99,12 @@ class Token:
     end: int
     word: str
     plural: bool = False
+
+    @property
+    def half(self) -> str:
+        """The half of the day that its word says, "a" or "p"; empty if none."""
+        found = _HALF.search(self.word)
+        return found[0][0].lower() if found else ""
 
 
 def schedule(
@@ -336,9 +342,9 @@ def _join(tokens: list[Token], size: int, at: time | None, text: str) -> None:
 
 def _time(token: Token) -> time | None:
     """The time of day that a token names, also by a number alone."""
-    if token.kind == "clock":
-        return token.value  # type: ignore[no-any-return]
-    return time(token.value) if token.value < 24 else None
+    if token.kind == "num":
+        return time(token.value) if token.value < 24 else None
+    return token.value  # type: ignore[no-any-return]
 
 
 def _near(token: Token, minutes: int) -> time | None:
@@ -436,10 +442,23 @@ class _Words(list[Token]):
         return [CODES[day] for day in days]
 
     def clocks(self) -> list[time]:
-        """Its times of day; none, if one of them is none."""
-        values = self.values("clock", "noon", "num")
-        times = [time(at) if isinstance(at, int) and at < 24 else at for at in values]
-        return times if all(isinstance(at, time) for at in times) else []
+        """Its times of day; none, if one of them is none.
+
+        Those before a "pm" are meant so too where that is earlier: "7 and 9 pm", "11 and 1 pm".
+        """
+        times = list[time]()
+        says_pm = False
+        for token in reversed(self):
+            if token.kind not in ("clock", "noon", "num"):
+                continue
+            if (at := _time(token)) is None:
+                return []
+            if token.half:
+                says_pm = token.half == "p"
+            elif says_pm and at.hour + 12 < times[0].hour:
+                at = at.replace(hour=at.hour + 12)
+            times.insert(0, at)
+        return times
 
     def day_of_year(self) -> tuple[int, int, int] | None:
         """Year (or 0), month and day; None for a day that no calendar has."""
@@ -494,6 +513,8 @@ class _Reader:
         self.times: list[time] = []
         self.halved: list[time] = []
         """Those times that say "am"."""
+        self._settled = 0
+        """How many of those times lie in a part of the day that is said."""
         self.parts: list[int] = []
         """Parts of the day for which no time is said."""
         self.zone = ""
@@ -717,9 +738,9 @@ class _Reader:
     def part_of_every_day(self, said: _Words) -> bool:
         if self._unit not in ("", "day"):
             return False
-        self.times += said.values("noon")
-        self.parts += said.values("part") + [MORNING] * said.has("morgen")
         self._unit = "day"
+        self._add_parts(said)
+        self.times += said.values("noon")
         return True
 
     def monthdays(self, said: _Words) -> bool:
@@ -749,24 +770,39 @@ class _Reader:
             return False
         if parts[0].plural and not self._unit and not self._days:
             self._unit = "day"
-        self.parts += said.values("part")
+        self._add_parts(said)
         return True
 
-    def time_of_day(self, said: _Words) -> bool:
-        times = said.clocks()
-        if not times or self._unit in _MINUTES:
-            return False
-        self.halved += [token.value for token in said if _AM.search(token.word)]
-        part = self.parts.pop() if self.parts else None
-        if named := said.values("part"):
-            if part is not None:
-                self.fault = said[-1].word, "Two parts of the day are named"
-            part = named[0]
+    def _add_parts(self, said: _Words) -> None:
+        """Note parts of the day: more of them behind an "and", or those of the times before: "at 8
+        every evening"."""
+        self.parts += said.values("part") + [MORNING] * said.has("morgen")
+        times = self.times[self._settled :]
+        if times and self.parts and self._tokens[self._at - 1].kind != "and":
+            del self.times[self._settled :]
+            self._add_times(times, self.parts.pop())
+
+    def _add_times(self, times: list[time], part: int | None) -> None:
+        """Note times of day, and that they lie in that part of it."""
         for at in times:
             if (meant := in_part(at, part)) is None:
                 self.fault = f"{at:%H:%M}", "It is not in that part of the day"
             else:
                 self.times.append(meant)
+        if part is not None:
+            self._settled = len(self.times)
+
+    def time_of_day(self, said: _Words) -> bool:
+        times = said.clocks()
+        if not times or self._unit in _MINUTES:
+            return False
+        self.halved += [token.value for token in said if token.half == "a"]
+        part = self.parts.pop() if self.parts else None
+        if named := said.values("part"):
+            if part is not None:
+                self.fault = said[-1].word, "Two parts of the day are named"
+            part = named[0]
+        self._add_times(times, part)
         return True
 
     def in_zone(self, said: _Words) -> bool:

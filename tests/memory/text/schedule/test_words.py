@@ -65,6 +65,14 @@ def test_words_are_understood(words: str, understood: str, latest: str, followin
     [
         ("every morning at 7 and every evening at 8", "every day at 07:00 and 20:00"),
         ("every morning and evening", "every day at 08:00 and 18:00"),
+        ("at 8 every evening", "every day at 20:00"),
+        ("um 8 jeden Abend", "every day at 20:00"),
+        ("at 7 every morning and at 8 every evening", "every day at 07:00 and 20:00"),
+        ("at noon and every evening", "every day at 12:00 and 18:00"),
+        ("every day at 7 and 9 pm", "every day at 19:00 and 21:00"),
+        ("every day at 7:30 and 9:30 p.m.", "every day at 19:30 and 21:30"),
+        ("every day at 11 and 1 pm", "every day at 11:00 and 13:00"),
+        ("every hour between 7 and 9 pm", "every hour between 19:00 and 21:00"),
         ("on the 3rd of June", "3 June of every year at 09:00"),
         ("jeden Freitag um 17 Uhr", "every Friday at 17:00"),
         ("alle zwei Stunden zwischen 9 und 18 Uhr an Werktagen",
@@ -94,6 +102,7 @@ def test_parts_of_the_day_and_german_words_are_understood(words: str, understood
         "every 0 minutes",
         "on 31 February",
         "at 25:00",
+        "at 17:00 every morning",
         "check",
     ],
 )
