@@ -1,4 +1,7 @@
-"""`agenda` and `remind`: what is due."""
+"""`agenda` and `remind`: what is due.
+
+The first page of help shows both, so what reads dates is loaded when they run.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,9 +14,6 @@ from assistant.cli.options import AsJson, answer, note
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS, Due
-from assistant.secrets.registered import redactor
-from assistant.upkeep import agenda as upcoming
-from assistant.upkeep import reminders
 from assistant.workspace.folder import HEARTBEAT_FILE
 
 
@@ -31,6 +31,8 @@ def agenda(
       assistant agenda --days 7
       assistant agenda --ics > due.ics
     """
+    from assistant.upkeep import agenda as upcoming
+
     if ics and as_json:
         raise UsageError("--ics and --json exclude each other", "Give one of them")
     today = date.today()
@@ -45,6 +47,8 @@ def agenda(
 
 def show(dues: Sequence[Due], today: date, days: int) -> None:
     """Print what is due, a line each."""
+    from assistant.upkeep import agenda as upcoming
+
     if not dues:
         typer.echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
     times = [f"{upcoming.when(due, today)} {due.time}".rstrip() for due in dues]
@@ -88,6 +92,9 @@ def remind(
       assistant remind tomorrow at 9 call the bank
       assistant remind every Friday at 18 put out the bins
     """
+    from assistant.secrets.registered import redactor
+    from assistant.upkeep import reminders
+
     text = redactor().redact(" ".join(words))
     reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
     answer({"source": HEARTBEAT_FILE, **asdict(reminder)})
