@@ -43,6 +43,7 @@ from assistant.workspace.folder import MEMORY_FILE
 LONG = 200
 """Characters from which on a passage may be a piece of a chunk, cut to fit an embedding model."""
 _WORD = re.compile(r"(?<!\w)[^\W_]+(?!\w)")
+_WORD_WITHIN = re.compile(r"[^\W_]+")
 _BLOCK_ENDS = re.compile(r"\n(?=(?:[-+*]|\d{1,9}[.)]|#{1,6})[ \t])|\n[ \t\r]*\n(?=\S)")
 """Where no passage goes on: before an item that is within no other, and behind a blank line."""
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
@@ -69,15 +70,22 @@ def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int
 
 def line_stating(text: str, source: str, fact: str) -> int | None:
     """The line of the current passage that says `fact` (clean text) and nothing else."""
-    key, words = fact_key(fact), sorted(_WORD.findall(_folded(fact)), key=len, reverse=True)
-    blocks = _BLOCK_ENDS.split(_folded(text))
-    if not any(all(word in block for word in words) for block in blocks):
+    key, words = fact_key(fact), _WORD.findall(_folded(fact))
+    if not any(_has(block, words) for block in _BLOCK_ENDS.split(_folded(text))):
         return None  # to parse a file takes a hundred times as long
     for chunk in chunks_of(text, source):
         is_code = chunk.text.startswith(("```", "~~~"))
         if chunk.status == "current" and not is_code and fact_key(chunk.plain) == key:
             return chunk.start_line
     return None
+
+
+def _has(block: str, words: Sequence[str]) -> bool:
+    """Whether a block has these words, in this order."""
+    if not all(word in block for word in words):
+        return False
+    rest = iter(_WORD_WITHIN.findall(block))
+    return all(word in rest for word in words)
 
 
 def _folded(text: str) -> str:

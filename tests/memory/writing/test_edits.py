@@ -8,6 +8,7 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.writing.draft import Draft
+from assistant.memory.writing import edits
 from assistant.memory.writing.edits import difference, find_fact, removals, strike
 from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import Workspace
@@ -66,6 +67,16 @@ def test_a_fact_is_stated_wherever_it_stands(draft: Draft, workspace: Workspace)
     assert find_fact(draft, sources, "The train leaves at 8") is None
     draft.edit("memory/trips.md", Splice(0, "", "- Flo runs\n"))
     assert find_fact(draft, sources, "Flo runs") == ("memory/trips.md", 1)  # of a batch, each once
+
+
+@pytest.mark.parametrize("fact", ["Crate 3-7 holds apples", "Pears crate 3-17 holds"])
+def test_a_file_is_not_parsed_for_a_fact_whose_words_only_occur_in_others(
+    fact: str, draft: Draft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = "- Crate 3-17 holds apples\n- Crate 7-3 holds apples\n- The 3 crates hold pears\n"
+    draft.edit("MEMORY.md", Splice(0, "", items))
+    monkeypatch.setattr(edits, "chunks_of", lambda *_: pytest.fail("parsed"))
+    assert find_fact(draft, [], fact) is None
 
 
 @pytest.mark.parametrize(
