@@ -9,7 +9,7 @@ from itertools import takewhile
 from assistant.memory.annotations import without
 from assistant.memory.base import fill
 from assistant.memory.text.chunk import Chunk
-from assistant.memory.text.identity import fact_key, fold
+from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain
 from assistant.messages import estimate_tokens
 
@@ -29,7 +29,7 @@ WEAK, STRONG = 0.2, 0.3
 them the tokens grow linearly, so that none depends on a third decimal."""
 LEAST_TOKENS, MOST_TOKENS = 60, 450
 CACHED_TEXTS = 4096
-"""Texts whose words are cached from one question to the next."""
+"""Texts whose words and keys are cached from one question to the next."""
 STEP = 0.001
 """The difference in score that puts one chunk just above another."""
 LONGEST_CHAIN = 8
@@ -79,7 +79,7 @@ def relevant(results: Sequence[Scored], budget: int) -> tuple[list[Scored], floa
 def successor(chunk: Chunk) -> str | None:
     """What superseded a fact, folded, if the file says."""
     named = named_successor(chunk.text)
-    return fold(plain(named)) if named else None
+    return _key(plain(named)) if named else None
 
 
 def _sorted(results: Iterable[Scored]) -> list[Scored]:
@@ -92,8 +92,11 @@ def _distinct(results: Iterable[Scored]) -> list[Scored]:
     for scored in _sorted(results):
         chunk = scored.chunk
         now = successor(chunk) if chunk.status == "superseded" else None
-        best.setdefault((chunk.status, now, fact_key(chunk.plain)), scored)
+        best.setdefault((chunk.status, now, _key(chunk.plain)), scored)
     return [*best.values()]
+
+
+_key = lru_cache(CACHED_TEXTS)(fact_key)
 
 
 @lru_cache(CACHED_TEXTS)
@@ -129,7 +132,7 @@ def _succeeding(results: list[Scored]) -> Iterator[tuple[int, int]]:
     A fact that was superseded more than once has all the successors that it ever had.
     """
     successors: dict[str, set[str | None]] = {}
-    texts = [fold(scored.chunk.plain) for scored in results]
+    texts = [_key(scored.chunk.plain) for scored in results]
     current = {text for text, scored in zip(texts, results, strict=True) if _is_current(scored)}
     for text, scored in zip(texts, results, strict=True):
         if not _is_current(scored):
