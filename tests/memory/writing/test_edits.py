@@ -7,8 +7,8 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of, passage
-from assistant.memory.writing.draft import Draft
 from assistant.memory.writing import edits
+from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import difference, find_fact, removals, strike
 from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import Workspace
