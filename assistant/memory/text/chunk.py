@@ -6,11 +6,10 @@ Parsed pieces are cached, so that an edit costs the parsing of what it changed.
 import hashlib
 import re
 import sys
-import threading
 import unicodedata
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from zlib import crc32
@@ -158,8 +157,10 @@ def cuts(text: str, items: int = ITEMS) -> Iterator[int]:
                 yield line.start()
 
 
-CACHED_CHARS = 12_000_000
-"""The text whose chunks are cached: some 150,000 facts."""
+CACHED = 4096
+"""Pieces whose chunks are cached: some 65,000 facts."""
+LONG = 1 << 14
+"""Characters from which a piece is not cached."""
 
 
 TOP = Section()
@@ -185,17 +186,13 @@ class Chunker:
         max_chars: int = MAX_CHARS,
         *,
         items: int = ITEMS,
-        cached_chars: int = CACHED_CHARS,
+        cached: int = CACHED,
     ) -> None:
-        """`items`: list items per piece, on average; `cached_chars`: how much text is cached."""
+        """`items`: list items per piece, on average; `cached`: how many pieces are cached."""
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
         self._items = items
-        self._cached: OrderedDict[str, dict[tuple[str, Section], Piece]] = OrderedDict()
-        """The pieces of each source's previous text, by their text and the section above them; the
-        least recently parsed source first."""
-        self._free_chars = cached_chars
-        self._lock = threading.Lock()
+        self._cached = lru_cache(cached)(self._parsed)
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
         """Yield the chunks of a file's text, in order, as they are parsed."""
@@ -217,36 +214,20 @@ class Chunker:
             start += length
 
     def _pieces(self, text: str, source: str) -> "Iterator[tuple[int, Piece]]":
-        """Yield the pieces of a text, in order, with their lengths. Those of the source's previous
-        text are not parsed again."""
-        with self._lock:
-            cached = self._cached.get(source, {})
-        pieces: dict[tuple[str, Section], Piece] = {}
+        """Yield the pieces of a text, in order, with their lengths."""
         start, section = 0, TOP
         ends = chain(cuts(text, self._items), [len(text)])
-        try:
-            while start < len(text):
-                end, joined = next(ends), 1
-                while True:  # its last block may be open, and take as much again
-                    key = text[start:end], section
-                    piece = pieces[key] = cached.get(key) or self._parsed(*key, source)
-                    if not piece.open or end == len(text):
-                        break
-                    *_, end = islice(ends, joined)
-                    joined *= 2
-                yield end - start, piece
-                start, section = end, piece.section
-        finally:  # a caller that stops early goes on with these the next time
-            self._cache(source, pieces if start >= len(text) else cached | pieces)
-
-    def _cache(self, source: str, pieces: "dict[tuple[str, Section], Piece]") -> None:
-        """Cache the pieces of a source; the sources parsed longest ago make room."""
-        with self._lock:
-            self._free_chars += _size(self._cached.pop(source, {}))
-            self._cached[source] = pieces
-            self._free_chars -= _size(pieces)
-            while self._free_chars < 0:
-                self._free_chars += _size(self._cached.popitem(last=False)[1])
+        while start < len(text):
+            end, joined = next(ends), 1
+            while True:  # its last block may be open, and take as much again
+                parsed = self._cached if end - start < LONG else self._parsed
+                piece = parsed(text[start:end], section, source)
+                if not piece.open or end == len(text):
+                    break
+                *_, end = islice(ends, joined)
+                joined *= 2
+            yield end - start, piece
+            start, section = end, piece.section
 
     def _parsed(self, text: str, above: Section, source: str) -> "Piece":
         blocks, is_open = parse(text, self._fits, self._max_chars)
@@ -260,10 +241,6 @@ class Chunker:
                 date = section.date or file_date
                 chunks.append(_chunk(block, len(chunks), text, source, section, date))
         return Piece(chunks, breaks_in(text), section, is_open)
-
-
-def _size(pieces: "Iterable[tuple[str, Section]]") -> int:
-    return sum(len(text) for text, _ in pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +295,7 @@ def _fitting(count_tokens: Callable[[str], int], max_tokens: int) -> Callable[[s
     return fits
 
 
-_WHOLE = Chunker(len, sys.maxsize, sys.maxsize, cached_chars=2_000_000)
+_WHOLE = Chunker(len, sys.maxsize, sys.maxsize)
 
 
 def chunks_of(text: str, source: str) -> list[Chunk]:

@@ -389,11 +389,11 @@ def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> Non
 
 
 def test_no_more_is_remembered_than_there_is_room_for() -> None:
-    chunker = Chunker(count_tokens, LIMIT, cached_chars=1000)
-    for number in range(100):
+    parsed = Parsing()
+    chunker = Chunker(parsed, 0, cached=50)
+    for number in [*range(100), 99, 0]:
         list(chunker(f"# {number}\n\n- {'long ' * 60}\n", f"{number}.md"))
-    assert chunker._cached
-    assert sum(len(text) for pieces in chunker._cached.values() for text, _ in pieces) <= 1000
+    assert parsed.facts == 101  # the last is known, the first is not
 
 
 def test_an_open_fence_is_read_in_linear_time() -> None:
