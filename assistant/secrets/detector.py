@@ -93,11 +93,6 @@ def _contextual_forms() -> Iterator[Form]:
 
 FORMS = (*_token_forms(), *_contextual_forms())
 
-KEY_BLOCK = 20_000
-"""The most characters of a private key."""
-_BEGIN = PATTERNS["begin"]
-_END = re.compile(r"-----END [A-Za-z0-9 ]{1,60}-----")
-_CODED = re.compile(r"(?:[A-Za-z0-9+/=]|\\n|\s){64,20000}")
 _COOKIE = PATTERNS["cookie"]
 _PAIR = PATTERNS["pair"]
 MOST_COOKIES = 64
@@ -115,17 +110,6 @@ LONG_WORD = 50
 _PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
 """Prefixes that most vendors give their keys: `hf_`, `sk_live_`."""
 _LOOSE = PATTERNS["loose"]
-
-
-def private_key(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the body of a PEM block, complete or truncated."""
-    begin = _BEGIN.match(text, start)
-    if not begin:
-        return
-    dashes = text.find("-----", begin.end(), begin.end() + KEY_BLOCK)
-    closed = _END.match(text, dashes) if dashes >= begin.end() + 16 else None
-    if stop := closed or _CODED.match(text, begin.end()):
-        yield start, stop.end(), "private-key"
 
 
 def cookies(text: str, start: int, end: int) -> Iterator[Span]:
@@ -279,7 +263,6 @@ def _rules() -> Iterator[tuple[str, Rule]]:
     """Yield every mark and noun, in lower case, with its rule."""
     for form in FORMS:
         yield from ((mark, form.spans) for mark in form.marks)
-    yield "-----begin ", private_key
     yield "cookie", cookies
     for word in WORDS["password columns"]:
         yield word, column

@@ -11,7 +11,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
@@ -20,9 +20,6 @@ from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_i
 
 HEX_ESCAPE = re.compile("%[0-9A-F]{2}")
 B64 = base64.b64encode
-
-Place = tuple[int, int, str]
-"""A secret's start and end in a text, and its stand-in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +56,7 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Replace every secret in the text by its stand-in."""
-        parts, offset = [], 0
-        for start, end, stand_in in self.places(text):
-            parts += [text[offset:start], stand_in]
-            offset = end
-        return "".join([*parts, text[offset:]]) if parts else text
+        return hidden(text, self.findings(text))
 
     def restore(self, text: str) -> str:
         """Replace every known stand-in in the text by its secret."""
@@ -75,11 +68,7 @@ class Redactor:
 
     def new_stand_ins(self, text: str) -> set[str]:
         """Return the stand-ins of the secrets in a text, without stand-ins it already contains."""
-        return {stand_in for _, _, stand_in in self.places(text)} - stand_ins(text)
-
-    def places(self, text: str) -> list[Place]:
-        """Return where secrets are in a text, in order: start, end, stand-in."""
-        return [(finding.start, finding.end, finding.stand_in) for finding in self.findings(text)]
+        return {finding.stand_in for finding in self.findings(text)} - stand_ins(text)
 
     def findings(self, text: str) -> list[Finding]:
         """Return the secrets in a text, in order."""
@@ -99,6 +88,15 @@ class Redactor:
         stand_in = stand_in_of(f"{kind}-{digest[:8]}")
         self._values[stand_in] = secret
         return Finding(start, end, kind, False, stand_in)
+
+
+def hidden(text: str, findings: Iterable[Finding]) -> str:
+    """Replace these secrets, which are in order, by their stand-ins."""
+    parts, offset = [], 0
+    for finding in findings:
+        parts += [text[offset : finding.start], finding.stand_in]
+        offset = finding.end
+    return "".join([*parts, text[offset:]])
 
 
 def _encoded_forms(values: Mapping[str, str]) -> dict[str, str]:

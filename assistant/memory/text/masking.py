@@ -11,68 +11,51 @@ from functools import cache
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import Chunk, reworded
 from assistant.memory.text.markdown import plain, shown
-from assistant.secrets.redactor import Redactor
-
-Place = tuple[int, int, str]
-"""Where a secret stands: first character, end, and its stand-in."""
+from assistant.secrets.redactor import Finding, Redactor, hidden
 
 
-def masked(
-    chunks: Iterable[Chunk], text: str, redactor: Redactor, start: int = 0
-) -> Iterator[Chunk]:
-    """The chunks of a text without byte-order mark, without the secrets in it; their characters
-    are counted from `start` on."""
-    spans = redactor.places(text)
-    places = [(first - start, last - start, stand_in) for first, last, stand_in in spans]
+def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
+    """The chunks of a text without byte-order mark, without the secrets in it."""
+    secrets = redactor.findings(text)
     redact = cache(redactor.redact)  # a heading stands over many chunks
-    return (mask(chunk, places, redact) for chunk in chunks) if places else iter(chunks)
+    return (_mask(chunk, secrets, redact) for chunk in chunks) if secrets else iter(chunks)
 
 
 def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
     """The passage with the file's own words; as it is if the file no longer says the same."""
     text = text.removeprefix("\ufeff")
-    start, end = passage.start_char, passage.end_char
-    inside = _inside(redactor.places(text), start, end)
-    own = text[start:end]
-    if not inside or _hidden(own, start, inside) != passage.text:
+    own = text[passage.start_char : passage.end_char]
+    inside = _inside(redactor.findings(text), passage.start_char, passage.end_char)
+    if not inside or hidden(own, inside) != passage.text:
         return passage
     return replace(passage, text=own, plain=plain(own))
 
 
-def mask(chunk: Chunk, places: Sequence[Place], redact: Callable[[str], str]) -> Chunk:
-    """The chunk without the secrets that stand at these places, and in its heading."""
+def _mask(chunk: Chunk, secrets: Sequence[Finding], redact: Callable[[str], str]) -> Chunk:
+    """The chunk without these secrets of its file, and without any in its heading."""
     heading = tuple(map(redact, chunk.heading))
-    inside = _inside(places, chunk.start_char, chunk.end_char)
+    inside = _inside(secrets, chunk.start_char, chunk.end_char)
     if not inside and heading == chunk.heading:
         return chunk
-    text = _hidden(chunk.text, chunk.start_char, inside)
-    return reworded(chunk, text, _words(chunk, inside), heading)
+    return reworded(chunk, hidden(chunk.text, inside), _words(chunk, inside), heading)
 
 
-def _inside(places: Sequence[Place], start: int, end: int) -> list[Place]:
-    """The parts of secrets that stand within these characters: a long key fills several chunks."""
+def _inside(secrets: Sequence[Finding], start: int, end: int) -> list[Finding]:
+    """The parts of secrets within these characters, counted from the first of them: a long key
+    fills several chunks."""
     return [
-        (max(first, start), min(last, end), stand_in)
-        for first, last, stand_in in places
-        if first < end and start < last
+        replace(one, start=max(one.start, start) - start, end=min(one.end, end) - start)
+        for one in secrets
+        if one.start < end and start < one.end
     ]
 
 
-def _hidden(text: str, start: int, inside: Sequence[Place]) -> str:
-    for first, last, stand_in in reversed(inside):
-        text = f"{text[: first - start]}{stand_in}{text[last - start :]}"
-    return text
-
-
-def _words(chunk: Chunk, inside: Sequence[Place]) -> str:
+def _words(chunk: Chunk, inside: Sequence[Finding]) -> str:
     """The words to match; nothing but stand-ins if markup hides where a secret is in them."""
-    words = chunk.plain
-    for first, last, stand_in in inside:
-        begin, end = first - chunk.start_char, last - chunk.start_char
-        if (secret := chunk.text[begin:end]) in words:
-            words = words.replace(secret, stand_in)
-        elif any(
-            first < end and begin < last for first, last in shown(chunk.text, 0, len(chunk.text))
-        ):
-            return " ".join(stand_in for _, _, stand_in in inside)
+    words, ranges = chunk.plain, [*shown(chunk.text, 0, len(chunk.text))]
+    for one in inside:
+        if (secret := chunk.text[one.start : one.end]) in words:
+            words = words.replace(secret, one.stand_in)
+        elif any(one.start < end and start < one.end for start, end in ranges):
+            return " ".join(other.stand_in for other in inside)
     return words
