@@ -27,11 +27,6 @@ _KNOWN = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*", re.MULTILINE)
 _SHOWN = ("text", "multimodal_text", "code")
 
 
-def is_conversation(item: Mapping[str, Any]) -> bool:
-    """Whether it is a conversation of this export."""
-    return "mapping" in item
-
-
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     """The branch that is shown, and the memories saved in any branch.
 

@@ -28,21 +28,6 @@ PERSONAL = re.compile(
 """Files about the account and logins, which are never read."""
 
 
-def is_conversation(item: Mapping[str, Any]) -> bool:
-    """Whether it is a conversation of this export."""
-    return "chat_messages" in item
-
-
-def is_memory(item: Mapping[str, Any]) -> bool:
-    """Whether it is what Claude remembers of an account."""
-    return "conversations_memory" in item or "project_memories" in item
-
-
-def is_project(item: Mapping[str, Any]) -> bool:
-    """Whether it is a project."""
-    return "uuid" in item and ("prompt_template" in item or "docs" in item)
-
-
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     """A conversation: the branch that leads to its latest message. Raises Malformed."""
     if not isinstance(item["chat_messages"], list):

@@ -5,6 +5,7 @@ An item that cannot be read becomes a problem; the others are still read.
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -76,22 +77,21 @@ def _label(item: Any) -> str:
 
 
 def _of_item(item: Any) -> Items:
-    if not isinstance(item, Mapping):
-        raise Malformed("it is not an object")
-    if chatgpt.is_conversation(item):
-        yield from chatgpt.conversation(item)
-    elif claude.is_conversation(item):
-        yield from claude.conversation(item)
-    elif claude.is_memory(item):
-        yield from claude.memory(item)
-    elif claude.is_project(item):
-        yield from claude.project(item)
-    elif isinstance(item.get("memory"), str):
-        yield ExportedFact(
-            " ".join(item["memory"].split()), day(item.get("updated_at") or item.get("created_at"))
-        )
-    elif "results" in item or "memories" in item:
-        for entry in item.get("results") or item.get("memories") or ():
-            yield from _of_item(entry)
-    else:
-        raise Malformed("it is neither a conversation nor a memory")
+    match item:
+        case {"mapping": _}:
+            return chatgpt.conversation(item)
+        case {"chat_messages": _}:
+            return claude.conversation(item)
+        case {"conversations_memory": _} | {"project_memories": _}:
+            return claude.memory(item)
+        case {"uuid": _, "prompt_template": _} | {"uuid": _, "docs": _}:
+            return claude.project(item)
+        case {"memory": str(text)}:
+            date = day(item.get("updated_at") or item.get("created_at"))
+            return iter([ExportedFact(" ".join(text.split()), date)])
+        case {"results": _} | {"memories": _}:
+            entries = item.get("results") or item.get("memories") or ()
+            return chain.from_iterable(map(_of_item, entries))
+        case {}:
+            raise Malformed("it is neither a conversation nor a memory")
+    raise Malformed("it is not an object")
