@@ -14,7 +14,7 @@ from assistant.heartbeat.unattended import Outcome, check_trust, checked_setting
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.upkeep.tasks import Task, Unread, tasks
-from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
@@ -32,10 +32,7 @@ class Beat:
 
 def read(workspace: Workspace) -> tuple[list[Task], list[Unread]]:
     """The tasks of the workspace, and the lines that are none. Raises StorageError."""
-    try:
-        return tasks(read_text(workspace.root / HEARTBEAT_FILE))
-    except FileNotFoundError:
-        return [], []
+    return tasks(workspace.text(HEARTBEAT_FILE))
 
 
 def _written(workspace: Workspace) -> datetime:
@@ -64,7 +61,7 @@ def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
         keys = {task.key for task in listed}
         state.seen = {key: since for key, since in state.seen.items() if key in keys}
         state.waiting = {key: due for key, due in state.waiting.items() if key in keys}
-        state.look(now)
+        state.looked = now.isoformat(timespec="minutes")
     return sorted(due_tasks, key=lambda item: item[1])
 
 
@@ -82,6 +79,8 @@ def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iter
             with beats.changing(workspace) as state:
                 state.tell(News(time, failed="was interrupted, and is not run again"))
         due_tasks = due(workspace, now)
+        with beats.changing(workspace) as state:
+            state.run(now)
         for task, when in sorted(due_tasks, key=lambda item: not item[0].reminds):
             if task.skips and now - when > task.grace:
                 if claims.take(workspace, task, when, "skipped"):

@@ -22,7 +22,7 @@ from assistant.heartbeat.unattended import RETRIED, Outcome, check_trust, checke
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.session.entries import TitleEntry
-from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
@@ -191,10 +191,7 @@ def answer_waiting(
 
 def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: bool) -> Answered:
     event = queued.event
-    try:
-        guidance = instructions(read_text(workspace.root / PROCEDURES_FILE), event.source)
-    except FileNotFoundError:
-        guidance = ""
+    guidance = instructions(workspace.text(PROCEDURES_FILE), event.source)
 
     def ask(chat: "Chat") -> "Iterator[Event]":
         talk = chat.conversation

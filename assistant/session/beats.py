@@ -12,8 +12,8 @@ from pathlib import Path
 from assistant.disk import notebook
 from assistant.workspace.folder import Workspace
 
-MAX_LOOKS = 3
-"""Checks whose times are kept."""
+MAX_RUNS = 3
+"""Runs whose times are kept."""
 
 
 @dataclass(slots=True)
@@ -34,14 +34,14 @@ class News:
 class Beats(notebook.Spending):
     """The whole state; `seen` is when each task was first seen.
 
-    `looked` is when the heartbeat last checked, and `looks` are the last checks; `beat` is when it
-    last did something, `delivered` when a notification was last delivered, `fault` why the latest
-    was not. `refused` is the reported reason why no beat may begin. `waiting` has the due time of
-    each task that waits for a model. `untold` is the outbox.
+    `looked` is when what is due was last determined, and `runs` are the last runs; `beat` is when
+    one last did something, `delivered` when a notification was last delivered, `fault` why the
+    latest was not. `refused` is the reported reason why no beat may begin. `waiting` has the due
+    time of each task that waits for a model. `untold` is the outbox.
     """
 
     looked: str = ""
-    looks: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
     beat: str = ""
     delivered: str = ""
     fault: str = ""
@@ -50,11 +50,11 @@ class Beats(notebook.Spending):
     seen: dict[str, str] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
 
-    def look(self, now: datetime) -> None:
-        """Note a check."""
-        self.looked = now.isoformat(timespec="minutes")
-        if self.looked not in self.looks:
-            self.looks = [*self.looks, self.looked][-MAX_LOOKS:]
+    def run(self, now: datetime) -> None:
+        """Note a run."""
+        minute = now.isoformat(timespec="minutes")
+        if minute not in self.runs:
+            self.runs = [*self.runs, minute][-MAX_RUNS:]
 
     def tell(self, news: News) -> None:
         """Add a report to the outbox, once."""

@@ -13,7 +13,7 @@ from assistant.memory.text.times.schedule import describe
 from assistant.quoting import one_line
 from assistant.session import beats
 from assistant.upkeep.tasks import Task, tasks
-from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 MAX_NAMED = 4
 """Items that the line on today names; the rest is counted."""
@@ -38,8 +38,8 @@ def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tupl
 def _reminders(workspace: Workspace, today: date, last: date) -> Iterator[Due]:
     """The first time of each reminder in HEARTBEAT.md since it was made, if within the days."""
     try:
-        listed, _ = tasks(read_text(workspace.root / HEARTBEAT_FILE))
-    except (FileNotFoundError, StorageError):  # the heartbeat and `doctor` report the fault
+        listed, _ = tasks(workspace.text(HEARTBEAT_FILE))
+    except StorageError:  # the heartbeat and `doctor` report the fault
         return
     seen = beats.load(workspace).seen
     midnight = datetime.combine(today, time.min) - timedelta(minutes=1)

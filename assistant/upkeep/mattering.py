@@ -21,7 +21,7 @@ from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 from assistant.secrets.redactor import Redactor
 from assistant.upkeep.tidy import PROMPTS, ask, is_fact
-from assistant.workspace.folder import ARCHIVE, Workspace, read_text
+from assistant.workspace.folder import ARCHIVE, Workspace
 
 BATCH = 40
 """Facts in one request."""
@@ -50,7 +50,7 @@ def unmarked(
     for source in workspace.sources():
         if source.startswith(ARCHIVE) or hidden(source):
             continue
-        text = read_text(workspace.root / source).removeprefix("\ufeff")
+        text = workspace.text(source)
         for chunk in masked(chunks_of(text, source), text, redactor):
             one = passage(chunk)
             if is_fact(one) and one.status == "current" and not matters_for(one.text, one.plain):

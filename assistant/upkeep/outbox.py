@@ -17,7 +17,7 @@ from assistant.session.beats import News
 from assistant.session.entries import AssistantEntry, InterruptedEntry
 from assistant.session.transcript import read
 from assistant.upkeep.tasks import tasks
-from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 TITLE = "assistant"
 SCRIPT = """\
@@ -114,8 +114,8 @@ def _text(workspace: Workspace, news: News) -> str:
 
 def _reminder(workspace: Workspace, key: str) -> str:
     try:
-        reminders = tasks(read_text(workspace.root / HEARTBEAT_FILE))[0]
-    except (FileNotFoundError, StorageError):
+        reminders = tasks(workspace.text(HEARTBEAT_FILE))[0]
+    except StorageError:
         return ""
     return next((f"{task.text} ({task.citation})" for task in reminders if task.key == key), "")
 

@@ -18,7 +18,7 @@ from assistant.memory.text.times.wording import (
 from assistant.session import beats
 from assistant.upkeep import timers
 from assistant.upkeep.tasks import Task, tasks
-from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 HEADING = "Reminders"
 CURE = (
@@ -133,9 +133,9 @@ def _time_of(when: str, what: str, now: datetime) -> _Time:
 
 def wakes(workspace: Workspace, now: datetime) -> bool:
     """Whether a timer is installed for the workspace, or the heartbeat has run again and again."""
-    looks = beats.load(workspace).looks
+    runs = beats.load(workspace).runs
     return timers.is_installed(workspace) or (
-        len(looks) == beats.MAX_LOOKS and abs(now - datetime.fromisoformat(looks[0])) < RECENT
+        len(runs) == beats.MAX_RUNS and abs(now - datetime.fromisoformat(runs[0])) < RECENT
     )
 
 
@@ -144,10 +144,7 @@ def _write(workspace: Workspace, item: str, now: datetime, origin: Origin) -> tu
 
     Returns the task and True; or the one that is there already, and False.
     """
-    try:
-        before = read_text(workspace.root / HEARTBEAT_FILE)
-    except FileNotFoundError:
-        before = ""
+    before = workspace.text(HEARTBEAT_FILE)
     text, line = with_item(before or "# Heartbeat\n", HEADING, item)
     task = next((task for task in tasks(text)[0] if task.line == line), None)
     if task is None:

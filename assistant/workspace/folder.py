@@ -135,6 +135,13 @@ class Workspace:
         """One folder per skill."""
         return self.root / "skills"
 
+    def text(self, name: str) -> str:
+        """Return the text of a file, as `read_text` does; empty if it is missing."""
+        try:
+            return read_text(self.root / name)
+        except FileNotFoundError:
+            return ""
+
     def sources(self) -> list[str]:
         """Return the existing memory files, relative to the root in POSIX form, sorted."""
         return self.survey().sources

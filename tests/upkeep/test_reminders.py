@@ -265,6 +265,9 @@ def test_the_next_time_of_a_reminder_is_a_moment(here: Workspace, words: str, du
 
 
 def test_only_runs_that_repeat_are_taken_for_a_timer(here: Workspace) -> None:
+    for minute in (0, 5, 10):
+        beat.due(here, NOW + timedelta(minutes=minute))  # `heartbeat explain` runs nothing
+    assert not wakes(here, NOW + timedelta(minutes=10))
     for minute, expected in ((0, False), (0, False), (5, False), (10, True)):
         assert list(beat.run(here, NOW + timedelta(minutes=minute))) == []
         assert wakes(here, NOW + timedelta(minutes=minute)) is expected

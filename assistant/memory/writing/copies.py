@@ -15,7 +15,7 @@ from assistant.memory.text.identity import fact_key
 from assistant.memory.text.merge import CopyMerge, added, merge_copy
 from assistant.memory.writing.stale_saves import SavedText
 from assistant.memory.writing.transaction import Commits
-from assistant.workspace.folder import Workspace, read_text
+from assistant.workspace.folder import Workspace
 
 ORIGIN = Origin("merge")
 
@@ -36,7 +36,7 @@ class Copies:
         texts: dict[str, str] = {}
         merges = []
         for copy, source in self._workspace.copies().items():
-            before = texts.get(source, self._text(source))
+            before = texts.get(source, self._workspace.text(source))
             text, fault = self._copied(copy)
             if fault:
                 merges.append(CopyMerge(copy, source, before, before, fault=fault))
@@ -84,16 +84,12 @@ class Copies:
     def _copied(self, copy: str) -> tuple[str, str]:
         """The text of a copy, and what is wrong with it."""
         try:
-            text = self._text(copy)
+            text = self._workspace.text(copy)
         except StorageError as error:
             return "", str(error)
         if line := conflict_in(text):
             return "", f"line {line} is a merge conflict marker. Resolve it, or delete the copy"
         return text, ""
-
-    def _text(self, name: str) -> str:
-        path = self._workspace.root / name
-        return read_text(path) if path.exists() else ""
 
     def _history(self) -> tuple[set[str], set[str]]:
         """The keys of facts that were written here, and of those that were forgotten after that."""
