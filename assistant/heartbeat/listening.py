@@ -44,7 +44,8 @@ def token(workspace: Workspace) -> tuple[str, Path]:
 def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]:
     """Queue the files of `folder/SOURCE/` as events of that source.
 
-    Yields what is wrong with others, which are renamed. Raises UsageError for an unreadable folder.
+    Yields what is wrong with others, which are renamed. Raises UsageError for an unreadable folder,
+    StorageError if an event cannot be queued; its file stays.
     """
     try:
         paths = sorted(path for path in folder.glob("*/*") if _is_ready(path))
@@ -54,7 +55,7 @@ def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]
         try:
             put(_event(path))
             path.unlink()
-        except (OSError, AssistantError) as error:
+        except (OSError, UsageError) as error:
             path.rename(path.with_name(f"{path.name}{REFUSED}"))
             yield f"{path}: {error}"
 
@@ -87,9 +88,12 @@ def _mail(data: bytes) -> dict[str, Any]:
     """An e-mail's main headers, its text, and the names of its attachments."""
     mail = message_from_bytes(data, _class=EmailMessage, policy=policy.default)
     fields = {name: str(mail[name]) for name in ("from", "to", "date", "subject") if mail[name]}
-    body = mail.get_body(("plain", "html"))
+    body: Any = mail.get_body(("plain", "html"))
     attached = [part.get_filename() or "?" for part in mail.iter_attachments()]
-    text = body.get_content() if body else ""
+    try:
+        text = body.get_content() if body else ""
+    except LookupError:  # a charset that nobody knows
+        text = body.get_payload(decode=True).decode("utf-8", "replace")
     return {**fields, "text": text, **({"attached": attached} if attached else {})}
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assistant.disk import locking, notebook, storage
 from assistant.heartbeat.incoming import Incoming, instructions
@@ -39,20 +39,13 @@ GIVEN_UP = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(Incoming):
     """An event in the queue; it is retried no earlier than `after` (seconds since 1970)."""
 
     name: str
-    source: str
-    data: dict[str, Any]
     reply_to: str | None = None
     tries: int = 0
     after: float = 0.0
-
-    @property
-    def event(self) -> Incoming:
-        """The event itself."""
-        return Incoming(self.source, self.data)
 
     @property
     def arrived(self) -> float:
@@ -80,7 +73,7 @@ def put(workspace: Workspace, event: Incoming, *, id: str = "", reply_to: str | 
         if id and digest in taken.ids:
             return ""
         name = f"{time.time_ns():020d}-{os.getpid()}"
-        _write(folder, Queued(name, event.source, event.data, reply_to))
+        _write(folder, Queued(event.source, event.data, name, reply_to))
         if id:
             taken.ids = [*taken.ids, digest][-KEPT_IDS:]
     return name
@@ -190,13 +183,13 @@ def answer_waiting(
 
 
 def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: bool) -> Answered:
-    event = queued.event
-    guidance = instructions(workspace.text(PROCEDURES_FILE), event.source)
+    guidance = instructions(workspace.text(PROCEDURES_FILE), queued.source)
 
     def ask(chat: "Chat") -> "Iterator[Event]":
         talk = chat.conversation
-        talk.transcript.append(TitleEntry(talk.redactor.redact(event.title)))
-        return talk.send(event.message(guidance), {f"An event from {event.source}": event.shown})
+        talk.transcript.append(TitleEntry(talk.redactor.redact(queued.title)))
+        attached = {f"An event from {queued.source}": queued.shown}
+        return talk.send(queued.message(guidance), attached)
 
     begin(workspace, queued)
     outcome, fault = run_turn(workspace, "event", ask, tokens, no_daemon=no_daemon), ""
@@ -236,6 +229,6 @@ def _report(workspace: Workspace, answered: Answered) -> None:
 
 def _tell(workspace: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
     when = datetime.fromtimestamp(queued.arrived).isoformat(timespec="minutes")
-    about = f"{queued.event.title}: {failed}" if failed else ""
+    about = f"{queued.title}: {failed}" if failed else ""
     with beats.changing(workspace) as state:
         state.tell(News(when, session, about, source=queued.source))

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -137,24 +138,25 @@ def listen(
     sys.stdout.flush()
     fault = ""
     while True:
-        for refused in listening.take_files(folder, put) if folder else ():
-            note(refused)
-        before, fault = fault, _answer(context.obj)
+        arriving = listening.take_files(folder, put) if folder else ()
+        before, fault = fault, _answer(context.obj, arriving)
         if fault and fault != before:
             note(f"{fault}; events wait in the queue")
         arrived.wait(PAUSE if folder else REST)
         arrived.clear()
 
 
-def _answer(options: Globals) -> str:
-    """Answer the queue; return why that is not possible."""
+def _answer(options: Globals, arriving: Iterable[str]) -> str:
+    """Answer the queue, and what is arriving; return why that is not possible."""
     fault = ""
     try:
+        for refused in arriving:
+            note(refused)
         for answered in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
             outcome = answered.outcome
             cost = counted(outcome.tokens, "token")
             line = f"{outcome.state} · session {outcome.session} · {cost}"
-            typer.echo(spelled(f"{answered.queued.event.title}: {line}"))
+            typer.echo(spelled(f"{answered.queued.title}: {line}"))
             sys.stdout.flush()
     except AssistantError as error:
         fault = str(error)

@@ -43,7 +43,7 @@ def run(
         fault = error
     try:
         for event in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
-            typer.echo(f"{spelled(event.queued.event.title)}: {event.outcome.state}", err=True)
+            typer.echo(f"{spelled(event.queued.title)}: {event.outcome.state}", err=True)
             send_news(options)
     except ConfigError as error:
         if not fault:

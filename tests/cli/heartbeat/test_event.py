@@ -12,8 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from assistant.errors import StorageError
 from assistant.heartbeat import queue
-from assistant.heartbeat.incoming import incoming, instructions
+from assistant.heartbeat.incoming import Incoming, incoming, instructions
+from assistant.heartbeat.listening import take_files
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider, fails
@@ -213,6 +215,22 @@ def test_files_and_requests_are_answered_as_they_come(
     left = sorted(path.name for path in (folder / "mail").iterdir())
     assert left == ["3.json.refused", "4.bin.refused", "5.json"]
     assert "mail, " in run("ask", "hello").stderr
+
+
+def test_a_mail_of_an_unknown_charset_is_read_and_a_full_disk_refuses_none(tmp_path: Path) -> None:
+    mail = tmp_path / "mail" / "1.eml"
+    mail.parent.mkdir()
+    mail.write_bytes(b"Content-Type: text/plain; charset=x-none\n\nThe key is with Ada.")
+    os.utime(mail, (0, 0))
+
+    def full(_: Incoming) -> None:
+        raise StorageError("there is no space left")
+
+    with pytest.raises(StorageError):
+        list(take_files(tmp_path, full))
+    taken: list[Incoming] = []
+    assert list(take_files(tmp_path, taken.append)) == [] and not mail.exists()
+    assert [event.data["text"] for event in taken] == ["The key is with Ada."]
 
 
 @pytest.mark.slow
