@@ -50,15 +50,11 @@ def nothing(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is at a path. `digest` is that of a file's bytes, or a link's target.
-
-    `stamp` is the inode, size and times; equal stamps mean equal content.
-    """
+    """What is at a path. `digest` is that of a file's bytes, or a link's target."""
 
     kind: Kind
     mode: int = 0
     digest: str = ""
-    stamp: tuple[int, ...] = ()
 
     def is_like(self, other: "State") -> bool:
         """Return whether both have the same content."""
@@ -330,11 +326,11 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
 
 def _state(name: str, parent: int, status: os.stat_result, copies: Path | None = None) -> State:
     """Return the state of a name in an open folder. A file is copied into the folder `copies`."""
-    mode, stamp = stat.S_IMODE(status.st_mode), _stamp(status)
+    mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISLNK(status.st_mode):
-        return State("link", 0, os.readlink(name, dir_fd=parent), stamp)
+        return State("link", 0, os.readlink(name, dir_fd=parent))
     if stat.S_ISDIR(status.st_mode):
-        return State("directory", mode, "", stamp)
+        return State("directory", mode)
     if not stat.S_ISREG(status.st_mode):
         return NOTHING
     with os.fdopen(os.open(name, storage.REGULAR, dir_fd=parent), "rb") as file:
@@ -342,10 +338,11 @@ def _state(name: str, parent: int, status: os.stat_result, copies: Path | None =
     digest = hashlib.sha256(data).hexdigest()
     if copies is not None:
         (copies / digest).write_bytes(data)
-    return State("file", mode, digest, stamp)
+    return State("file", mode, digest)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    """Inode, size and times: equal stamps mean equal content."""
     if stat.S_ISDIR(status.st_mode):
         return (status.st_ino,)
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
