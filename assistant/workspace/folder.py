@@ -35,11 +35,38 @@ ARCHIVE = "memory/archive/"
 """Superseded and outdated facts, one file a year."""
 
 
+class _Private:
+    """A path in the private folder of a workspace."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, workspace: "Workspace", owner: type) -> Path:
+        return workspace.private / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """The paths of a workspace. `root` is absolute, symbolic links resolved."""
 
     root: Path
+
+    sessions = _Private("sessions")
+    """One JSON-lines file per session."""
+    history = _Private("history")
+    """Copies of what destructive writes removed."""
+    forgotten_key = _Private("forgotten.key")
+    """The key of the digests that identify forgotten lines."""
+    merged = _Private("merged")
+    """Conflict copies whose facts were merged."""
+    checkpoints = _Private("checkpoints")
+    """Files as they were before turns changed them."""
+    imported = _Private("imported.json")
+    """Digests of imported items, so that each is imported once."""
+    new = _Private("new")
+    """A marker that exists from `init` until the first chat."""
+    day = _Private("day")
+    """The day whose agenda a chat has mentioned, and its notes on what waits."""
 
     @property
     def private(self) -> Path:
@@ -71,11 +98,6 @@ class Workspace:
         return self.index / "sessions"
 
     @property
-    def sessions(self) -> Path:
-        """One JSON-lines file per session."""
-        return self.private / "sessions"
-
-    @property
     def journal(self) -> Path:
         """Every memory write that this machine acknowledged, one per line."""
         return machine.journal(self.private)
@@ -89,41 +111,6 @@ class Workspace:
     def ledger_lock(self) -> Path:
         """The lock for changing a memory file; editors do not know it."""
         return self.locks / "ledger.lock"
-
-    @property
-    def history(self) -> Path:
-        """Copies of what destructive writes removed."""
-        return self.private / "history"
-
-    @property
-    def forgotten_key(self) -> Path:
-        """The key of the digests that identify forgotten lines."""
-        return self.private / "forgotten.key"
-
-    @property
-    def merged(self) -> Path:
-        """Conflict copies whose facts were merged."""
-        return self.private / "merged"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Files as they were before turns changed them."""
-        return self.private / "checkpoints"
-
-    @property
-    def imported(self) -> Path:
-        """Digests of imported items, so that each is imported once."""
-        return self.private / "imported.json"
-
-    @property
-    def new(self) -> Path:
-        """A marker that exists from `init` until the first chat."""
-        return self.private / "new"
-
-    @property
-    def day(self) -> Path:
-        """The day whose agenda a chat has mentioned, and its notes on what waits."""
-        return self.private / "day"
 
     @property
     def recipe(self) -> Path:
