@@ -18,7 +18,8 @@ class Edit(Protocol):
         """The entry as the text has it; None if it is missing."""
 
     def other(self, text: str) -> "Entry | None":
-        """Somebody else's entry in its place."""
+        """Somebody else's entry in its place; another hook or file stays."""
+        return None
 
     def made(self, text: str) -> str:
         """The text with the entry. Raises ValueError for a text that cannot have it."""
@@ -41,7 +42,7 @@ class Language(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Edit):
     """Our server under a path of keys."""
 
     path: Sequence[str]
@@ -67,7 +68,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Edit):
     """A command that a program runs at an event; ours ends with `mark`.
 
     `version` is the file's format version, which is added if it is missing.
@@ -80,9 +81,6 @@ class Hook:
 
     def present(self, text: str) -> Any:
         return self._paths(text) or None
-
-    def other(self, text: str) -> Entry | None:
-        return None  # other hooks stay beside it
 
     def made(self, text: str) -> str:
         if self.version and jsonc.value(text, ("version",)) is None:
@@ -120,16 +118,13 @@ def _commands(value: Any, path: Sequence[str | int], mark: str) -> list[Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class OwnFile:
+class OwnFile(Edit):
     """A file of our own, recognised by its first line."""
 
     text: str
 
     def present(self, text: str) -> Any:
         return text if text.partition("\n")[0] == self.text.partition("\n")[0] else None
-
-    def other(self, text: str) -> Entry | None:
-        return None  # another file is not replaced
 
     def made(self, text: str) -> str:
         if text and not self.present(text):
