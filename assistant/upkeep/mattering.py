@@ -69,11 +69,11 @@ def mark(
     failed = ""
     for start in range(0, len(facts), BATCH):
         batch = facts[start : start + BATCH]
-        text = _numbered(batch)
-        if tokens + estimate_tokens(PROMPTS["matters"]) + estimate_tokens(text) > most:
+        lines = [f"{number}. {quoted(fact.plain)}" for number, fact in enumerate(batch, start=1)]
+        if tokens + estimate_tokens("\n".join([PROMPTS["matters"], *lines])) > most:
             break
         try:
-            rows, cost = ask(model, "matters", text, "facts")
+            rows, cost = ask(model, "matters", lines, "facts")
         except ModelError as error:
             if not asked:
                 raise
@@ -84,11 +84,6 @@ def mark(
         tokens += cost
     changed = memory.mark(marks) if marks else 0
     return Marked(changed, asked, len(facts) - asked, tokens, failed)
-
-
-def _numbered(facts: Sequence[Passage]) -> str:
-    lines = [f"{number}. {quoted(fact.plain)}" for number, fact in enumerate(facts, start=1)]
-    return "\n".join(["[KNOWN]", *lines, "[/KNOWN]"])
 
 
 def _marks(rows: Sequence[Any], facts: Sequence[Passage]) -> Iterator[Mark]:

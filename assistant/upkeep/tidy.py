@@ -192,18 +192,14 @@ def relations(
     judged: list[Relation] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
-        rows, _ = ask(model, "relate", redact(_numbered(batch)), "relations")
+        lines = [
+            f"{number}. {name} ({fact.date or 'undated'}): {quoted(fact.shown)}"
+            for number, pair in enumerate(batch, start=1)
+            for name, fact in (("earlier", pair.earlier), ("later", pair.later))
+        ]
+        rows, _ = ask(model, "relate", [*map(redact, lines)], "relations")
         judged += _relations(rows, len(batch))
     return judged
-
-
-def _numbered(pairs: Sequence[Pair]) -> str:
-    lines = [
-        f"{number}. earlier ({pair.earlier.date or 'undated'}): {quoted(pair.earlier.shown)}\n"
-        f"{number}. later ({pair.later.date or 'undated'}): {quoted(pair.later.shown)}"
-        for number, pair in enumerate(pairs, start=1)
-    ]
-    return "\n".join(["[KNOWN]", *lines, "[/KNOWN]"])
 
 
 def _relations(rows: Sequence[Any], count: int) -> list[Relation]:
@@ -215,9 +211,10 @@ def _relations(rows: Sequence[Any], count: int) -> list[Relation]:
     return [relations.get(number, "different") for number in range(1, count + 1)]
 
 
-def ask(model: ChatModel, prompt: str, text: str, name: str) -> tuple[list[Any], int]:
-    """The list of this name in the JSON that a model answers to a prompt and a text, and the tokens
-    used. Raises ModelError, also if there is no JSON."""
+def ask(model: ChatModel, prompt: str, facts: Sequence[str], name: str) -> tuple[list[Any], int]:
+    """The list of this name in the JSON that a model answers to a prompt and lines of facts, and
+    the tokens used. Raises ModelError, also if there is no JSON."""
+    text = "\n".join(["[KNOWN]", *facts, "[/KNOWN]"])
     messages = [Message("system", PROMPTS[prompt]), Message("user", text)]
     reply = next((piece for piece in model.stream(messages) if isinstance(piece, Reply)), Reply(""))
     match = re.search(r"[\[{].*[\]}]", reply.text, re.DOTALL)
