@@ -5,7 +5,6 @@ Importing an export again changes nothing, and a later export adds only what is 
 refused or deleted since stay away.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Literal
 
-from assistant.disk import locking, storage
+from assistant.disk import notebook, storage
 from assistant.errors import LedgerError, SessionError
 from assistant.importing.items import (
     Document,
@@ -105,7 +104,7 @@ class Importer:
         self._workspace = workspace
         self._memory = memory
         self.report = Report(kind, written=memory is not None)
-        self._record = _load(workspace)
+        self._record = set(notebook.load(workspace.imported, list[str]))
         self._redact = redact
         self._origin = kind.casefold().replace(" ", "-")
         self._facts: dict[str, Fact] = {}
@@ -127,7 +126,8 @@ class Importer:
             self._write_documents()
         finally:
             if self._memory is not None:
-                self._keep_record()
+                with notebook.changing(self._workspace.imported, list[str]) as marks:
+                    marks[:] = sorted(self._record.union(marks))
         return self.report
 
     def _take(self, item: Item) -> None:
@@ -272,24 +272,8 @@ class Importer:
     def _was_taken(self, mark: str) -> bool:
         return mark in self._record and not self._again
 
-    def _keep_record(self) -> None:
-        path = self._workspace.imported
-        with locking.lock(path.with_name("imported.lock")):
-            storage.replace(
-                path, json.dumps(sorted(self._record | _load(self._workspace))).encode()
-            )
-
 
 def _part(name: str) -> str:
     """The name, made safe as that of a visible file."""
     safe = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
     return safe.strip().lstrip(".").encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
-
-
-def _load(workspace: Workspace) -> set[str]:
-    """The digests of items imported before; empty if the record cannot be read."""
-    try:
-        marks: Sequence[object] = json.loads(storage.read_or_empty(workspace.imported) or b"[]")
-        return {mark for mark in marks if isinstance(mark, str)}
-    except (ValueError, TypeError):
-        return set()
