@@ -149,7 +149,7 @@ def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspa
     with beats.changing(here) as known:
         for minutes in (10, 5, 0):
             known.run(datetime.now() - timedelta(minutes=minutes))
-        known.beat = known.looked
+        known.beat = known.runs[-1]
         known.fault = "the notification failed with 3: no bus"
     with pytest.raises(Remark, match=r"1 task; last run 20.*; the notification failed with 3"):
         _heartbeat(Options())  # type: ignore[arg-type]
