@@ -24,6 +24,8 @@ FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026
 NO_DAY = "The calendar has no such day"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 MORNING, EVENING, NIGHT = 8, 18, 21
+SIX = time(6)
+"""When a night ends."""
 _PM = {12: range(1, 3), 15: range(1, 9), 18: range(4, 12), 21: range(6, 12)}
 """Hours that are meant twelve later with a part of the day: "every evening at 8"."""
 _WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
@@ -182,9 +184,10 @@ def moment(text: str, now: datetime) -> Reading:
         return Reading(word=words, cure="The time is not in that part of it")
     day = reader.once or now.date()
     ends_today = day == now.date() and not reader.is_dated
-    if at == time.min and (ends_today or part in (EVENING, NIGHT)):
-        day += DAY  # the midnight that ends it
     due = datetime.combine(day, at)
+    is_of_night = part in (EVENING, NIGHT) and at < SIX and (day != now.date() or due <= now)
+    if is_of_night or (at == time.min and ends_today):
+        due += DAY  # the midnight that ends it, or the hours behind that
     if reader.zone:
         due = due.replace(tzinfo=ZoneInfo(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
