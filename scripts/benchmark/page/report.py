@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from textwrap import fill
 
 from scripts.benchmark import measure
 from scripts.benchmark.measure import ROOT
 from scripts.benchmark.page import plots
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+WIDTH = 110
+"""Characters of a line of the page's prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,12 @@ class Report:
 
     def section(self, title: str, words: str, *tables: str, chart: str = "") -> None:
         """Keep a section of the page; `chart` names one of `charts`."""
-        parts = [f"## {title}", words, *tables, *([_picture(chart, title)] if chart else [])]
+        parts = [
+            f"## {title}",
+            fill(words, WIDTH),
+            *tables,
+            *([_picture(chart, title)] if chart else []),
+        ]
         self.sections.append("\n\n".join(parts))
         print("\n" + "\n\n".join(parts[:-1] if chart else parts) + "\n", flush=True)
 
@@ -81,7 +89,7 @@ class Report:
         misses = [f"- {each.what}: {each.measured}, {each.missed}." for each in missed]
         told = "\n".join(misses) if misses else "Every goal was met in this run."
         machine = _machine(self._stolen())
-        parts = ["# Benchmarks", head, machine, "## Goals", goals, "### Missed", told]
+        parts = ["# Benchmarks", fill(head, WIDTH), machine, "## Goals", goals, "### Missed", told]
         return "\n\n".join([*parts, *self.sections]) + "\n"
 
     def _stolen(self) -> float:
