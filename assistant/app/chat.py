@@ -30,7 +30,7 @@ from assistant.model import catalogue, select
 from assistant.model.base import check_sight
 from assistant.model.provider.litellm_model import warm_up
 from assistant.secrets.redactor import Redactor
-from assistant.secrets.registered import redactor
+from assistant.secrets.registered import CurrentRedactor
 from assistant.session import listing, transcript
 from assistant.session.history import group
 from assistant.session.transcript import Transcript
@@ -69,14 +69,16 @@ class Chat:
     trusted: bool
     untold: list[str]
     conversation: Conversation = field(init=False)
+    secrets: CurrentRedactor = field(default_factory=CurrentRedactor)
     opened: datetime = field(default_factory=lambda: datetime.now().astimezone())
 
     def send(self, text: str, given: Given = NOTHING) -> Iterator[Event]:
         """Run one turn with `given` attachments and the files that the message names by `@`.
 
         Raises UsageError, before anything is written down, if an attachment cannot be read or is a
-        picture that the model cannot see.
+        picture that the model cannot see, and ConfigError if the registered secrets cannot be read.
         """
+        self.secrets()  # another shell may have registered some since the last turn
         attached = {**given, **self.mentions.attached(text)}
         check_sight(self.conversation.model, attached)
         return self.conversation.send(text, attached)
@@ -139,7 +141,7 @@ class Chat:
         """Build the conversation of a session from the settings."""
         chosen, options = self.settings, self.options
         is_attended = self.trusted and not options.purpose and not record.off_the_record
-        roots, skills, secrets = self._roots(), self._skills(), redactor()
+        roots, skills, secrets = self._roots(), self._skills(), self.secrets()
         memory = VisibleMemory(self.memory, roots, (HEARTBEAT_FILE,) if self._is_heartbeat else ())
         interruption, scratch = Interruption(), Scratch()
         checkpoints = Checkpoints(None if record.off_the_record else self.workspace.checkpoints)

@@ -45,14 +45,18 @@ class Redactor:
     """
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        self._certain = dict(values or {})
-        self._values = {stand_in_of(name): value for name, value in self._certain.items()}
+        self._values: dict[str, str] = {}
+        self.replace(values or {})
+
+    def replace(self, values: Mapping[str, str]) -> None:
+        """Know these values in place of those that were given before."""
+        self._certain = dict(values)
+        self._values |= {stand_in_of(name): value for name, value in values.items()}
         self._detector = Detector(_encoded_forms(self._certain))
 
     def learn(self, name: str, value: str) -> None:
         """Add a value under this name."""
-        self._certain[name] = self._values[stand_in_of(name)] = value
-        self._detector = Detector(_encoded_forms(self._certain))
+        self.replace(self._certain | {name: value})
 
     def redact(self, text: str) -> str:
         """Replace every secret in the text by its stand-in."""

@@ -164,15 +164,17 @@ def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
 
 
 class CurrentRedactor:
-    """The redactor of a long-running process, rebuilt when the registered secrets change."""
+    """The redactor of a long-running process, which follows the registered secrets."""
 
     def __init__(self) -> None:
+        self._redactor = Redactor()
         self._version: storage.Stat | None = None
-        self._redactor: Redactor | None = None
+        self._is_new = True
 
     def __call__(self) -> Redactor:
-        """Return the current redactor. Raises ConfigError."""
+        """Return the redactor, which knows what is registered now. Raises ConfigError."""
         version = storage.stat_or_none(store())
-        if self._redactor is None or self._version != version:
-            self._version, self._redactor = version, redactor()
+        if self._is_new or version != self._version:
+            self._redactor.replace(from_environment(os.environ) | values())
+            self._version, self._is_new = version, False
         return self._redactor

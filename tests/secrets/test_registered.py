@@ -6,9 +6,13 @@ import keyring.backend
 import keyring.backends.fail
 import pytest
 
+from assistant.app.chat import open_chat
+from assistant.app.options import ChatOptions
 from assistant.errors import ConfigError, UsageError
 from assistant.secrets import registered
 from assistant.secrets.registered import redactor
+from assistant.workspace import template, trust
+from tests.support.scripted import ScriptedModel
 
 
 class Keyring(keyring.backend.KeyringBackend):
@@ -98,3 +102,19 @@ def test_a_file_that_others_can_read_or_that_is_damaged_is_refused(no_keyring: N
     registered.store().write_text("{")
     with pytest.raises(ConfigError, match="damaged"):
         redactor({})
+
+
+def test_a_chat_that_is_open_knows_what_another_shell_registers(
+    no_keyring: None, tmp_path: Path
+) -> None:
+    place = template.create(tmp_path / "place").workspace
+    trust.grant(place)
+    with open_chat(place, ChatOptions(), no_daemon=True) as chat:
+        chat.conversation.model = model = ScriptedModel("One.", "Two.", "Three.")
+        list(chat.send("We say blue-door-at-dusk to the porter"))
+        registered.add("PORTER", "blue-door-at-dusk")
+        list(chat.send("The word is blue-door-at-dusk"))
+        assert "The word is [[secret:PORTER]]" in str(model.requests[-1])
+        registered.remove("PORTER")
+        list(chat.send("blue-door-at-dusk is no secret any more"))
+        assert "blue-door-at-dusk is no secret" in str(model.requests[-1])
