@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
+from assistant.disk import storage
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import (
     Fact,
@@ -308,7 +309,7 @@ def _with_pictures(attached: Attached) -> "dict[str, str | Picture]":
 def _find_workspace(workspace: Path | str | None, *, create: bool) -> folder.Workspace:
     if not isinstance(workspace, Path | str | None):
         raise UsageError(f"workspace is {workspace!r:.80}", "Give it as a string or a Path")
-    root = None if workspace is None else Path(workspace).expanduser()
+    root = None if workspace is None else storage.expanded(workspace)
     if create:
         created = template.create(root or folder.default_root()).workspace
         trust.grant(created)

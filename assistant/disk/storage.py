@@ -55,6 +55,11 @@ DISK = Disk()
 _AnyDisk = TypeVar("_AnyDisk", bound=Disk)
 
 
+def expanded(path: str | Path) -> Path:
+    """The path with the home for its `~`; one of an unknown user stays as it is."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib raises for such a user
+
+
 @contextlib.contextmanager
 def using(disk: _AnyDisk) -> Iterator[_AnyDisk]:
     """Use another disk for a while, so that tests can make writes fail."""

@@ -195,7 +195,7 @@ def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool
 
     Raises UsageError if there is none.
     """
-    record = Path(hook.transcript).expanduser() if hook.transcript else None
+    record = storage.expanded(hook.transcript) if hook.transcript else None
     size = record.stat().st_size if record and record.is_file() else 0
     if not size and not hook.messages:
         where = (

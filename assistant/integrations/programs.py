@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assistant.disk import storage
 from assistant.errors import UsageError
 from assistant.integrations import jsonc, toml
 from assistant.integrations.edits import Edit, Entry, Hook, OwnFile
@@ -72,7 +73,7 @@ def named(name: str) -> Program:
 def _home(variable: str, fallback: str) -> Path:
     """A program's folder, by its environment variable or in the home directory."""
     chosen = os.environ.get(variable)
-    return Path(chosen).expanduser() if chosen else Path.home() / fallback
+    return storage.expanded(chosen) if chosen else Path.home() / fallback
 
 
 def _config() -> Path:

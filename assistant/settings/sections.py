@@ -16,6 +16,8 @@ from pydantic import (
     model_validator,
 )
 
+from assistant.disk import storage
+
 SERVERS = "mcpServers"
 """The section of MCP servers, under the name that other programs use."""
 
@@ -174,7 +176,7 @@ class SourceSettings(Table):
     @property
     def folder(self) -> Path:
         """The folder of the notes."""
-        return Path(self.path).expanduser()
+        return storage.expanded(self.path)
 
     @field_validator("name")
     @classmethod

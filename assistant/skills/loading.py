@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import yaml
 
+from assistant.disk import storage
 from assistant.errors import AssistantError, StorageError
 from assistant.workspace.folder import Workspace, read_text
 
@@ -320,7 +321,7 @@ def bundled(skill: Skill) -> list[str]:
 
 def further(folders: Sequence[str]) -> list[Path]:
     """Return the listed folders that exist."""
-    paths = (Path(folder).expanduser().resolve() for folder in folders)
+    paths = (storage.expanded(folder).resolve() for folder in folders)
     return [path for path in paths if path.is_dir()]
 
 
@@ -329,7 +330,7 @@ def _locate(
 ) -> Iterator[tuple[Path, str]]:
     """Yield every SKILL.md, and its path as shown to the model and the owner."""
     listed = further(folders)
-    missing = (name for name in folders if not Path(name).expanduser().is_dir())
+    missing = (name for name in folders if not storage.expanded(name).is_dir())
     faults += [Fault(name, 0, "there is no such folder", NOT_LISTED) for name in missing]
     allowed = [workspace.root, *listed]
     for folder in (workspace.skills, *listed):

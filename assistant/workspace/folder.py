@@ -174,7 +174,7 @@ class Workspace:
 def default_root() -> Path:
     """Return `ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
     chosen = os.environ.get(config.WORKSPACE)
-    return Path(chosen).expanduser() if chosen else Path.home() / ".assistant" / "workspace"
+    return storage.expanded(chosen) if chosen else Path.home() / ".assistant" / "workspace"
 
 
 def command_for(root: Path) -> str:

@@ -23,7 +23,7 @@ def create(root: Path) -> Created:
 
     Raises WorkspaceError on failure.
     """
-    root = root.expanduser()
+    root = storage.expanded(root)
     if root.exists() and not root.is_dir():
         raise WorkspaceError(f"{root} is a file", "Name a folder")
     try:

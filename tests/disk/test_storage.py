@@ -17,6 +17,11 @@ def names(path: Path) -> list[str]:
     return sorted(each.name for each in path.iterdir() if each.name not in ("home", "cache"))
 
 
+def test_the_home_of_an_unknown_user_is_a_plain_name() -> None:
+    assert storage.expanded("~/notes") == Path.home() / "notes"
+    assert storage.expanded("~no-such-user/notes") == Path("~no-such-user/notes")
+
+
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
 def test_a_replace_that_fails_leaves_one_version_and_no_other_file(
     tmp_path: Path, code: int

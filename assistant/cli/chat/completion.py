@@ -14,7 +14,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 if TYPE_CHECKING:
-    from assistant.cli.chat.slash import Command
+    from assistant.disk import storage
+from assistant.cli.chat.slash import Command
 
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MAX_FILES = 200
@@ -61,8 +62,7 @@ class ChatCompleter(Completer):
     def _by_prefix(self, path: str) -> Iterator[tuple[str, str]]:
         """The paths that begin with `path`, each with its name."""
         parent, slash, prefix = path.rpartition("/")
-        folder = Path(parent + slash)
-        folder = folder.expanduser() if parent.startswith("~") else folder
+        folder = storage.expanded(parent + slash)
         for root in self._roots:
             for name in sorted(_names(root / folder, prefix)):
                 yield parent + slash + name, name
@@ -113,7 +113,7 @@ def picture_mentions(text: str) -> str:
 def _path(word: str) -> Path:
     if word.startswith("file://"):
         return Path(unquote(urlsplit(word).path))
-    return Path(word).expanduser()
+    return storage.expanded(word)
 
 
 def _mention(path: str) -> str:

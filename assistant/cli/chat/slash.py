@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 from itertools import islice
-from pathlib import Path
 
 import typer
 
@@ -353,7 +352,7 @@ def export(host: Host, name: str) -> None:
     """Write this session as markdown."""
     host.refuse_off_the_record("nothing is written")
     record = host.chat.conversation.transcript
-    path = host.chat.workspace.root / Path(name or f"{record.session}.md").expanduser()
+    path = host.chat.workspace.root / storage.expanded(name or f"{record.session}.md")
     if path.exists():
         raise UsageError(f"{path} already exists", "Name another file")
     storage.replace(path, markdown(record.entries).encode())

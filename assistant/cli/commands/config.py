@@ -158,7 +158,7 @@ def _embedded_ahead(options: Globals, name: str) -> str:
 
     Raises EmbedderError if the model cannot be used. An interrupted run is continued next time.
     """
-    folder = Path(name).expanduser()
+    folder = storage.expanded(name)
     name = str(folder.resolve()) if folder.exists() else name
     own = EmbeddingSettings.model_validate(
         {**options.settings().embedding.model_dump(), "model": name}

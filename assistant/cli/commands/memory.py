@@ -326,7 +326,7 @@ def map_(
         )
     if as_json:
         return print_json(data)
-    target = (to or workspace.private / "map.html").expanduser().resolve()
+    target = storage.expanded(to or workspace.private / "map.html").resolve()
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", "Create it, or name another")
     storage.replace(target, page(data).encode("utf-8", "replace"))

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from assistant import config
-from assistant.disk import locking
+from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding import e5
@@ -68,7 +68,7 @@ def directory_of(model: str) -> Path:
         directory = Path(places[0]) / "model" if places else Path(DEFAULT_PACKAGE)
         cure = "Install this program again; it brings the model"
     else:
-        directory = Path(model).expanduser()
+        directory = storage.expanded(model)
         cure = "`assistant config set embedding.model DIR` names a sentence-transformers model"
     if not (directory / "modules.json").is_file():
         raise EmbedderError(f"there is no embedding model at {directory}", cure)

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
+from assistant.disk import storage
 from assistant.disk.storage import DIRECTORY, REGULAR, status_in
 from assistant.errors import ToolError
 from assistant.settings.sections import PolicySettings
@@ -235,7 +236,7 @@ class Access:
         """Return the root that a path leads into and the remaining names, every link resolved."""
         if "\0" in path:
             raise ToolError("a path cannot contain a NUL character")
-        unresolved = self.roots.workspace.root / os.path.expanduser(path)  # noqa: PTH111
+        unresolved = self.roots.workspace.root / storage.expanded(path)
         real = Path(os.path.realpath(unresolved))
         inside = [root for root in self.roots.directories if real.is_relative_to(root)]
         if not inside:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from assistant.disk import storage
 from assistant.errors import ToolError, UsageError
 from assistant.messages import Picture
 from assistant.model.pictures import picture_of
@@ -67,7 +68,7 @@ class Mentions:
 
     def _path(self, name: str) -> Path | None:
         """Return the path that the name leads to; None if it does not exist."""
-        spelled = os.path.expanduser(name)  # noqa: PTH111  # of anybody, or nobody
+        spelled = storage.expanded(name)
         places = (self._root / spelled, self._here / spelled)
         existing = (path for path in places if os.path.exists(path))  # noqa: PTH110  # or too long
         return next(existing, None) if name else None

@@ -124,7 +124,7 @@ class Server:
         words = [program, *map(filled, self.settings.args)]
         digests: dict[str, str] = {}
         for word in (part for text in words for part in {text, text.partition("=")[2]} if part):
-            path = Path(os.path.realpath(folder / os.path.expanduser(word)))  # noqa: PTH111
+            path = Path(os.path.realpath(folder / storage.expanded(word)))
             if any(path.is_relative_to(root) for root in self.roots):
                 with suppress(OSError):  # missing or unreadable
                     digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assistant.disk import programs
+from assistant.disk import programs, storage
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.events import Event, ToolPrinted
@@ -409,7 +409,7 @@ class Shell:
 
     def _bounds(self) -> Bounds:
         base = bounds(self.roots)
-        extra = (Path(folder).expanduser() for folder in self.settings.readable)
+        extra = (storage.expanded(folder) for folder in self.settings.readable)
         return replace(base, readable=(*base.readable, *(path for path in extra if path.exists())))
 
     def _run_in_background(

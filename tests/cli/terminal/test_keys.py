@@ -224,6 +224,7 @@ def test_a_file_in_a_folder_is_found_by_some_letters(
     assert offered("see @lisnot") == ["@plans/trips/lisbon-notes.md"]
     assert offered("see @plans/") == ["@plans/trips/"]
     assert offered("see @plans/trips/l") == ["@plans/trips/lisbon-notes.md"]
+    assert offered("see @~no-such-user/") == []
     assert offered("/model q") == ["local/qwen"]
 
 
