@@ -12,14 +12,17 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from assistant.errors import AssistantError
 from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import lifecycle, sockets, wire
-from assistant.memory.daemon.server import Served, Server
+from assistant.memory.daemon.server import Server
 from assistant.settings.tree import validate
 from assistant.workspace.folder import Workspace
+
+if TYPE_CHECKING:
+    from assistant.memory.local import LocalMemory
 
 LOG_BYTES = 1 << 20
 """A log is put aside when it has this size; the two before it are kept."""
@@ -29,7 +32,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "BLIS_NUM_THR
 """The matrices of an answer are small: more threads would only wait busily, and double a recall's
 processor time."""
 OPEN_FILES = 4096
-"""Enough for `MOST_CONNECTIONS`; the default on macOS is 256."""
+"""Each client takes one; the default on macOS is 256."""
 
 logger = logging.getLogger(__name__)
 
@@ -65,15 +68,8 @@ def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
         ready.write(wire.line(wire.Answer()))
         return
 
-    def opener(progress: Progress, notify: Notify) -> Served:
-        from assistant.memory.daemon.watcher import Watcher  # while the daemon listens already
-
-        memory = lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
-        try:
-            Watcher(workspace, server.touch)  # it ends with the process
-        except OSError as error:
-            logger.warning("files cannot be watched, and are compared: %s", error)
-        return memory
+    def opener(progress: Progress, notify: Notify) -> "LocalMemory":
+        return lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
 
     def listening() -> None:
         logger.info("listening as process %d", os.getpid())

@@ -13,10 +13,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,7 +25,6 @@ from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import (
     Abandoned,
     DaemonStatus,
-    Keeper,
     MemoryStatus,
     Notify,
     Progress,
@@ -38,48 +36,49 @@ from assistant.memory.daemon.wire import OPERATIONS
 from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
+if TYPE_CHECKING:
+    from assistant.memory.local import LocalMemory
+
 CHECK_SECONDS = 2.0
 """How often the server checks that its workspace and its socket still exist, and tells waiting
 clients that it is at work."""
-COMPARE_SECONDS = 10.0
-"""How often files are compared without an event: a network's disk reports no changes."""
+REFRESH_SECONDS, RETRY_SECONDS = 2.0, 30.0
+"""How often the files are compared with the index though nobody asks, and how soon again after that
+has failed."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
 """The least time between two progress reports."""
 IN_USE_SECONDS = 300.0
 """After this long without a client with its settings, the daemon ends for one with others."""
-MOST_CONNECTIONS = 256
-"""Beyond this, the connection that is idle longest is closed; its client connects again."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
 
 
-class Served(Keeper, Protocol):
-    """The memory that a server serves."""
-
-    def refresh(self) -> None:
-        """Refresh the index ahead of the next question."""
-
-
-Opener = Callable[[Progress, Notify], Served]
+Opener = Callable[[Progress, Notify], "LocalMemory"]
 
 
 class Server:
-    """Serves the memory that `opener` opens to clients that send the same `hello`."""
+    """Serves the memory that `opener` opens to clients that send the same `hello`.
+
+    Memory is opened once the server listens, and refreshed ahead of the questions.
+    """
 
     def __init__(self, opener: Opener, hello: wire.Hello, lock: Lock, idle_seconds: float) -> None:
-        self.work = Work(lambda: self._open(opener), str(sockets.log_path(Path(hello.workspace))))
         self.gone = threading.Event()
         """Set when the index is free for another owner."""
+        self._opener = opener
+        self._opening = threading.Lock()
+        self._memory: LocalMemory | None = None
+        self._refresher = threading.Thread(target=self._keep_fresh, name="refreshing", daemon=True)
         self._hello = hello
         self._root = Path(hello.workspace)
         self._code = lifecycle.Code()
         self._lock = lock
         self._idle_seconds = idle_seconds
         self._leaving = threading.Event()
-        self._wake, self._woken = socket.socketpair()
+        self._woken, self._wake = os.pipe()
         self._clients: set[Connection] = set()
         self._changed = threading.Condition()
         """Guards `_clients` and the request of each."""
@@ -95,8 +94,7 @@ class Server:
             signal.signal(number, lambda *_: self.leave("told to end"))
         listener.socket.listen(1024)
         ready()
-        self.work.freshen()
-        compared = time.monotonic()
+        self._refresher.start()
         while not self._leaving.is_set():
             pause = min(CHECK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
@@ -104,23 +102,48 @@ class Server:
                 self._accept(listener.socket)
             self._check(listener)
             self._tell_all(None)
-            if time.monotonic() - compared >= COMPARE_SECONDS:
-                compared = time.monotonic()
-                self.touch()
         listener.close()
         self._finish()
 
-    def touch(self) -> None:
-        """Have the index refreshed: a memory file may have changed. From any thread."""
-        if self.work.is_open and not self.is_leaving():
-            self.work.freshen()
+    def do(
+        self, operation: wire.Operation, arguments: dict[str, Any], is_wanted: Callable[[], bool]
+    ) -> Any:
+        """Carry out an operation of memory; every error becomes an AssistantError.
+
+        Raises Abandoned, with nothing done, if it is no longer wanted when its turn has come.
+        """
+        try:
+            with wanted_by(is_wanted):
+                return getattr(self._opened(), operation.name)(**arguments)
+        except (AssistantError, Abandoned):
+            raise
+        except BaseException as error:  # Chroma's Rust panics are no Exception
+            logger.exception("%s failed", operation.name)
+            raise DaemonError(
+                f"{operation.name} failed in the memory daemon: {type(error).__name__}: {error}",
+                f"Its log is {sockets.log_path(self._root)}",
+            ) from error
 
     # Life
 
-    def _open(self, opener: Opener) -> Served:
-        memory = opener(self._progress, self._notify)
-        self._code.check()  # most modules were imported by that
-        return memory
+    def _opened(self) -> "LocalMemory":
+        with self._opening:
+            if self._memory is None:
+                self._memory = self._opener(self._progress, self._notify)
+                self._code.check()  # most modules were imported by that
+            return self._memory
+
+    def _keep_fresh(self) -> None:
+        """Refresh the index at intervals; if that fails, the next request reports why."""
+        while not self.is_leaving():
+            pause = REFRESH_SECONDS
+            try:
+                self._opened().refresh()
+            except BaseException as error:  # Chroma's panics, too: nobody else would see them
+                pause = RETRY_SECONDS
+                trace = not isinstance(error, AssistantError)
+                logger.warning("memory is not ready: %s", type(error).__name__, exc_info=trace)
+            self._leaving.wait(pause)
 
     def _accept(self, listening: socket.socket) -> None:
         try:
@@ -134,11 +157,8 @@ class Server:
             return
         client = Connection(self, connection)
         with self._changed:
-            idle = [client for client in self._clients if client.asked is None]
-            if len(self._clients) >= MOST_CONNECTIONS and idle:
-                min(idle, key=lambda client: client.used).hang_up()
             self._clients.add(client)
-            self._used = client.used
+            self._used = time.monotonic()
         threading.Thread(target=client.converse, name="client", daemon=True).start()
 
     def _check(self, listener: sockets.Listener) -> None:
@@ -164,14 +184,16 @@ class Server:
         if not self._leaving.is_set():
             logger.info("leaving: %s", reason)
             self._leaving.set()
-            self._wake.send(b".")
+            os.write(self._wake, b".")
 
     def _finish(self) -> None:
         """Answer the running requests, close the index, then release it for another owner."""
         with self._changed:
             while not self._changed.wait_for(self._is_idle, CHECK_SECONDS):
                 self._tell_all(None)
-        self.work.close()
+        self._refresher.join()
+        if self._memory is not None:
+            self._memory.close()
         self._lock.release()
         self.gone.set()
         with self._changed:
@@ -194,7 +216,7 @@ class Server:
         """Note that a request is answered."""
         with self._changed:
             connection.asked = None
-            connection.used = self._used = time.monotonic()
+            self._used = time.monotonic()
             self._changed.notify_all()
 
     def remove(self, connection: "Connection") -> None:
@@ -271,15 +293,10 @@ class Server:
 
 
 class Connection:
-    """One client, which sends one request at a time.
-
-    `asked` is the id of the running request, if there is one; `used` is when the last one was
-    answered (time.monotonic).
-    """
+    """One client, which sends one request at a time; `asked` is the id of the running one."""
 
     def __init__(self, server: Server, connection: socket.socket) -> None:
         self.asked: str | None = None
-        self.used = time.monotonic()
         self._server = server
         self._socket = connection
         self._sending = threading.Lock()
@@ -359,7 +376,7 @@ class Connection:
             self._wait_until_gone()
             return
         try:
-            result = self._server.work.do(operation, arguments, self._is_waiting)
+            result = self._server.do(operation, arguments, self._is_waiting)
             if isinstance(result, MemoryStatus):
                 result = replace(result, daemon=self._server.about())
             self._send(wire.result(request.id, result, self._server.take_notices()))
@@ -382,66 +399,3 @@ class Connection:
         """Send a whole line. Raises OSError if the client has gone or does not read."""
         with self._sending:
             self._socket.sendall(wire.line(answer))
-
-
-class Work:
-    """Carries out requests on a memory, which `opener` opens for the first of them."""
-
-    def __init__(self, opener: Callable[[], Served], log: str) -> None:
-        """`log` is the file that errors refer to."""
-        self._opener = opener
-        self._log = log
-        self._opening = threading.Lock()
-        self._memory: Served | None = None
-        self._refreshing = ThreadPoolExecutor(1, "refreshing")
-        self._is_refresh_due = threading.Event()
-
-    def do(
-        self, operation: wire.Operation, arguments: dict[str, Any], is_wanted: Callable[[], bool]
-    ) -> Any:
-        """Carry out an operation; every error becomes an AssistantError.
-
-        Raises Abandoned, with nothing done, if it is no longer wanted when its turn has come.
-        """
-        try:
-            with wanted_by(is_wanted):
-                return getattr(self._opened(), operation.name)(**arguments)
-        except (AssistantError, Abandoned):
-            raise
-        except BaseException as error:  # Chroma's Rust panics are no Exception
-            logger.exception("%s failed", operation.name)
-            raise DaemonError(
-                f"{operation.name} failed in the memory daemon: {type(error).__name__}: {error}",
-                f"Its log is {self._log}",
-            ) from error
-
-    @property
-    def is_open(self) -> bool:
-        """Whether memory is open."""
-        return self._memory is not None
-
-    def freshen(self) -> None:
-        """Refresh the index in the background; if that fails, the next request reports why."""
-        if not self._is_refresh_due.is_set():
-            self._is_refresh_due.set()
-            self._refreshing.submit(self._refresh)
-
-    def close(self) -> None:
-        """Finish what is running, and close the memory."""
-        self._refreshing.shutdown(cancel_futures=True)
-        if self._memory is not None:
-            self._memory.close()
-
-    def _refresh(self) -> None:
-        self._is_refresh_due.clear()
-        try:
-            self._opened().refresh()
-        except BaseException as error:  # Chroma's panics, too: nobody else would see them
-            is_unexpected = not isinstance(error, AssistantError)
-            logger.warning("memory is not ready: %s", type(error).__name__, exc_info=is_unexpected)
-
-    def _opened(self) -> Served:
-        with self._opening:
-            if self._memory is None:
-                self._memory = self._opener()
-            return self._memory

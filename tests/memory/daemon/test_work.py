@@ -1,5 +1,7 @@
 """Requests on their clients' threads, and none that nobody wants."""
 
+import contextlib
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from assistant.disk import locking
 from assistant.errors import DaemonError, LedgerError
 from assistant.memory.base import Abandoned
+from assistant.memory.daemon import sockets
 from assistant.memory.daemon.lifecycle import TRIM_SECONDS, WORKED_SECONDS, MemoryTrim
-from assistant.memory.daemon.server import Work
-from assistant.memory.daemon.wire import OPERATIONS, Operation
+from assistant.memory.daemon.server import Server
+from assistant.memory.daemon.wire import OPERATIONS, Hello, Operation
+from assistant.workspace.folder import Workspace
 
 RECALL, REMEMBER = OPERATIONS["recall"], OPERATIONS["remember"]
 
@@ -44,20 +49,24 @@ def served() -> Served:
 
 
 @pytest.fixture
-def work(served: Served) -> Iterator[Work]:
-    opened = iter([served])  # a second opening would end in StopIteration
-    made: Any = Work(lambda: next(opened), "the.log")
-    yield made
-    made.close()
+def server(served: Served, workspace: Workspace) -> Iterator[Server]:
+    opened: Iterator[Any] = iter([served])  # a second opening would end in StopIteration
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    workspace.private.mkdir(exist_ok=True)
+    lock = locking.lock(workspace.private / "owner.lock")
+    yield Server(lambda *_: next(opened), Hello(0, "", "", str(workspace.root)), lock, 60.0)
+    lock.release()
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
-def begin(work: Work, operation: Operation, do: Callable[[], Any], wanted: bool = True) -> Any:
+def begin(server: Server, operation: Operation, do: Callable[[], Any], wanted: bool = True) -> Any:
     given = "query" if operation is RECALL else "facts"
     done: Future[Any] = Future()
 
     def ask() -> None:
         try:
-            done.set_result(work.do(operation, {given: do}, lambda: wanted))
+            done.set_result(server.do(operation, {given: do}, lambda: wanted))
         except BaseException as error:
             done.set_exception(error)
 
@@ -65,35 +74,43 @@ def begin(work: Work, operation: Operation, do: Callable[[], Any], wanted: bool 
     return done
 
 
-def test_what_is_no_longer_wanted_is_not_done(work: Work) -> None:
+def test_what_is_no_longer_wanted_is_not_done(server: Server) -> None:
     written: list[str] = []
 
     def write() -> None:
         written.append("a fact")
 
     with pytest.raises(Abandoned):
-        begin(work, REMEMBER, write, wanted=False).result(30)
+        begin(server, REMEMBER, write, wanted=False).result(30)
     assert written == []
 
 
-def test_a_failure_is_told_as_it_is_and_a_fault_with_its_log(work: Work) -> None:
+def test_a_failure_is_told_as_it_is_and_a_fault_with_its_log(
+    server: Server, workspace: Workspace
+) -> None:
     def refuse() -> None:
         raise LedgerError("this cannot be undone")
 
     with pytest.raises(LedgerError, match="cannot be undone"):
-        begin(work, REMEMBER, refuse).result(30)
+        begin(server, REMEMBER, refuse).result(30)
     with pytest.raises(DaemonError, match=r"recall failed .* ZeroDivisionError") as told:
-        begin(work, RECALL, lambda: 1 / 0).result(30)
-    assert "the.log" in told.value.cure
+        begin(server, RECALL, lambda: 1 / 0).result(30)
+    assert str(sockets.log_path(workspace.root)) in told.value.cure
 
 
 def test_it_is_opened_once_refreshed_ahead_and_closed_at_the_end(
-    work: Work, served: Served
+    server: Server, served: Served, workspace: Workspace
 ) -> None:
-    work.freshen()
-    assert served.refreshed.wait(30)
-    begin(work, RECALL, lambda: None).result(30)
-    work.close()
+    def ask() -> None:
+        assert served.refreshed.wait(30)
+        begin(server, RECALL, lambda: None).result(30)
+        server.leave("the test is over")
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    with contextlib.closing(sockets.listen(workspace.root)) as listener:
+        server.run(listener, lambda: None)
+    asking.join()
     assert served.done == ["refreshed", "closed"]
 
 
