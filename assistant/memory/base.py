@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 from assistant.display import shortened
 from assistant.errors import LedgerError
@@ -466,27 +466,17 @@ class Finding:
     mended: bool
 
 
-class Costing(Protocol):
-    """Something that costs tokens."""
-
-    @property
-    def tokens(self) -> int: ...
-
-
-_C = TypeVar("_C", bound=Costing)
-
-
-def fill(items: Sequence[_C], k: int, budget: int) -> tuple[list[_C], list[_C]]:
-    """Choose the first `k` items that fit the budget; return those chosen, and the others."""
-    chosen: list[_C] = []
-    others: list[_C] = []
+def fill(passages: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
+    """Choose the first `k` passages that fit the budget; return those chosen, and the others."""
+    chosen: list[Passage] = []
+    others: list[Passage] = []
     remaining = budget
-    for item in items:
-        if len(chosen) < k and item.tokens <= remaining:
-            chosen.append(item)
-            remaining -= item.tokens
+    for passage in passages:
+        if len(chosen) < k and passage.tokens <= remaining:
+            chosen.append(passage)
+            remaining -= passage.tokens
         else:
-            others.append(item)
+            others.append(passage)
     return chosen, others
 
 

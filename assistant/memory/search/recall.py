@@ -6,7 +6,7 @@ budget, and for a turn of a conversation with what is relevant to it.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -25,7 +25,7 @@ from assistant.memory.index.store import IndexStore
 from assistant.memory.search import ranking
 from assistant.memory.search.question import Question, Spelling, read
 from assistant.memory.search.ranking import SIGNALS, Matrix, View, Weights, match
-from assistant.memory.search.selection import Scored, arrange, relevant
+from assistant.memory.search.selection import arrange, relevant
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.sections import MemorySettings
 from assistant.workspace.folder import ARCHIVE, HEARTBEAT_FILE, PROCEDURE_FILES
@@ -65,8 +65,8 @@ class Ranked:
 class _Results:
     """The results for a text, best first, and whether all of them are weak."""
 
-    chosen: list[Scored]
-    others: list[Scored]
+    chosen: list[Passage]
+    others: list[Passage]
     weak: bool
 
 
@@ -107,8 +107,8 @@ class Recaller:
         chosen, others = fill(_distinct(lists), *self.limits(query))
         return Recall(
             query=query.text,
-            passages=_passages(chosen),
-            near_misses=_passages((others + own.others)[:SHOWN_MISSES]) if query.why else (),
+            passages=tuple(chosen),
+            near_misses=tuple((others + own.others)[:SHOWN_MISSES]) if query.why else (),
             weak=weak and query.turn and bool(chosen),
         )
 
@@ -153,12 +153,11 @@ class Recaller:
             return NOTHING
         ranked = self.rank(question, query, only)
         k, budget = self.limits(query)
-        scored = self._scored(ranked, max(READ, 2 * k + SPARE), query.as_of)
-        results = arrange(scored, question.telling)
+        results = self._arranged(ranked, max(READ, 2 * k + SPARE), query.as_of, question.telling)
         if not query.turn:
             return _Results(results, [], False)
         chosen, strength = relevant(results, budget)
-        others = [scored for scored in results if scored not in chosen]
+        others = [passage for passage in results if passage not in chosen]
         return _Results(chosen, others, strength == 0)
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
@@ -205,12 +204,20 @@ class Recaller:
             self._view = View(catalog, layout)
         return self._view
 
-    def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:
-        rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
-        chunks = [_as_of(chunk, day) for chunk in self.store.catalog.chunks(rows)]
+    def _arranged(
+        self, ranked: Ranked, limit: int, day: str | None, question: Set[str]
+    ) -> list[Passage]:
+        """The best candidates as passages, in the order in which they are listed."""
+        positions = ranked.positions[:limit]
+        chunks = self.store.catalog.chunks(ranked.layout.rowid[positions].tolist())
         shares = ranking.shares(ranked.matrix[:limit], self._weights)
-        turns = ranked.layout.turn[ranked.positions[:limit]].tolist()
-        return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
+        results = [
+            passage(_as_of(chunk, day), score, signals)
+            for chunk, score, signals in zip(chunks, ranked.scores.tolist(), shares, strict=False)
+        ]
+        is_turn = ranked.layout.turn[positions].tolist()
+        turns = {result.id for result, turn in zip(results, is_turn, strict=True) if turn}
+        return arrange(results, question, turns)
 
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:
@@ -219,15 +226,11 @@ def _largest(values: NDArray[np.float32], limit: int) -> Rows:
     return positions[np.argsort(-values[positions], kind="stable")[:limit]]
 
 
-def _passages(results: Sequence[Scored]) -> tuple[Passage, ...]:
-    return tuple(passage(scored.chunk, scored.score, scored.shares) for scored in results)
-
-
-def _distinct(lists: Sequence[Sequence[Scored]]) -> list[Scored]:
-    """The lists as one, each chunk where it comes first."""
-    first: dict[str, Scored] = {}
-    for scored in chain.from_iterable(lists):
-        first.setdefault(scored.chunk.id, scored)
+def _distinct(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
+    """The lists as one, each passage where it comes first."""
+    first: dict[str, Passage] = {}
+    for found in chain.from_iterable(lists):
+        first.setdefault(found.id, found)
     return list(first.values())
 
 

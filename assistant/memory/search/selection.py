@@ -1,17 +1,14 @@
-"""From scored chunks to the list of results: duplicates, successors, budget of a turn. Pure."""
+"""From scored passages to the list of results: duplicates, successors, budget of a turn. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 
-from assistant.memory.annotations import without
-from assistant.memory.base import fill
-from assistant.memory.text.chunk import Chunk
+from assistant.memory.base import Passage, fill
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain
-from assistant.messages import estimate_tokens
 
 TWINS = 0.65
 """Chunks with this share of common words (Dice's coefficient) repeat or contradict each other.
@@ -38,35 +35,18 @@ LONGEST_CHAIN = 8
 _WORD = re.compile(r"[\w\u0900-\u0d7f]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A chunk with its score and each signal's share of it. `turn`: it is a conversation's turn."""
-
-    chunk: Chunk
-    score: float
-    shares: dict[str, float]
-    turn: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """What it costs of a token budget."""
-        return estimate_tokens(without(self.chunk.text))
-
-    def moved(self, reason: str, score: float) -> "Scored":
-        """The chunk with another score; the difference is listed as a signal `reason`."""
-        change = self.shares.get(reason, 0.0) + round(score - self.score, 4)
-        return Scored(self.chunk, score, {**self.shares, reason: change}, self.turn)
-
-
-def arrange(results: Iterable[Scored], question: Set[str]) -> list[Scored]:
+def arrange(
+    results: Iterable[Passage], question: Set[str], turns: Set[str] = frozenset()
+) -> list[Passage]:
     """Best first: each fact once, a successor above what it superseded, the later twin first.
 
-    `question` are the telling words of the question, folded.
+    `question` are the telling words of the question, folded; `turns` the ids of those results that
+    are a conversation's turns.
     """
-    return _successors_above(_later_first(_distinct(results), question))
+    return _successors_above(_later_first(_distinct(results), question, turns))
 
 
-def relevant(results: Sequence[Scored], budget: int) -> tuple[list[Scored], float]:
+def relevant(results: Sequence[Passage], budget: int) -> tuple[list[Passage], float]:
     """The results relevant to a turn's message, and how strong the best is, from 0 to 1."""
     if not results:
         return [], 0.0
@@ -76,23 +56,28 @@ def relevant(results: Sequence[Scored], budget: int) -> tuple[list[Scored], floa
     return chosen, share
 
 
-def successor(chunk: Chunk) -> str | None:
+def successor(passage: Passage) -> str | None:
     """What superseded a fact, folded, if the file says."""
-    named = named_successor(chunk.text)
+    named = named_successor(passage.text)
     return _key(plain(named)) if named else None
 
 
-def _sorted(results: Iterable[Scored]) -> list[Scored]:
-    return sorted(results, key=lambda scored: -scored.score)
+def _moved(passage: Passage, reason: str, score: float) -> Passage:
+    """The passage with another score; the difference is listed as a signal `reason`."""
+    change = passage.signals.get(reason, 0.0) + round(score - passage.score, 4)
+    return replace(passage, score=score, signals={**passage.signals, reason: change})
 
 
-def _distinct(results: Iterable[Scored]) -> list[Scored]:
+def _sorted(results: Iterable[Passage]) -> list[Passage]:
+    return sorted(results, key=lambda passage: -passage.score)
+
+
+def _distinct(results: Iterable[Passage]) -> list[Passage]:
     """The best result for each fact; of a superseded fact, the best for each of its successors."""
-    best: dict[tuple[str, str | None, str], Scored] = {}
-    for scored in _sorted(results):
-        chunk = scored.chunk
-        now = successor(chunk) if chunk.status == "superseded" else None
-        best.setdefault((chunk.status, now, _key(chunk.plain)), scored)
+    best: dict[tuple[str, str | None, str], Passage] = {}
+    for passage in _sorted(results):
+        now = None if _is_current(passage) else successor(passage)
+        best.setdefault((passage.status, now, _key(passage.plain)), passage)
     return [*best.values()]
 
 
@@ -110,7 +95,7 @@ def _telling(text: str) -> frozenset[str]:
     return frozenset(word for word in words_of(text) if not word.isdigit())
 
 
-def _successors_above(results: list[Scored]) -> list[Scored]:
+def _successors_above(results: list[Passage]) -> list[Passage]:
     """Raise the successor of a superseded fact just above it, and its own successor in turn.
 
     Whoever asks for what was true once reads first what is true now. Facts that supersede each
@@ -122,32 +107,32 @@ def _successors_above(results: list[Scored]) -> list[Scored]:
     for old, new in pairs * LONGEST_CHAIN + to_current:
         least = raised[old].score + STEP
         if raised[new].score < least:
-            raised[new] = raised[new].moved("successor", least)
+            raised[new] = _moved(raised[new], "successor", least)
     return _sorted(raised)
 
 
-def _succeeding(results: list[Scored]) -> Iterator[tuple[int, int]]:
+def _succeeding(results: list[Passage]) -> Iterator[tuple[int, int]]:
     """The index of each superseded fact, with that of each of its successors.
 
     A fact that was superseded more than once has all the successors that it ever had.
     """
     successors: dict[str, set[str | None]] = {}
-    texts = [_key(scored.chunk.plain) for scored in results]
-    current = {text for text, scored in zip(texts, results, strict=True) if _is_current(scored)}
-    for text, scored in zip(texts, results, strict=True):
-        if not _is_current(scored):
-            successors.setdefault(text, set()).add(successor(scored.chunk))
+    texts = [_key(passage.plain) for passage in results]
+    current = {text for text, one in zip(texts, results, strict=True) if _is_current(one)}
+    for text, passage in zip(texts, results, strict=True):
+        if not _is_current(passage):
+            successors.setdefault(text, set()).add(successor(passage))
     for old, text in enumerate(texts):
         for new, other in enumerate(() if _is_current(results[old]) else texts):
             if other in successors[text] and (_is_current(results[new]) or other not in current):
                 yield old, new
 
 
-def _is_current(scored: Scored) -> bool:
-    return scored.chunk.status == "current"
+def _is_current(passage: Passage) -> bool:
+    return passage.status == "current"
 
 
-def _later_first(results: list[Scored], question: Set[str]) -> list[Scored]:
+def _later_first(results: list[Passage], question: Set[str], turns: Set[str]) -> list[Passage]:
     """Let what contradicts an earlier chunk change places with it, where relevance hardly differs.
 
     The other results stay where they are.
@@ -158,36 +143,37 @@ def _later_first(results: list[Scored], question: Set[str]) -> list[Scored]:
             first, second = results[above], results[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            if _is_later(second.chunk, first.chunk) and _are_twins(first, second, question):
-                results[above] = second.moved("later", first.score)
-                results[below] = first.moved("later", second.score)
+            is_turn = not turns.isdisjoint((first.id, second.id))
+            if _is_later(second, first) and _are_twins(first, second, question, is_turn):
+                results[above] = _moved(second, "later", first.score)
+                results[below] = _moved(first, "later", second.score)
     return results
 
 
-def _are_twins(one: Scored, other: Scored, question: Set[str]) -> bool:
-    """Whether two chunks say something about the same thing, for the words of the question."""
-    text, other_text = one.chunk.plain, other.chunk.plain
-    words, others = _telling(text), _telling(other_text)
+def _are_twins(one: Passage, other: Passage, question: Set[str], is_turn: bool) -> bool:
+    """Whether two passages say something about the same thing, for the words of the question;
+    `is_turn`: one of them is a conversation's turn."""
+    words, others = _telling(one.plain), _telling(other.plain)
     alike = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0 or (
-        not (one.turn or other.turn) and _begin_alike(words_of(text), words_of(other_text))
+        not is_turn and _begin_alike(words_of(one.plain), words_of(other.plain))
     )
-    return alike and _in_question(one.chunk, question) == _in_question(other.chunk, question)
+    return alike and _in_question(one, question) == _in_question(other, question)
 
 
-def _is_later(chunk: Chunk, other: Chunk) -> bool:
-    """Whether a chunk was recorded later than another, both current; on the same day that is the
+def _is_later(passage: Passage, other: Passage) -> bool:
+    """Whether a passage was recorded later than another, both current; on the same day that is the
     one further down in the file."""
-    if "superseded" in (chunk.status, other.status):
+    if "superseded" in (passage.status, other.status):
         return False
-    further_down = chunk.source == other.source and chunk.ordinal > other.ordinal
-    day, before = chunk.date or "", other.date or ""
+    further_down = passage.source == other.source and passage.start_char > other.start_char
+    day, before = passage.date or "", other.date or ""
     return day > before or (day == before and further_down)
 
 
-def _in_question(chunk: Chunk, question: Set[str]) -> Set[str]:
-    """The words of the question in a chunk and its headings: they differ for facts about two people
-    or two things, but not for two answers."""
-    return question & {*words_of(chunk.plain), *words_of(" ".join(chunk.heading))}
+def _in_question(passage: Passage, question: Set[str]) -> Set[str]:
+    """The words of the question in a passage and its headings: they differ for facts about two
+    people or two things, but not for two answers."""
+    return question & {*words_of(passage.plain), *words_of(" ".join(passage.heading))}
 
 
 def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:

@@ -9,11 +9,9 @@ from assistant.memory.search.selection import (
     MOST_TOKENS,
     STRONG,
     WEAK,
-    Scored,
     arrange,
     relevant,
 )
-from assistant.memory.text.chunk import Chunk, passage
 
 
 def scored(
@@ -21,34 +19,33 @@ def scored(
     score: float,
     *,
     date: str | None = None,
-    ordinal: int = 0,
+    at: int = 0,
     text: str = "",
     status: Status = "current",
-) -> Scored:
-    chunk = Chunk(
-        id=f"{plain}{ordinal}", source="MEMORY.md", ordinal=ordinal, text=text or f"- {plain}",
-        plain=plain, heading=(), start_line=1, end_line=1, start_char=0, end_char=1,
-        date=date, status=status,
+) -> Passage:
+    return Passage(
+        id=f"{plain}{at}", source="MEMORY.md", text=text or f"- {plain}", plain=plain,
+        start_line=1, end_line=1, start_char=at, end_char=at + 1, date=date, status=status,
+        score=score, signals={"dense": score},
     )  # fmt: skip
-    return Scored(chunk, score, {"dense": score})
 
 
-def plains(found: list[Scored]) -> list[str]:
-    return [each.chunk.plain for each in found]
+def plains(found: list[Passage]) -> list[str]:
+    return [each.plain for each in found]
 
 
 def listed(*costs: int) -> list[Passage]:
-    return [passage(scored("x", 0.0, text="x" * 4 * cost).chunk) for cost in costs]
+    return [scored("x", 0.0, text="x" * 4 * cost) for cost in costs]
 
 
 def test_the_same_fact_is_returned_once_by_its_best() -> None:
-    found = [scored("Lives in Lisbon", 1.0), scored("lives  in LISBON.", 2.0, ordinal=1)]
+    found = [scored("Lives in Lisbon", 1.0), scored("lives  in LISBON.", 2.0, at=1)]
     assert plains(arrange(found, set())) == ["lives  in LISBON."]
 
 
 @pytest.mark.parametrize("pair", [("costs 4711", "costs 4712"), ("uses C", "uses C++")])
 def test_facts_that_differ_in_one_sign_are_two(pair: tuple[str, str]) -> None:
-    found = [scored(pair[0], 2.0), scored(pair[1], 1.0, ordinal=1)]
+    found = [scored(pair[0], 2.0), scored(pair[1], 1.0, at=1)]
     assert len(arrange(found, set())) == 2
 
 
@@ -57,12 +54,12 @@ BERLIN = "- ~~Lives in Berlin~~ (superseded 2026-11-21: Lives in Lisbon)"
 
 def test_a_successor_stands_above_what_it_superseded() -> None:
     old = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
-    new = scored("Lives in Lisbon", 3.0, ordinal=1)
-    other = scored("Drinks tea", 4.0, ordinal=2)
+    new = scored("Lives in Lisbon", 3.0, at=1)
+    other = scored("Drinks tea", 4.0, at=2)
     found = arrange([old, other, new], set())
     assert plains(found) == ["Lives in Lisbon", "Lives in Berlin", "Drinks tea"]
-    assert found[0].shares["successor"] > 0
-    assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
+    assert found[0].signals["successor"] > 0
+    assert sum(found[0].signals.values()) == pytest.approx(found[0].score)
 
 
 def test_a_successor_is_known_with_its_markup() -> None:
@@ -74,8 +71,8 @@ def test_a_successor_is_known_with_its_markup() -> None:
 def test_so_it_does_over_several_changes_of_mind() -> None:
     first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
     text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Rome)"
-    second = scored("Lives in Lisbon", 3.0, ordinal=1, text=text, status="superseded")
-    third = scored("Lives in Rome", 1.0, ordinal=2)
+    second = scored("Lives in Lisbon", 3.0, at=1, text=text, status="superseded")
+    third = scored("Lives in Rome", 1.0, at=2)
     for found in ([first, second, third], [third, second, first]):
         assert plains(arrange(found, set())) == [
             "Lives in Rome", "Lives in Lisbon", "Lives in Berlin",
@@ -85,17 +82,17 @@ def test_so_it_does_over_several_changes_of_mind() -> None:
 def test_a_return_to_an_old_state_stands_on_top() -> None:
     text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Berlin)"
     first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
-    second = scored("Lives in Lisbon", 4.0, ordinal=1, text=text, status="superseded")
-    third = scored("Lives in Berlin", 1.0, ordinal=2)
+    second = scored("Lives in Lisbon", 4.0, at=1, text=text, status="superseded")
+    third = scored("Lives in Berlin", 1.0, at=2)
     found = arrange([first, second, third], set())
-    assert [each.chunk.status for each in found] == ["current", "superseded", "superseded"]
+    assert [each.status for each in found] == ["current", "superseded", "superseded"]
     assert plains(arrange([first, second], set())) == ["Lives in Berlin", "Lives in Lisbon"]
 
 
 def test_what_was_superseded_twice_stands_below_both_its_successors() -> None:
     text = "- ~~Lives in Berlin~~ (superseded 2027-01-01: Lives in Rome)"
     first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
-    again = scored("Lives in Berlin", 5.0, ordinal=1, text=text, status="superseded")
+    again = scored("Lives in Berlin", 5.0, at=1, text=text, status="superseded")
     found = [first, again, scored("Lives in Lisbon", 1.0), scored("Lives in Rome", 2.0)]
     assert set(plains(arrange(found, set()))[:2]) == {"Lives in Lisbon", "Lives in Rome"}
 
@@ -103,12 +100,12 @@ def test_what_was_superseded_twice_stands_below_both_its_successors() -> None:
 def test_minds_that_changed_in_a_circle_still_show_first_what_is_so_now() -> None:
     changes = [("A", "B"), ("B", "A"), ("A", "C"), ("C", "B"), ("B", "D"), ("A", "D"), ("D", "A")]
     old = [
-        scored(was, 9.0 - n, ordinal=n, text=f"- ~~{was}~~ (superseded 2026-11-21: {now})",
+        scored(was, 9.0 - n, at=n, text=f"- ~~{was}~~ (superseded 2026-11-21: {now})",
                status="superseded")
         for n, (was, now) in enumerate(changes)
     ]  # fmt: skip
-    found = arrange([*old, scored("D", 0.5, ordinal=99)], set())
-    assert [each.chunk.status for each in found] == ["current"] + ["superseded"] * 7
+    found = arrange([*old, scored("D", 0.5, at=99)], set())
+    assert [each.status for each in found] == ["current"] + ["superseded"] * 7
 
 
 def test_a_superseded_fact_without_a_successor_keeps_its_place() -> None:
@@ -121,7 +118,7 @@ def test_of_facts_that_disagree_the_later_comes_first() -> None:
     new = scored("My favourite colour is green", 0.45, date="2026-01-01")
     found = arrange([old, new], {"which", "colour"})
     assert plains(found) == ["My favourite colour is green", "My favourite colour is blue"]
-    assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
+    assert sum(found[0].signals.values()) == pytest.approx(found[0].score)
 
 
 def test_a_successor_stays_above_although_a_later_fact_takes_its_place() -> None:
@@ -173,7 +170,7 @@ def test_what_says_something_else_is_not_put_off_for_its_age() -> None:
 
 
 def test_within_a_day_and_a_file_the_later_is_the_one_below() -> None:
-    old, new = scored("The code is 4711", 5.0), scored("The code is 4712", 5.0, ordinal=1)
+    old, new = scored("The code is 4711", 5.0), scored("The code is 4712", 5.0, at=1)
     assert plains(arrange([new, old], {"code"}))[0] == "The code is 4712"
 
 
@@ -201,7 +198,7 @@ def test_what_does_not_fit_makes_room_for_what_does() -> None:
     assert [each.tokens for each in others] == [8]
 
 
-def turn(best: float) -> tuple[list[Scored], float]:
+def turn(best: float) -> tuple[list[Passage], float]:
     """What bears on a turn, of 60 facts of 10 tokens."""
     found = [scored(f"fact {n}", best - n / 1000, text="x" * 40) for n in range(60)]
     return relevant(found, budget=1000)
