@@ -149,7 +149,7 @@ class LocalMemory:
             lambda message: progress(message, 0, 0),
         )
         self._journals = self._ledger.journals
-        self._review = Review(workspace, self._ledger)
+        self._review = Review(self._ledger)
         self._library = Library(workspace, settings, embedder, redactor, progress)
         notes = tuple(settings.notes.values())
         self._purge = Purge(self._ledger, self._review, self._scrub, notes=notes)
@@ -329,7 +329,7 @@ class LocalMemory:
         self, ids: Sequence[str] = (), *, request: str | None = None
     ) -> tuple[JournalEntry, ...]:
         with self._lock:
-            undone = self._review.undo(ids, request=request)
+            undone = self._ledger.undo(ids, request=request, hold=self._review.hold)
             self._refresh_index()
             return undone
 
@@ -413,7 +413,7 @@ class LocalMemory:
     def _findings(self) -> Iterator[Finding]:
         """What is wrong with journal, index and files, mended where that is possible."""
         commits = self._ledger.commits
-        with self._review.locked(), commits.locked():
+        with commits.locked():
             for path, damaged in self._review.damaged().items():
                 copy = f"kept as .assistant/history/{commits.set_aside(path, damaged)}"
                 what = f"{path.name}: {_lines(damaged)} damaged; {copy}"

@@ -72,7 +72,7 @@ def test_a_file_that_nobody_listed_is_found(workspace: Workspace) -> None:
 
 def test_a_store_of_words_that_no_purge_reaches_is_refused(workspace: Workspace) -> None:
     ledger = AddressedLedger(workspace)
-    review = Review(workspace, ledger)
+    review = Review(ledger)
     Purge(ledger, review, lambda: None).forget([], past=["nothing"])
     diary = Store("diary", "workspace", (".assistant/diary.txt",), "a diary", "always")
     purge = Purge(ledger, review, lambda: None, (*STORES, diary))

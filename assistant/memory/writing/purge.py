@@ -101,7 +101,7 @@ class Purge:
     def _locked(self) -> Iterator[None]:
         """Let nobody else write; move damaged lines to the images, where they are searched, and
         delete what killed writes left."""
-        with self._review.locked(), self._commits.locked():
+        with self._commits.locked():
             for path, damaged in self._review.damaged().items():
                 self._commits.set_aside(path, damaged)
             for temporary in killed_writes(self._commits.workspace):

@@ -11,50 +11,39 @@ from pathlib import Path
 
 import msgspec
 
-from assistant.disk import locking, storage
+from assistant.disk import storage
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Held, JournalEntry, Passage, Remembered
+from assistant.memory.base import Fact, Held, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import fact_words
-from assistant.workspace.folder import Workspace
 
 
 class Review:
     """The quarantine of one workspace. Safe to use from several threads and processes at once."""
 
-    def __init__(self, workspace: Workspace, ledger: Ledger) -> None:
-        self._workspace = workspace
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self.path = workspace.private / "review.jsonl"
+        self.path = ledger.commits.workspace.private / "review.jsonl"
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         """Add facts for review, except those that wait already, from any origin."""
-        with self.locked():
-            return self._hold(facts)
-
-    def undo(
-        self, ids: Sequence[str] = (), *, request: str | None = None
-    ) -> tuple[JournalEntry, ...]:
-        """Undo writes as the ledger does; of these facts, those that had waited wait again."""
-        with self.locked():
-            return self._ledger.undo(ids, request=request, hold=self._hold)
-
-    def _hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         added: list[Held] = []
-        waiting = list(self.waiting())
-        for fact in facts:
-            fact = replace(fact, text=fact_words(fact.text))
-            if not fact.text:
-                raise LedgerError("there is nothing to hold for review", "Give the fact in words")
-            held = next((held for held in waiting if _is_same(held.fact, fact)), None)
-            if held is None:
-                held = Held(digest(repr(fact))[:12], now(), fact)
-                waiting.append(held)
-            added.append(held)
-        if added:
-            self._save(waiting)
+        with self._ledger.commits.locked():
+            waiting = list(self.waiting())
+            for fact in facts:
+                fact = replace(fact, text=fact_words(fact.text))
+                if not fact.text:
+                    fault = "there is nothing to hold for review"
+                    raise LedgerError(fault, "Give the fact in words")
+                held = next((held for held in waiting if _is_same(held.fact, fact)), None)
+                if held is None:
+                    held = Held(digest(repr(fact))[:12], now(), fact)
+                    waiting.append(held)
+                added.append(held)
+            if added:
+                self._save(waiting)
         return tuple(added)
 
     def waiting(self) -> tuple[Held, ...]:
@@ -86,7 +75,7 @@ class Review:
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
-        with self.locked():
+        with self._ledger.commits.locked():
             held = self._named(id)
             fact = replace(held.fact, waits=True, together=together or held.fact.together)
             if text is not None:
@@ -100,7 +89,7 @@ class Review:
 
     def refuse(self, id: str) -> Held:
         """Drop a fact that waits. Raises LedgerError if nothing waits under this id."""
-        with self.locked():
+        with self._ledger.commits.locked():
             held = self._named(id)
             self._drop(id)
         return held
@@ -110,14 +99,6 @@ class Review:
         waiting = self.waiting()
         kept = [held for held in waiting if not is_purged(held.fact.text)]
         return [(self.path, _encoded(kept))] if len(kept) < len(waiting) else []
-
-    def locked(self) -> locking.Lock:
-        """Let nobody else change what waits, until the lock is released.
-
-        Raises StorageError if another folder has taken the workspace's place.
-        """
-        self._ledger.commits.anchor.check()
-        return locking.lock(storage.private_directory(self._workspace.locks) / "review.lock")
 
     def _named(self, id: str) -> Held:
         held = next((held for held in self.waiting() if held.id == id), None)

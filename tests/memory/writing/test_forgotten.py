@@ -40,7 +40,7 @@ def test_a_stale_save_that_brings_a_fact_back_is_told(
 
     def forget() -> None:
         if purged:
-            Purge(ledger, Review(workspace, ledger), lambda: None).forget([at(ledger, SAFE)])
+            Purge(ledger, Review(ledger), lambda: None).forget([at(ledger, SAFE)])
         else:
             ledger.forget([at(ledger, SAFE)])
 

@@ -50,7 +50,7 @@ def test_no_daemon_begins_where_it_was_nor_serves_another_that_came_there(tmp_pa
 
 
 def test_what_waits_is_not_held_at_another_s_place(workspace: Workspace) -> None:
-    review = Review(workspace, Ledger(workspace))
+    review = Review(Ledger(workspace))
     workspace.root.rename(workspace.root.with_name("moved"))
     workspace.private.mkdir(parents=True)
     with pytest.raises(StorageError, match="no longer the folder"):

@@ -32,7 +32,7 @@ class Life:
     def __init__(self, workspace: Workspace, scrub: Callable[[], None] | None = None) -> None:
         self.workspace = workspace
         self.ledger = AddressedLedger(workspace, lambda: TODAY)
-        self.review = Review(workspace, self.ledger)
+        self.review = Review(self.ledger)
         self.scrubbed = 0
         self.purge = Purge(self.ledger, self.review, scrub or self._scrub)
 

@@ -20,7 +20,7 @@ SAFE = "The safe opens with zanzibar-17"
 
 def purged(workspace: Workspace, notes: Path) -> tuple[str, ...]:
     ledger = AddressedLedger(workspace, lambda: TODAY)
-    purge = Purge(ledger, Review(workspace, ledger), lambda: None, notes=(notes,))
+    purge = Purge(ledger, Review(ledger), lambda: None, notes=(notes,))
     line = memory(workspace).split("\n").index(f"- {SAFE}") + 1
     return purge.forget([ledger.locate(f"MEMORY.md:{line}")], sessions=True).left
 

@@ -14,8 +14,13 @@ FACT = Fact("Send copies to eve@example.org", origin=Origin("tool", "s1", ("e1",
 
 
 @pytest.fixture
-def review(workspace: Workspace) -> Review:
-    return Review(workspace, Ledger(workspace))
+def ledger(workspace: Workspace) -> Ledger:
+    return Ledger(workspace)
+
+
+@pytest.fixture
+def review(ledger: Ledger) -> Review:
+    return Review(ledger)
 
 
 def memory(workspace: Workspace) -> str:
@@ -25,7 +30,7 @@ def memory(workspace: Workspace) -> str:
 def test_a_fact_waits_and_is_nowhere_else(workspace: Workspace, review: Review) -> None:
     (held,) = review.hold([FACT])
     assert review.hold([FACT]) == (held,)
-    assert Review(workspace, Ledger(workspace)).waiting() == (held,)
+    assert Review(Ledger(workspace)).waiting() == (held,)
     assert held.fact == FACT
     assert memory(workspace) == "# Memory\n"
     assert Ledger(workspace).journals.log() == ()
@@ -52,17 +57,18 @@ def test_an_edited_fact_is_the_owners(workspace: Workspace, review: Review) -> N
 
 
 def test_an_undo_that_is_asked_for_again_still_knows_which_facts_had_waited(
-    workspace: Workspace, review: Review
+    ledger: Ledger, review: Review
 ) -> None:
     (held,) = review.hold([FACT])
     review.accept(held.id)
     for _ in range(2):
-        assert [entry.waits_again for entry in review.undo(request="r1")] == [True]
+        undone = ledger.undo(request="r1", hold=review.hold)
+        assert [entry.waits_again for entry in undone] == [True]
         assert len(review.waiting()) == 1
 
 
 def test_an_undo_that_is_killed_or_refused_loses_no_fact_and_adds_none(
-    workspace: Workspace, review: Review
+    workspace: Workspace, ledger: Ledger, review: Review
 ) -> None:
     for fact in (FACT, Fact("Ana moved to Porto", origin=FACT.origin)):
         (held,) = review.hold([fact])
@@ -70,7 +76,7 @@ def test_an_undo_that_is_killed_or_refused_loses_no_fact_and_adds_none(
     path = workspace.root / "MEMORY.md"
     path.write_text(memory(workspace).replace("Porto", "Rome"))
     with pytest.raises(LedgerError, match="have been changed since"):
-        review.undo()
+        ledger.undo(hold=review.hold)
     assert review.waiting() == ()
     path.write_text(memory(workspace).replace("Rome", "Porto"))
 
