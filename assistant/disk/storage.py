@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_hex
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple
 
 from assistant.disk.exchange import swap
 from assistant.errors import StorageError
@@ -52,23 +52,11 @@ class Disk:
 
 
 DISK = Disk()
-_AnyDisk = TypeVar("_AnyDisk", bound=Disk)
 
 
 def expanded(path: str | Path) -> Path:
     """The path with the home for its `~`; one of an unknown user stays as it is."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib raises for such a user
-
-
-@contextlib.contextmanager
-def using(disk: _AnyDisk) -> Iterator[_AnyDisk]:
-    """Use another disk for a while, so that tests can make writes fail."""
-    global DISK
-    previous, DISK = DISK, disk
-    try:
-        yield disk
-    finally:
-        DISK = previous
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.disk import storage
 from assistant.errors import StorageError
-from tests.support.faults import FailingDisk
+from tests.support.faults import FailingDisk, using
 from tests.support.files import adorn, adornments
 
 
@@ -30,7 +30,7 @@ def test_a_replace_that_fails_leaves_one_version_and_no_other_file(
     for nth in range(1, 100):
         path.write_bytes(b"old")
         disk = FailingDisk(nth, code)
-        with storage.using(disk):
+        with using(disk):
             try:
                 storage.replace(path, b"new!")
             except StorageError:
@@ -47,10 +47,10 @@ def test_an_append_that_fails_adds_nothing(tmp_path: Path, code: int) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"one\n")
     for nth in (1, 2):
-        with storage.using(FailingDisk(nth, code)), pytest.raises(StorageError):
+        with using(FailingDisk(nth, code)), pytest.raises(StorageError):
             storage.append(path, b"two\n")
         assert path.read_bytes() == b"one\n"
-        with storage.using(FailingDisk(nth, code)), pytest.raises(StorageError):
+        with using(FailingDisk(nth, code)), pytest.raises(StorageError):
             storage.append(tmp_path / "new", b"one\n")
         assert not (tmp_path / "new").exists()
     storage.append(path, b"two\n")

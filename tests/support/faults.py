@@ -1,10 +1,26 @@
 """A disk that fails on purpose."""
 
+import contextlib
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
+from assistant.disk import storage
 from assistant.disk.storage import Disk
+
+_AnyDisk = TypeVar("_AnyDisk", bound=Disk)
+
+
+@contextlib.contextmanager
+def using(disk: _AnyDisk) -> Iterator[_AnyDisk]:
+    """Let every write go through this disk for a while."""
+    previous, storage.DISK = storage.DISK, disk
+    try:
+        yield disk
+    finally:
+        storage.DISK = previous
 
 
 class FailingDisk(Disk):

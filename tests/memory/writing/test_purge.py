@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from assistant import config
-from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, SessionError, StorageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.writing.purge import Purge
@@ -20,7 +19,7 @@ from assistant.session.entries import UserEntry
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, temporary
-from tests.support.faults import FailingDisk
+from tests.support.faults import FailingDisk, using
 
 SAFE = "The *safe* code is zanzibar"
 LINE = "- The \\*safe\\* code is zanzibar\n"
@@ -165,7 +164,7 @@ def test_whatever_the_disk_refuses_nothing_is_destroyed_or_all_of_it(
     for nth in range(1, 80):
         life = Life(_place(tmp_path, nth)).lead()
         holding, text = life.holding(), memory(life.workspace)
-        with storage.using(FailingDisk(nth, errno.ENOSPC, for_good=for_good)) as disk:
+        with using(FailingDisk(nth, errno.ENOSPC, for_good=for_good)) as disk:
             try:
                 life.forget()
             except StorageError:
@@ -208,7 +207,7 @@ class DeadlyDisk(FailingDisk):
 
 
 def _die(workspace: Workspace, nth: int) -> None:
-    with storage.using(DeadlyDisk(nth)):
+    with using(DeadlyDisk(nth)):
         Life(workspace).forget()
 
 

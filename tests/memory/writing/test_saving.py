@@ -14,7 +14,7 @@ from assistant.disk import storage
 from assistant.disk.exchange import Guard, writers
 from assistant.errors import StorageError
 from assistant.memory.writing.draft import Snapshot, read_file, replace_files
-from tests.support.faults import FailingDisk
+from tests.support.faults import FailingDisk, using
 from tests.support.files import adorn, adornments
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs renameat2 and leases")
@@ -61,7 +61,7 @@ class BusyDisk(storage.Disk):
 
 @pytest.mark.parametrize("disk", [storage.Disk(), PlainDisk()])
 def test_a_file_that_is_not_as_it_was_seen_is_left(path: Path, disk: storage.Disk) -> None:
-    with storage.using(disk):
+    with using(disk):
         assert not save(path, seen=b"else")
         assert path.read_bytes() == b"old"
         assert save(path)
@@ -83,7 +83,7 @@ def test_a_save_by_rename_at_the_last_moment_is_put_back(path: Path) -> None:
         path.with_name("saved").write_bytes(b"theirs")
         path.with_name("saved").replace(path)
 
-    with storage.using(BusyDisk(rename)):
+    with using(BusyDisk(rename)):
         assert not save(path)
     assert path.read_bytes() == b"theirs"
     assert alone(path)
@@ -106,7 +106,7 @@ def test_a_save_in_place_at_the_last_moment_is_put_back(path: Path) -> None:
         while not being_opened(path):
             assert editors[0].poll() is None
 
-    with storage.using(BusyDisk(begin)):
+    with using(BusyDisk(begin)):
         assert not save(path)
     assert editors[0].wait() == 0
     assert path.read_bytes() == b"theirs"
@@ -205,7 +205,7 @@ def test_a_file_with_other_names_is_whole_when_the_disk_fails(path: Path) -> Non
     path.with_name("link").hardlink_to(path)
     for nth in range(1, 20):
         path.write_bytes(b"old")
-        with storage.using(FailingDisk(nth, errno.ENOSPC)) as disk:
+        with using(FailingDisk(nth, errno.ENOSPC)) as disk:
             try:
                 save(path)
             except StorageError:

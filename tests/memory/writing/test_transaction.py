@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import Fact
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, temporary
-from tests.support.faults import FailingDisk
+from tests.support.faults import FailingDisk, using
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -62,7 +61,7 @@ def test_whatever_the_disk_refuses_files_are_whole_and_a_retry_completes(
         workspace = Workspace(tmp_path / str(nth))
         workspace.root.mkdir()
         ledger, _ = prepare(workspace)
-        with storage.using(FailingDisk(nth, code, for_good=for_good)) as disk:
+        with using(FailingDisk(nth, code, for_good=for_good)) as disk:
             try:
                 perform(ledger)
             except StorageError:

@@ -10,7 +10,7 @@ from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.patch import FilePatch, Hunk, apply, parse
 from assistant.workspace.folder import Workspace
-from tests.support.faults import FailingDisk
+from tests.support.faults import FailingDisk, using
 from tests.tools.conftest import Call
 
 POEM = "".join(f"line {number}\n" for number in range(1, 21))
@@ -260,14 +260,14 @@ def test_a_patch_that_fails_half_way_is_rolled_back(approved: Call, three: Path)
     before = tree(three)
     for step in range(1, 9):
         Failing.left = step
-        with storage.using(Failing()):
+        with using(Failing()):
             assert approved("apply_patch", patch=MANY).error, step
         assert tree(three) == before, step
         assert (three / "three").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_disk_that_fails_for_good_is_told_with_what_it_left(approved: Call, three: Path) -> None:
-    with storage.using(FailingDisk(4, for_good=True)):
+    with using(FailingDisk(4, for_good=True)):
         result = approved("apply_patch", patch=MANY)
     assert result.error and "cannot be restored" in result.content
 

@@ -18,6 +18,7 @@ from assistant.tools.toolbox import Toolbox
 from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
+from tests.support.faults import using
 from tests.tools.conftest import Call, calling
 
 
@@ -194,7 +195,7 @@ def test_a_full_disk_leaves_the_old_bytes_and_no_temporary_file(
                 raise OSError(28, "No space left on device")
 
     (workspace.root / "a.txt").write_text("old")
-    with storage.using(Full()):
+    with using(Full()):
         result = call("write_file", path="a.txt", text="new")
     names = sorted(path.name for path in workspace.root.iterdir())
     assert result.error
