@@ -93,12 +93,13 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.leave("told to end"))
         listener.socket.listen(1024)
+        listening = listener.socket.fileno()
         ready()
         self._refresher.start()
         while not self._leaving.is_set():
             pause = min(CHECK_SECONDS, self._idle_seconds / 4)
-            readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
-            if listener.socket in readable:
+            readable, _, _ = select.select([listening, self._woken], [], [], pause)
+            if listening in readable:
                 self._accept(listener.socket)
             self._check(listener)
             self._tell_all(None)

@@ -84,14 +84,22 @@ class VectorCache:
         similarity: NDArray[np.float32] = self.read(numbers.tolist()) @ vector
         return similarity
 
-    def of_sections(self, numbers: Sequence[int]) -> tuple[Rows, Vectors]:
-        """The sections among these that have a vector, and their vectors."""
+    def heading_cosines(
+        self, numbers: Sequence[int], vector: NDArray[np.float32]
+    ) -> dict[int, float]:
+        """The cosine similarity of the headings of these sections, if they have a vector, to a unit
+        vector."""
         rows = self._database.rows(
             "SELECT s.id, v.value FROM sections s JOIN vectors v ON v.id = s.vector"
             " WHERE s.id IN (SELECT value FROM json_each(?))",
             str(list(numbers)),
         )
-        return np.array([row for row, _ in rows], dtype=np.int64), matrix([v for _, v in rows])
+        if not rows:
+            return {}
+        cosines = matrix([value for _, value in rows]) @ vector
+        return {
+            section: cosine for (section, _), cosine in zip(rows, cosines.tolist(), strict=True)
+        }
 
     def prune(self, keep: int) -> int:
         """Drop unused vectors except the newest `keep`; return how many were dropped."""

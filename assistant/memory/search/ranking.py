@@ -10,7 +10,6 @@ that they compare between questions.
 """
 
 import math
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
@@ -184,9 +183,6 @@ class View:
         self.layout = layout
         self.sections = Sections(layout)
         self._catalog = catalog
-        self._lock = threading.Lock()
-        self._headings: dict[int, Column | None] = {}
-        """The vectors of sections by their numbers; None for those without a telling heading."""
         self._traits: dict[int, tuple[frozenset[str], tuple[Period, ...]]] = {}
         """The speaker of a chunk and the periods it mentions, by position."""
 
@@ -226,16 +222,7 @@ class View:
     def _heading(self, vector: Column, positions: Rows, dense: Column) -> Column:
         """The cosine of the headings above each of these positions."""
         sections = self.layout.section[positions].tolist()
-        with self._lock:
-            missing = list({*sections}.difference(self._headings))
-            self._headings |= dict.fromkeys(missing)
-            numbers, vectors = self._catalog.vectors.of_sections(missing)
-            self._headings |= zip(numbers.tolist(), vectors, strict=True)
-        cosine = {
-            number: float(heading @ vector)
-            for number in {*sections}
-            if (heading := self._headings[number]) is not None
-        }
+        cosine = self._catalog.vectors.heading_cosines([*{*sections}], vector)
         cosines = np.array([cosine.get(number, np.nan) for number in sections], dtype=np.float32)
         return np.where(np.isnan(cosines), UNTITLED * dense, cosines)
 

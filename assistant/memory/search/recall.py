@@ -90,8 +90,6 @@ class Recaller:
         self._weights = weights
         self._embedder = embedder
         self._view: View | None = None
-        self._core_layout: Layout | None = None
-        self._core_facts: list[Passage] = []
 
     def recall(self, query: Query) -> Recall:
         """The best passages within the budget. Raises UsageError if `as_of` is not a date."""
@@ -121,19 +119,17 @@ class Recaller:
         vector of a few sentences of that kind.
         """
         layout = self.store.catalog.layout()
-        if layout is not self._core_layout:
-            near, cosines = self.store.dense.nearest(layout, self._shaping, CORE_FACTS)
-            chunks = self.store.catalog.chunks(layout.rowid[near].tolist())
-            self._core_facts = [
-                passage(chunk, cosine)
-                for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
-                if chunk.status == "current"
-                and core_mark(chunk.text) != NOT_CORE
-                and chunk.source not in PROCEDURE_FILES
-                and not chunk.source.startswith(ARCHIVE)
-            ]
-            self._core_layout = layout
-        return fill(self._core_facts, CORE_FACTS, tokens)[0]
+        near, cosines = self.store.dense.nearest(layout, self._shaping, CORE_FACTS)
+        chunks = self.store.catalog.chunks(layout.rowid[near].tolist())
+        facts = [
+            passage(chunk, cosine)
+            for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
+            if chunk.status == "current"
+            and core_mark(chunk.text) != NOT_CORE
+            and chunk.source not in PROCEDURE_FILES
+            and not chunk.source.startswith(ARCHIVE)
+        ]
+        return fill(facts, CORE_FACTS, tokens)[0]
 
     @functools.cached_property
     def _shaping(self) -> NDArray[np.float32]:

@@ -21,9 +21,8 @@ digest confirms no guess.
 
 import re
 import secrets
-import unicodedata
 from bisect import bisect
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -44,13 +43,10 @@ SHARED = 3
 """So is a line that shares at least one in this many words of the shorter one."""
 MOST_LINES = 3
 """Maximum number of lines that may replace a fact, which may have been split."""
-MOST_WORDS = 64
-"""Words searched for at once; for more facts the keys of all blocks are made."""
 _BLOCK_ENDS = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$)))", re.MULTILINE
 )
 """A blank line, and the end of one before a list marker, a quote or a heading."""
-_WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 
 
@@ -114,21 +110,21 @@ class SavedText:
         """
         if not records:
             return []
-        keys = self._keys(ignored, [record.write.text for record in records])
+        keys = self._keys(ignored)
 
         def is_stated(record: Record) -> bool:
             key = fact_key(record.write.text)
             if key not in keys:
                 return False
             struck = [lines for line, lines in self._struck.get(key, ()) if line < record.line]
-            return not struck or key in self._keys(ignored.union(*struck), [record.write.text])
+            return not struck or key in self._keys(ignored.union(*struck))
 
         return [record for record in records if not is_stated(record)]
 
-    def _keys(self, ignored: Container[str], facts: Collection[str]) -> set[str]:
-        """The keys of the text's blocks without the lines `ignored`, at least those of `facts`."""
+    def _keys(self, ignored: Container[str]) -> set[str]:
+        """The keys of the text's blocks without the lines `ignored`."""
         lines = ("" if _unmarked(line) in ignored else line for line in BREAKS.split(self.text))
-        return fact_keys("\n".join(lines), facts)
+        return fact_keys("\n".join(lines))
 
     @cached_property
     def _struck(self) -> dict[str, list[tuple[int, list[str]]]]:
@@ -254,31 +250,14 @@ def _unmarked(line: str) -> str:
     return without_phrases(line).strip()
 
 
-def fact_keys(text: str, facts: Collection[str] | None = None) -> set[str]:
-    """The keys of what the blocks of a file say, struck out or not.
-
-    If only some `facts` are asked for, blocks that hold no word of them may be left out.
-    """
-    words = None if facts is None else _one_word_each(facts)
+def fact_keys(text: str) -> set[str]:
+    """The keys of what the blocks of a file say, struck out or not."""
     keys: set[str] = set()
-    for block in _BLOCK_ENDS.split(BREAKS.sub("\n", text) if "\r" in text else text):
-        if words is not None and not words.search(block.lower()):
-            continue
+    for block in _BLOCK_ENDS.split(BREAKS.sub("\n", text)):
         block = block.strip("\n")
         parts = block.split("\n", 1) if _HEADING.match(block) else [block]
-        for part in parts:
-            if words is None or words.search(part.lower()):
-                keys.add(fact_key(plain(part)))
+        keys.update(fact_key(plain(part)) for part in parts)
     return keys
-
-
-def _one_word_each(facts: Collection[str]) -> "re.Pattern[str] | None":
-    """Matches one word of each fact; None if they are many, or one has no ASCII word."""
-    composed = (unicodedata.normalize("NFC", fact).lower() for fact in facts)
-    words = {max(_WORD.findall(fact), key=len, default="") for fact in composed}
-    if "" in words or len(words) > MOST_WORDS:
-        return None
-    return re.compile("|".join(map(re.escape, words)) or r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
