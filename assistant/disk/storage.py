@@ -109,6 +109,17 @@ def open_file(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def text_fault(data: bytes) -> str:
+    """Where bytes are not text: `a zero byte at 3`, `byte 7`; "" if they are UTF-8."""
+    if (zero := data.find(b"\0")) >= 0:
+        return f"a zero byte at {zero}"
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {error.start}"
+    return ""
+
+
 class Stat(NamedTuple):
     """The status that shows, without reading a file, whether it has changed."""
 

@@ -206,13 +206,10 @@ def read_text(path: Path) -> str:
     Raises StorageError if it is not UTF-8 text, and FileNotFoundError if it is missing.
     """
     data = storage.read(path)
-    cure = "Save it as UTF-8 text, or move it out of the workspace"
-    if (zero := data.find(b"\0")) >= 0:
-        raise StorageError(f"{path} is not a text file: a zero byte at {zero}", cure)
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise StorageError(f"{path} is not UTF-8 text: byte {error.start}", cure) from error
+    if fault := storage.text_fault(data):
+        cure = "Save it as UTF-8 text, or move it out of the workspace"
+        raise StorageError(f"{path} is not UTF-8 text: {fault}", cure)
+    return data.decode().removeprefix("\ufeff")
 
 
 class Anchor:

@@ -28,7 +28,7 @@ def test_read_text(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"a\.md is not UTF-8 text: byte 3"):
         workspace.read_text(path)
     path.write_bytes(b"ab\0")
-    with pytest.raises(StorageError, match=r"a\.md is not a text file: a zero byte at 2"):
+    with pytest.raises(StorageError, match=r"a\.md is not UTF-8 text: a zero byte at 2"):
         workspace.read_text(path)
 
 

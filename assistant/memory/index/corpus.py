@@ -83,7 +83,7 @@ def decoded(name: str, data: bytes) -> str:
 
     Raises ValueError, naming the position, if it is not text at all.
     """
-    reason = _unreadable(data)
+    reason = storage.text_fault(data)
     text = data.replace(b"\0", UNREADABLE.encode()).decode("utf-8", "replace")
     if reason and text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
         raise ValueError(f"is not UTF-8 text ({reason}). Save it as UTF-8")
@@ -92,7 +92,7 @@ def decoded(name: str, data: bytes) -> str:
 
 def text_warning(data: bytes) -> str:
     """The fault of a file that can be read nevertheless; "" if it has none."""
-    if reason := _unreadable(data):
+    if reason := storage.text_fault(data):
         seen = "its readable part is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({reason}); {seen}. Save it as UTF-8"
     text = data.decode()
@@ -102,19 +102,6 @@ def text_warning(data: bytes) -> str:
         )
     if line := unclosed_comment(text):
         return f"has a comment that is never closed (line {line}); it is read as text. Add -->"
-    return ""
-
-
-def _unreadable(data: bytes) -> str:
-    """The position at which a file is not text; "" if it is text."""
-    if (zero := data.find(b"\0")) >= 0:
-        return f"a zero byte at {zero}"
-    if data.isascii():
-        return ""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return f"byte {error.start}"
     return ""
 
 

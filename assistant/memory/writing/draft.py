@@ -151,18 +151,11 @@ class Draft:
 
 def _decoded(source: str, data: bytes) -> str:
     """The text of a file. Raises StorageError if it is not text."""
-    if (zero := data.find(b"\0")) >= 0:
-        line = data.count(b"\n", 0, zero) + 1
+    if fault := storage.text_fault(data):
         raise StorageError(
-            f"{source} is not text: a zero byte in line {line}; nothing was changed",
-            "Take it out in an editor and try again",
+            f"{source} is not UTF-8 text ({fault}); nothing was changed", "Save it as UTF-8"
         )
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise StorageError(
-            f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
-        ) from error
+    return data.decode()
 
 
 # Files on disk

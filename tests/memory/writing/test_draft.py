@@ -39,7 +39,7 @@ def test_what_is_no_text_is_named_and_what_is_missing_is_empty(workspace: Worksp
     (workspace.root / "AGENTS.md").write_bytes(b"- caf\xe9\n")
     draft = Draft(workspace)
     assert not draft.is_text("AGENTS.md")
-    with pytest.raises(StorageError, match=r"AGENTS.md is not UTF-8 \(byte 5\)"):
+    with pytest.raises(StorageError, match=r"AGENTS.md is not UTF-8 text \(byte 5\)"):
         draft.text("AGENTS.md")
     assert draft.text("memory/new.md") == ""
     assert draft.changed() == [] and draft.save()
