@@ -48,9 +48,8 @@ from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.refresh import Refreshed, Synchronizer
 from assistant.memory.index.store import owner_of
-from assistant.memory.search.charting import chart
-from assistant.memory.search.locating import Locator, similar
-from assistant.memory.search.overview import due, near_pairs
+from assistant.memory.search.locating import Locator
+from assistant.memory.search.overview import chart, due, near_pairs
 from assistant.memory.search.recall import Recaller
 from assistant.memory.sources.library import Library
 from assistant.memory.text.chunk import passage as passage_of
@@ -552,9 +551,7 @@ class LocalMemory:
         if chunk is None:
             return written
         is_new = written.status != "exists"
-        return replace(
-            written, id=chunk.id, similar=similar(self.index.store, chunk) if is_new else ()
-        )
+        return replace(written, id=chunk.id, similar=self._locator.similar(chunk) if is_new else ())
 
     def _under_heading(self, fact: Fact) -> Fact:
         """A fact that asks for one of the owner's headings with the one that fits best, if any."""

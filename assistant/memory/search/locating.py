@@ -72,14 +72,36 @@ class Locator:
         named = [heading for heading, title in titles.items() if title and title <= words]
         if len(named) == 1:
             return named[0]
+        paths = (
+            innermost(chunk.heading, headings)
+            for chunk, _ in self._near(vector)
+            if chunk.source == MEMORY_FILE
+        )
+        return next(filter(None, paths), "")
+
+    def similar(self, fact: Chunk) -> tuple[Passage, ...]:
+        """The most similar other current facts, nearest first: the fact may supersede them.
+
+        The other chunks of a long fact are the same fact.
+        """
+        catalog = self._store.catalog
+        layout = catalog.layout()
+        number = layout.vector[catalog.positions(layout, [fact.id])].tolist()
+        near = [
+            passage(chunk, cosine)
+            for chunk, cosine in self._near(catalog.vectors.read(number)[0])
+            if (chunk.source, chunk.start_line) != (fact.source, fact.start_line)
+            and chunk.status == "current"
+        ]
+        return tuple(near[:MOST_SIMILAR])
+
+    def _near(self, vector: NDArray[np.float32]) -> list[tuple[Chunk, float]]:
+        """The chunks nearest to a vector, with their cosines, if these are near."""
         layout = self._store.catalog.layout()
         positions, cosines = self._store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
-        near = positions[cosines >= LEAST_COSINE]
-        for chunk in self._store.catalog.chunks(layout.rowid[near].tolist()):
-            path = innermost(chunk.heading, headings)
-            if chunk.source == MEMORY_FILE and path:
-                return path
-        return ""
+        chunks = self._store.catalog.chunks(layout.rowid[positions].tolist())
+        pairs = zip(chunks, cosines.tolist(), strict=True)
+        return [(chunk, cosine) for chunk, cosine in pairs if cosine >= LEAST_COSINE]
 
     def _addressed(self, target: str) -> tuple[Passage, ...] | None:
         """The passages at an address; None if the target does not look like one."""
@@ -138,24 +160,3 @@ class Locator:
 def _encodable(text: str) -> str:
     """The text without what UTF-8 cannot encode: the shell may pass bytes that are not text."""
     return text.encode("utf-8", "replace").decode()
-
-
-def similar(store: IndexStore, fact: Chunk) -> tuple[Passage, ...]:
-    """The most similar other current facts, nearest first: the fact may supersede them.
-
-    The other chunks of a long fact are the same fact.
-    """
-    catalog = store.catalog
-    layout = catalog.layout()
-    vector = catalog.vectors.read(layout.vector[catalog.positions(layout, [fact.id])].tolist())[0]
-    positions, cosines = store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
-    rows = layout.rowid[positions].tolist()
-    chunks = catalog.by_row(rows)
-    near = [
-        passage(chunks[row], cosine)
-        for row, cosine in zip(rows, cosines.tolist(), strict=True)
-        if row in chunks
-        and (chunks[row].source, chunks[row].start_line) != (fact.source, fact.start_line)
-        and chunks[row].status == "current"
-    ]
-    return tuple(fact for fact in near if fact.score >= LEAST_COSINE)[:MOST_SIMILAR]

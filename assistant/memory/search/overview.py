@@ -1,16 +1,28 @@
-"""Queries over all of memory: which facts are due, and which are most similar."""
+"""Queries over all of memory: which facts are due, which are most similar, and the chart of all.
 
-from collections.abc import Callable
+The chart lays out topics as disks on a plane, facts in rings within them. Topics are the clusters
+of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors. It starts from facts far
+apart, so that the same memory gives the same chart. Their centres are laid out by principal
+components and pushed apart until no disk covers another. In a disk the most typical facts are in
+the middle, and on each ring similar facts are side by side.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.base import Due, Passage, Progress, no_progress
+from assistant.memory.base import Chart, Charted, Due, Passage, Progress, Topic, no_progress
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.layout import Rows
 from assistant.memory.text.chunk import Chunk, passage
+from assistant.memory.text.language import without_function_words
 from assistant.memory.text.times.occasions import occasions
 from assistant.workspace.folder import PROCEDURE_FILES
 
@@ -99,3 +111,201 @@ def nearest_of_each(
         nearest[start : start + BLOCK] = np.take_along_axis(best, order, axis=1)
         cosines[start : start + BLOCK] = np.take_along_axis(near, order, axis=1)
     return nearest, cosines
+
+
+# The chart
+
+MOST_TOPICS = 24
+FACTS_A_TOPIC = 5.0
+"""A memory of n facts has sqrt(n / 5) topics: 4 of 80, 13 of 900."""
+ROUNDS = 12
+LISTED = 5
+"""Neighbours listed for a fact."""
+LEAST_LISTED = 0.3
+"""The least cosine of a neighbour."""
+SPACING = 1.0
+"""Distance between the rings of a disk, and between the facts on a ring."""
+GAP = 2.5
+"""Distance between two disks."""
+PUSHES = 300
+NAMED_BY = 3
+"""Words in the name of a topic."""
+_WORD = re.compile(r"[^\W\d_][\w’'-]{2,}")
+
+Points = NDArray[np.float64]
+
+
+def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
+    """Lay out all facts by their meanings; `recorded` adds the journal's date and origin."""
+    layout = catalog.layout()
+    by_row = catalog.by_row(layout.rowid.tolist())
+    facts = {row for row, chunk in by_row.items() if chunk.source not in PROCEDURE_FILES}
+    positions = [at for at, row in enumerate(layout.rowid.tolist()) if row in facts]
+    chunks = [by_row[int(layout.rowid[at])] for at in positions]
+    drawn = plane(catalog.vectors.read(layout.vector[positions].tolist()))
+    titles = names([chunk.plain for chunk in chunks], drawn.topic, len(drawn.radius))
+    charted = (
+        Charted(
+            recorded(passage(chunk)),
+            int(topic),
+            round(x, 2),
+            round(y, 2),
+            near,
+            chunk.until,
+        )
+        for chunk, topic, (x, y), near in zip(
+            chunks, drawn.topic.tolist(), drawn.place.tolist(), drawn.near, strict=True
+        )
+    )
+    circles = zip(titles, drawn.centre.tolist(), drawn.radius.tolist(), strict=True)
+    topics = (Topic(name, round(x, 2), round(y, 2), radius) for name, (x, y), radius in circles)
+    return Chart(tuple(charted), tuple(topics))
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """The topic, place and nearest facts of each fact; the centre and radius of each topic."""
+
+    topic: Rows
+    place: Points
+    near: list[tuple[int, ...]]
+    centre: Points
+    radius: NDArray[np.float64]
+
+
+def plane(vectors: Vectors) -> Plane:
+    """Lay out facts by their vectors, which are of length 1."""
+    if not len(vectors):
+        empty = np.empty((0, 2))
+        return Plane(np.empty(0, dtype=np.int64), empty, [], empty, np.empty(0))
+    topic, means = _topics(vectors)
+    members = [np.flatnonzero(topic == number) for number in range(len(means))]
+    radius = np.array([_radius(len(member)) for member in members])
+    centre = _apart(_flat(means) * float(radius.sum()), radius)
+    place = np.empty((len(vectors), 2))
+    for number, member in enumerate(members):
+        place[member] = centre[number] + _rings(vectors[member], means[number])
+    others, cosines = nearest_of_each(vectors, LISTED)
+    near = [
+        tuple(row[near].tolist()) for row, near in zip(others, cosines >= LEAST_LISTED, strict=True)
+    ]
+    return Plane(topic, place, near, centre, radius)
+
+
+def names(texts: Sequence[str], topic: Rows, topics: int) -> list[str]:
+    """Name each topic by words that are in many of its facts and in few others."""
+    contents = [_content(text) for text in texts]
+    everywhere = Counter(word for content in contents for word in content)
+    inside: list[Counter[str]] = [Counter() for _ in range(topics)]
+    spelled: dict[str, Counter[str]] = {}
+    for content, number in zip(contents, topic.tolist(), strict=True):
+        inside[number].update(content.keys())
+        for word, form in content.items():
+            spelled.setdefault(word, Counter())[form] += 1
+    return [_name(counts, everywhere, len(texts), spelled) for counts in inside]
+
+
+def _content(text: str) -> dict[str, str]:
+    """The content words of a fact: each folded, and as it is written."""
+    content = without_function_words(text, "english")
+    return {word.casefold(): word for word in _WORD.findall(content)}
+
+
+def _name(
+    inside: Counter[str], everywhere: Counter[str], total: int, spelled: dict[str, Counter[str]]
+) -> str:
+    worth = {word: times * np.log(1 + total / everywhere[word]) for word, times in inside.items()}
+    best = sorted(worth, key=lambda word: (-worth[word], word))[:NAMED_BY]
+    return " · ".join(spelled[word].most_common(1)[0][0] for word in best) or "…"
+
+
+# Topics
+
+
+def _topics(vectors: Vectors) -> tuple[Rows, Vectors]:
+    """The topic of each fact, the largest topic first, and the topics' mean vectors."""
+    count = int(np.clip(round(np.sqrt(len(vectors) / FACTS_A_TOPIC)), 1, MOST_TOPICS))
+    means = _far_apart(vectors, count)
+    for _ in range(ROUNDS):
+        topic = np.argmax(vectors @ means.T, axis=1)
+        sums = np.zeros_like(means)
+        np.add.at(sums, topic, vectors)
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        means = np.where(length > 0, sums / np.maximum(length, 1e-9), means)
+    topic = np.argmax(vectors @ means.T, axis=1)
+    sizes = np.bincount(topic, minlength=len(means))
+    order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+    rank = np.full(len(means), -1, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[topic], means[order]
+
+
+def _far_apart(vectors: Vectors, count: int) -> Vectors:
+    """So many of the vectors, each far from those before it; the first is the most typical."""
+    mean = vectors.mean(axis=0)
+    chosen = [int(np.argmax(vectors @ mean))]
+    nearest = vectors @ vectors[chosen[0]]
+    while len(chosen) < count:
+        chosen.append(int(np.argmin(nearest)))
+        nearest = np.maximum(nearest, vectors @ vectors[chosen[-1]])
+    return np.array(vectors[chosen], dtype=np.float32)
+
+
+# Places
+
+
+def _flat(vectors: Vectors) -> Points:
+    """The vectors by their first two principal components, within the unit circle."""
+    if len(vectors) < 2:
+        return np.zeros((len(vectors), 2))
+    centred = vectors - vectors.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    flat = np.zeros((len(vectors), 2))
+    projected = centred @ axes[:2].T
+    flat[:, : projected.shape[1]] = projected
+    return np.asarray(flat / max(float(np.abs(flat).max()), 1e-9))
+
+
+def _apart(centre: Points, radius: NDArray[np.float64]) -> Points:
+    """The centres, drawn together and pushed apart until their disks are side by side."""
+    centre = centre * 0.5
+    least = radius[:, None] + radius[None, :] + GAP
+    number = np.arange(len(radius))
+    turn = np.stack([np.cos(number * 2.4), np.sin(number * 2.4)], axis=1)
+    for _ in range(PUSHES):
+        centre = centre * 0.985
+        between = centre[:, None, :] - centre[None, :, :]
+        distance = np.linalg.norm(between, axis=2)
+        is_same = (distance < 1e-6)[:, :, None]
+        way = np.where(is_same, turn[:, None, :], between / np.maximum(distance, 1e-6)[:, :, None])
+        push = np.clip(least - distance, 0.0, None) * 0.5
+        np.fill_diagonal(push, 0.0)
+        centre = centre + (way * push[:, :, None]).sum(axis=1) * 0.7
+    return np.asarray(centre)
+
+
+def _rings(vectors: Vectors, mean: Vectors) -> Points:
+    """Places around a centre: one in the middle, six around it, twelve around those, and so on."""
+    order = np.argsort(-(vectors @ mean), kind="stable")
+    flat = _flat(vectors)
+    angle = np.arctan2(flat[:, 1], flat[:, 0])
+    place = np.zeros((len(vectors), 2))
+    start = 0
+    for ring in count():
+        if start >= len(order):
+            return place
+        inside = order[start : start + max(1, 6 * ring)]
+        inside = inside[np.argsort(angle[inside], kind="stable")]
+        turns = 2 * np.pi * np.arange(len(inside)) / len(inside) + float(angle[inside[0]])
+        place[inside] = SPACING * ring * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        start += len(inside)
+    return place
+
+
+def _radius(facts: int) -> float:
+    """The radius of a disk with that many facts."""
+    ring, capacity = 0, 1
+    while capacity < facts:
+        ring += 1
+        capacity += 6 * ring
+    return SPACING * (ring + 1)

@@ -19,7 +19,7 @@ from assistant.memory.base import (
     Passage,
     Topic,
 )
-from assistant.memory.search.charting import names, plane
+from assistant.memory.search.overview import names, plane
 from assistant.session.listing import Asked
 from assistant.upkeep.map.page import gather, page
 from tests.upkeep.map.browser import BROWSER, NEEDED, look
