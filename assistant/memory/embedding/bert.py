@@ -1,11 +1,13 @@
 """A BERT sentence encoder as an ONNX graph, from its weights alone: no torch, no transformers.
 
 So the first answer does not wait for torch to be imported, and the default model does not need it
-at all. The encoder is BERT's (Devlin et al., 2018: learned positions, exact GELU, normalisation
-after each sum); its last layer is averaged over the tokens of a text and scaled to length 1.
+at all. Run as a program, it compiles one model: the graph is made int8. The encoder is BERT's
+(Devlin et al., 2018: learned positions, exact GELU, normalisation after each sum); its last layer
+is averaged over the tokens of a text and scaled to length 1.
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,9 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
+from assistant.memory.embedding.e5 import FILE, Packed
+from assistant.memory.embedding.onnx import GRAPH, TABLES
+
 INPUTS = IDS, MASK = ("input_ids", "attention_mask")
 EMBEDDED = "word_embeddings"
 """What a graph takes in the place of ids, if the table of words is kept elsewhere."""
@@ -26,6 +31,10 @@ OPSET = 17
 """The first with LayerNormalization."""
 IR_VERSION = 8
 """The form of file that came with this opset."""
+FLOAT = "float.onnx"
+"""The graph before it is quantized."""
+TABLE_BYTES = 4 << 20
+"""Minimum size of a table that is stored separately; more than any weights of a layer."""
 LEAST = np.float32(np.finfo(np.float32).min)
 Floats = NDArray[np.float32]
 
@@ -40,23 +49,40 @@ class Sizes:
     epsilon: float
 
 
+def main(source: Path, target: Path) -> None:
+    """Compile the model in the folder `source` into the folder `target`: with its tables in a file
+    of their own that stays on disk, of which a text reads only the rows of its words."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    exact, graph = target / FLOAT, target / GRAPH
+    write(source, exact)
+    quantize_dynamic(str(exact), str(graph), per_channel=True, weight_type=QuantType.QInt8)
+    onnx.save(
+        onnx.load(graph),
+        graph,
+        save_as_external_data=True,
+        location=TABLES,
+        size_threshold=TABLE_BYTES,
+    )
+    exact.unlink()
+
+
 def write(source: Path, target: Path) -> None:
     """Write the graph of the model in `source` to the file `target`.
 
-    The graph takes `INPUTS`, both of shape (texts, tokens).
+    The graph takes `INPUTS`, both of shape (texts, tokens). If the weights are `Packed`, without
+    the table of words, it takes `EMBEDDED` in the place of the first, of shape (texts, tokens,
+    width).
     """
-    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
-    named = ("num_hidden_layers", "num_attention_heads", "hidden_size", "layer_norm_eps")
-    sizes = Sizes(*(config[name] for name in named))
-    write_graph(load_file(source / "model.safetensors"), sizes, target)
-
-
-def write_graph(weights: Mapping[str, Floats], sizes: Sizes, target: Path) -> None:
-    """Write the graph of an encoder with these weights.
-
-    Without the table of words among them it takes `EMBEDDED` in the place of the first of `INPUTS`,
-    of shape (texts, tokens, width).
-    """
+    weights: Mapping[str, Floats]
+    if (source / FILE).exists():
+        packed = Packed(source / FILE)
+        weights, sizes = packed.weights(), Sizes(*packed.sizes)
+    else:
+        config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+        named = ("num_hidden_layers", "num_attention_heads", "hidden_size", "layer_norm_eps")
+        sizes = Sizes(*(config[name] for name in named))
+        weights = load_file(source / "model.safetensors")
     onnx.save(_Encoder(weights, sizes).model(), target)
 
 
@@ -170,3 +196,7 @@ class _Encoder:
         root, one, half = (np.float32(value) for value in (2**0.5, 1, 0.5))
         bent = self.op("Add", self.op("Erf", self.op("Div", tokens, root)), one)
         return self.op("Mul", self.op("Mul", tokens, bent), half)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

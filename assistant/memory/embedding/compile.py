@@ -1,6 +1,6 @@
 """The default models' weights → int8 ONNX graphs in the user's cache.
 
-A graph loads in 0.1 s, without torch, which takes 7 s to import. Compilation (`export.py`) runs in
+A graph loads in 0.1 s, without torch, which takes 7 s to import. Compilation (`bert.py`) runs in
 a process of its own, which frees its memory at the end.
 """
 
@@ -34,7 +34,7 @@ WIDE = "multilingual-e5-small-67211549eddbef13"
 each start."""
 WEIGHTS_VERSION = b"2"
 """Part of each fingerprint: changes when the same text would get another vector."""
-EXPORT = "assistant.memory.embedding.export"
+EXPORT = "assistant.memory.embedding.bert"
 COMPILE_SECONDS = 600.0
 """Maximum seconds to wait for another process that compiles the same model."""
 
