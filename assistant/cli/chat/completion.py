@@ -13,9 +13,10 @@ from urllib.parse import unquote, urlsplit
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from assistant.disk import storage
+
 if TYPE_CHECKING:
-    from assistant.disk import storage
-from assistant.cli.chat.slash import Command
+    from assistant.cli.chat.slash import Command
 
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MAX_FILES = 200
