@@ -4,6 +4,7 @@ import http.client
 import importlib.util
 import json
 import os
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,7 +18,7 @@ from assistant.tables import beside
 
 KEYS: Mapping[str, str] = beside(__file__)
 """The environment variable of a provider's key, and a model of that provider that calls tools."""
-OLLAMA = "127.0.0.1:11434"
+OLLAMA = "http://127.0.0.1:11434"
 OLLAMA_EXAMPLE = "ollama_chat/qwen3"
 
 
@@ -45,17 +46,14 @@ def offers(
     return local[:most] + keys
 
 
-def ollama_models(host: str) -> list[str] | None:
-    """Return the models that an Ollama at `host` serves; None if nothing answers within 0.3 s."""
-    connection = http.client.HTTPConnection(host, timeout=0.3)
+def ollama_models(address: str) -> list[str] | None:
+    """Return the models that the Ollama there serves; None if nothing answers within 0.3 s."""
+    without_proxy = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        connection.request("GET", "/api/tags")
-        answer: Any = json.loads(connection.getresponse().read())
-        return [str(model["name"]) for model in answer["models"]]
+        with without_proxy.open(f"{address}/api/tags", timeout=0.3) as answer:
+            return [str(model["name"]) for model in json.load(answer)["models"]]
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         return None  # something else listens there, or nothing
-    finally:
-        connection.close()
 
 
 PROVIDERS = "provider_endpoints_support_backup.json"
@@ -77,10 +75,7 @@ def doubts(
     """
     provider, _, model = name.partition("/")
     if not model:
-        provider = next(
-            (name_of_provider for name_of_provider, models in _listed().items() if name in models),
-            "",
-        )
+        provider = next((listed for listed, models in _listed().items() if name in models), "")
     elif provider not in _providers() and not has_provider(name):
         provider = ""
     if not provider:
@@ -93,7 +88,7 @@ def doubts(
             else "Write PROVIDER/MODEL, such as anthropic/… or ollama_chat/…",
         )
     if provider in ("ollama", "ollama_chat"):
-        return _on_ollama(model, (api_base or f"http://{OLLAMA}").split("//")[-1].rstrip("/"))
+        return _on_ollama(model, (api_base or OLLAMA).rstrip("/"))
     if api_base or provider not in USUAL:
         return []
     key = USUAL[provider]
@@ -124,11 +119,11 @@ def _unlisted(provider: str, model: str) -> list[str]:
     return [f"{provider}/{model} is not among the models that litellm lists{suggestion}"]
 
 
-def _on_ollama(model: str, host: str) -> list[str]:
+def _on_ollama(model: str, address: str) -> list[str]:
     """Return a warning if no Ollama answers, or if it lacks this model."""
-    served = ollama_models(host)
+    served = ollama_models(address)
     if served is None:
-        return [f"no Ollama answers at {host}: `ollama serve` starts it"]
+        return [f"no Ollama answers at {address}: `ollama serve` starts it"]
     if model in served or f"{model}:latest" in served:
         return []
     available = ", ".join(served) or "no model yet"

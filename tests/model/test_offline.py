@@ -14,7 +14,7 @@ from assistant.agent.prompt import Prompt, Section, turn_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.catalogue import KEYS, Offer, offers
+from assistant.model.catalogue import KEYS, Offer, doubts, offers
 from assistant.model.offline import OfflineModel, fact_to_remember, quotes
 from assistant.workspace.folder import Workspace
 
@@ -34,7 +34,7 @@ def prompt(workspace: Workspace, *passages: Passage) -> list[Message]:
     recall = Recall("q", passages)
     now = datetime(2026, 11, 21)
     sections = turn_sections(recall, now=now, workspace=workspace)
-    built = Prompt((Section("Your Identity", "x", stable=True), *sections))
+    built = Prompt((Section("Your Identity", "x"),), tuple(sections))
     return [built.system, Message("system", built.briefing)]
 
 
@@ -169,7 +169,7 @@ def ollama() -> Iterator[str]:
     with HTTPServer(("127.0.0.1", 0), Tags) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield f"127.0.0.1:{server.server_address[1]}"
+        yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
         thread.join()
 
@@ -191,7 +191,13 @@ def test_what_is_at_hand_is_offered_by_name_and_never_by_value(ollama: str) -> N
 
 
 def test_nothing_at_hand_is_nothing_offered() -> None:
-    assert offers({}, "127.0.0.1:9") == []
+    assert offers({}, "http://127.0.0.1:9") == []
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1"])
+def test_an_ollama_that_does_not_answer_is_a_doubt_whatever_its_address(path: str) -> None:
+    (doubt,) = doubts("ollama_chat/qwen3", f"http://127.0.0.1:9{path}")
+    assert doubt.startswith("no Ollama answers at http://127.0.0.1:9")
 
 
 def test_offered_models_are_known_and_call_tools() -> None:
