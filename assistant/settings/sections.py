@@ -188,7 +188,7 @@ class SourceSettings(Table):
     @field_validator("path")
     @classmethod
     def _is_absolute(cls, path: str) -> str:
-        if not path.startswith(("/", "~")):
+        if not storage.expanded(path).is_absolute():
             raise ValueError("an absolute path, or one that begins with ~")
         return path
 

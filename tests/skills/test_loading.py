@@ -163,6 +163,13 @@ def test_folders_elsewhere_count_only_if_they_are_listed(
     assert skills.bundled(skill) == [f"{elsewhere}/tea/references/kinds.md"]
 
 
+def test_a_folder_that_is_not_there_is_named(workspace: Workspace, tmp_path: Path) -> None:
+    missing = [str(tmp_path / "none"), "~nobody-of-this-name/skills"]
+    found = skills.load(workspace, folders=missing)
+    assert found.skills == () and skills.further(missing) == []
+    assert [notice.partition(" ")[0] for notice in found.notices] == missing
+
+
 def test_a_description_with_an_unquoted_colon_is_read_as_it_stands(workspace: Workspace) -> None:
     said = 'Use when: the owner says "bake", or asks: how?'
     write(workspace, "a", f"---\nname: a\ndescription: {said}\nlicense: MIT\n---\nKnead.\n")

@@ -226,6 +226,7 @@ def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
         ({"name": "sessions", "path": "/x"}, "another name than memory and sessions"),
         ({"name": "a b", "path": "/x"}, "sources.1.name"),
         ({"name": "vault", "path": "notes"}, "an absolute path"),
+        ({"name": "vault", "path": "~nobody-of-this-name/notes"}, "an absolute path"),
     ],
 )
 def test_a_source_that_cannot_be_is_refused(source: dict[str, str], said: str) -> None:
