@@ -127,9 +127,9 @@ def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False)
                     failed.add(session.id)
                 if read != Read(session.id):
                     yield read
-        if not wait or not (ended or any(session.open for session in sessions)):
-            return
         if not ended:
+            if not wait or not any(session.open for session in sessions):
+                return
             time.sleep(LOOK_SECONDS)
 
 
@@ -216,11 +216,10 @@ def _read(workspace: Workspace, session: Unread, asked: bool) -> Read:
             read = Read(session.id, failed=_reason(error))
     if asked and read.failed and not (read.stored or read.waiting):
         return read
-    size, path = session.size, workspace.sessions / f"{session.id}{SUFFIX}"
-    with suppress(FileNotFoundError, SessionError):
-        grown = path.stat().st_size  # by the captured facts, and by what was imported meanwhile
-        if grown != size and (read.failed or not _is_left(path)):
-            size = grown
+    size = session.size  # what was added meanwhile, the captured facts too, is looked at again
+    with suppress(FileNotFoundError):
+        if read.failed:
+            size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
     with changing(workspace) as state:
         state.note(read, size, datetime.now(UTC))
     return read
@@ -258,15 +257,6 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
             spend=spend,
         )
         return drained(reading.capture(job, turns))
-
-
-def _is_left(path: Path) -> bool:
-    """Whether a session has unread turns."""
-    from assistant.agent.capture import reading
-    from assistant.session.history import group
-
-    entries = transcript.entries_of(path)
-    return reading.is_left(group(entries), entries)
 
 
 def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":
