@@ -333,21 +333,37 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
     None if the owner added a message. Raises ModelError, KeyboardInterrupt and Cancelled.
     """
     specs = agent.toolbox.specs()
-    draft = _Draft()
+    draft = Reply()  # what has been streamed and not yet been written down
     try:
         response = agent.model.stream(agent.prompt(specs), specs)
         with contextlib.closing(listen(response, agent.interruption)) as stream:
-            reply = yield from _streamed(agent, stream, draft)
-            if reply is None:
-                stop_if_cancelled(agent)
-                _keep(agent, draft, "Interrupted: the owner added something")
-                return None
-            answer = agent.transcript.append(_entry(reply, agent))
-            draft.clear()
-            next(stream, None)  # exhaust it: closing it early would cancel the request
-            if reply.finish_reason in CUT_SHORT and answer.text.strip() and not answer.tool_calls:
-                yield notice(agent.transcript, CUT_SHORT[reply.finish_reason])
-            return answer, reply.finish_reason
+            for piece in stream:
+                match piece:
+                    case Reply(finish_reason=finish):
+                        answer = agent.transcript.append(_entry(piece, agent))
+                        draft = Reply()
+                        next(stream, None)  # exhaust it: closing it early would cancel the request
+                        is_cut = finish in CUT_SHORT and answer.text.strip()
+                        if is_cut and not answer.tool_calls:
+                            yield notice(agent.transcript, CUT_SHORT[finish])
+                        return answer, finish
+                    case events.Retrying(model, reason, delay, attempt):
+                        draft = Reply()  # at most reasoning, which starts again
+                        piece = replace(piece, reason=agent.redact(reason))
+                        agent.transcript.append(RetryEntry(model, piece.reason, delay, attempt))
+                    case events.TextDelta(text):
+                        draft = replace(draft, text=draft.text + text)
+                    case events.ReasoningDelta(text):
+                        draft = replace(draft, reasoning=draft.reasoning + text)
+                yield piece
+                if agent.interruption.wanted():
+                    break
+        if not agent.interruption.wanted():
+            reason = "the model's answer is incomplete"
+            raise ModelError(reason, "Try again", kind=ModelFailure.PROTOCOL)
+        stop_if_cancelled(agent)
+        _keep(agent, draft, "Interrupted: the owner added something")
+        return None
     except BaseException as error:
         failed = isinstance(error, ModelError)
         _keep(
@@ -356,46 +372,10 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
         raise
 
 
-def _streamed(
-    agent: Agent, stream: Iterable[Piece], draft: "_Draft"
-) -> Generator[Event, None, Reply | None]:
-    """Show the pieces until the reply is complete; None if the owner interrupts before."""
-    for piece in stream:
-        match piece:
-            case Reply():
-                return piece
-            case events.Retrying(model, reason, delay, attempt):
-                draft.clear()  # at most reasoning, which starts again
-                piece = replace(piece, reason=agent.redact(reason))
-                agent.transcript.append(RetryEntry(model, piece.reason, delay, attempt))
-            case events.TextDelta(text):
-                draft.text += text
-            case events.ReasoningDelta(text):
-                draft.reasoning += text
-        yield piece
-        if agent.interruption.wanted():
-            return None
-    if agent.interruption.wanted():
-        return None
-    raise ModelError("the model's answer is incomplete", "Try again", kind=ModelFailure.PROTOCOL)
-
-
-@dataclass(slots=True)
-class _Draft:
-    """The part of an answer that has been streamed so far."""
-
-    text: str = ""
-    reasoning: str = ""
-
-    def clear(self) -> None:
-        self.text = self.reasoning = ""
-
-
-def _keep(agent: Agent, draft: _Draft, reason: str) -> None:
+def _keep(agent: Agent, draft: Reply, reason: str) -> None:
     """Write down what was streamed before the answer broke off, if anything."""
     if draft.text or draft.reasoning:
-        partial = Reply(draft.text, draft.reasoning)
-        agent.transcript.append(_entry(partial, agent))
+        agent.transcript.append(_entry(draft, agent))
         agent.transcript.append(InterruptedEntry(reason))
 
 
@@ -485,8 +465,8 @@ def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
 
 def final_reminder(turn: Sequence[Entry]) -> Reminder | None:
     """The reason why the model was told to finish; None if it was not."""
-    kinds, endings = _reminders(turn), ("circles", "rounds")
-    return next((kind for kind in REMINDERS if kind in endings and kind in kinds), None)
+    endings: tuple[Reminder, ...] = ("circles", "rounds")
+    return next((kind for kind in endings if kind in _reminders(turn)), None)
 
 
 def next_loop_reminder(turn: Sequence[Entry]) -> Reminder | None:
