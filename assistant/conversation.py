@@ -29,12 +29,12 @@ from assistant.agent.loop import (
 )
 from assistant.agent.memory_text import Standing, standing
 from assistant.agent.prompt import (
+    KNOWN,
     Part,
     Prompt,
     Section,
     message_sections,
     notes_sections,
-    recipe_of,
     redacted,
     room_for_files,
     stable_sections,
@@ -103,8 +103,8 @@ class Conversation:
     """A session with the owner; off the record if its transcript is.
 
     `skills` are listed in the prompt; a skill's text is added when a message contains one of its
-    triggers. `recipe` replaces the prompt sections of the settings. Once the session has cost
-    `max_tokens`, its turn fails. `interruption` is shared with long-running tools. If the workspace
+    triggers. `recipe` are the parts of the prompt. Once the session has cost `max_tokens`, its
+    turn fails. `interruption` is shared with long-running tools. If the workspace
     is not `trusted`, its files and memory stay out of the prompt. `captures` says whether
     compaction extracts facts from the turns it removes. Memory of at most `whole` tokens is put
     into the prompt entirely, except for files that are `hidden`. `untold` are notices to show with
@@ -124,7 +124,7 @@ class Conversation:
     scratch: Scratch = field(default_factory=Scratch)
     redactor: Redactor = field(default_factory=Redactor)
     skills: Skills = field(default_factory=Skills)
-    recipe: Sequence[Part] | None = None
+    recipe: Sequence[Part] = KNOWN
     max_rounds: int = MAX_ROUNDS
     max_tokens: int | None = None
     trusted: bool = True
@@ -339,9 +339,8 @@ class Conversation:
     def _stable(self) -> list[Section]:
         """Build the cacheable prefix of the prompt. Reads the workspace's files, once a turn."""
         self._fit_tools()
-        recipe = self.parts
         self._standing = Standing()
-        shows_memory = any(part.name == "memory" for part in recipe)
+        shows_memory = any(part.name == "memory" for part in self.recipe)
         is_offline = not self.model.extracts  # the offline responder quotes only the briefing
         if shows_memory and self.trusted and not is_offline and self._window >= SMALL_WINDOW:
             budget = min(self.whole, self._window // WHOLE_SHARE)
@@ -349,18 +348,13 @@ class Conversation:
             self._standing = standing(self.workspace, budget, redact, self.hidden, self._core)
         return stable_sections(
             self.workspace,
-            recipe=recipe,
+            recipe=self.recipe,
             skills=self.skills.index,
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
             most=room_for_files(self._window),
             memory=self._standing,
         )
-
-    @property
-    def parts(self) -> Sequence[Part]:
-        """The parts of the prompt."""
-        return recipe_of(self.settings) if self.recipe is None else self.recipe
 
     def _fit_tools(self) -> None:
         """Limit the tool descriptions to a fifth of a small window."""
@@ -377,8 +371,8 @@ class Conversation:
             model=self.model.name,
             shown=self._standing.shown,
         )
-        sections = redacted([*stable, *turn], self.redactor.redact)
-        return Prompt(sections)
+        redact = self.redactor.redact
+        return Prompt(redacted(stable, redact), redacted(turn, redact))
 
     def _keep(self, prompt: Prompt, request: UserEntry, now: datetime) -> None:
         """Save the prompt for `context --session`; nothing is saved off the record."""
@@ -477,7 +471,7 @@ class Conversation:
 
     def _put_bootstrap_away(self) -> Iterator[Event]:
         """Move BOOTSTRAP.md out of the prompt: it is followed in the first turn only."""
-        is_followed = any(BOOTSTRAP_FILE in part.files for part in self.parts)
+        is_followed = any(BOOTSTRAP_FILE in part.files for part in self.recipe)
         if not (self.trusted and is_followed) or self.transcript.off_the_record:
             return
         if told := self.workspace.put_bootstrap_away(self.transcript.session):

@@ -87,13 +87,9 @@ def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:
         return KNOWN
     named = {section.name for section in settings.sections}
     recipe = [part for section in settings.sections for part in _parts_of(section, named)]
-    duplicates = [
-        part.name for n, part in enumerate(recipe) if part.name in {p.name for p in recipe[:n]}
-    ]
-    if duplicates:
-        raise ConfigError(
-            f"context.sections names {duplicates[0]!r} twice", "Leave one of them out"
-        )
+    names = [part.name for part in recipe]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"context.sections names {twice[0]!r} twice", "Leave one of them out")
     return tuple(recipe)
 
 
@@ -121,14 +117,13 @@ def _parts_of(section: SectionSettings, named: set[str]) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of the prompt. `stable` sections make up the cacheable prefix.
+    """A titled part of the prompt.
 
     `source` names its origin; `cut` tells the owner what was left out of it.
     """
 
     title: str
     text: str
-    stable: bool = False
     source: str = "the program"
     cut: str = ""
 
@@ -145,28 +140,28 @@ class Section:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The sections of one turn, built once; only the session's notes change meanwhile."""
+    """The sections of one turn, built once: the `stable` ones, which make up the cacheable prefix,
+    and those that change with the `turn`. Only the session's notes change meanwhile."""
 
-    sections: tuple[Section, ...]
+    stable: tuple[Section, ...]
+    turn: tuple[Section, ...]
 
     @cached_property
     def system(self) -> Message:
         """The system message."""
-        stable = (section.rendered for section in self.sections if section.stable)
-        return Message("system", "\n\n".join(stable), cache=True)
+        text = "\n\n".join(section.rendered for section in self.stable)
+        return Message("system", text, cache=True)
 
     @cached_property
     def briefing(self) -> str:
         """The sections that change, as the head of the owner's message."""
-        turn = "\n\n".join(section.rendered for section in self.sections if not section.stable)
+        turn = "\n\n".join(section.rendered for section in self.turn)
         return f"[BRIEFING]\n{turn}\n[/BRIEFING]"
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":
         """A copy with the current notes of the session."""
-        if [section for section in self.sections if section.title == NOTES] == list(sections):
-            return self
-        others = [section for section in self.sections if section.title != NOTES]
-        return replace(self, sections=(*others[:-1], *sections, others[-1]))
+        *others, last = (section for section in self.turn if section.title != NOTES)
+        return replace(self, turn=(*others, *sections, last))
 
     def whole(
         self, model: ChatModel, specs: Sequence[ToolSpec], history: Sequence[Message] = ()
@@ -176,9 +171,8 @@ class Prompt:
         tools = tools_section(model, specs)
         past = Section("History", transcript, source="the session")
         first, before = ([tools], [past]) if model.tools_in_prompt else ([], [tools, past])
-        stable = [section for section in self.sections if section.stable]
-        turn = [section for section in self.sections if not section.stable]
-        return [section for section in (*first, *stable, *before, *turn) if section.text]
+        sections = (*first, *self.stable, *before, *self.turn)
+        return [section for section in sections if section.text]
 
 
 def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
@@ -270,11 +264,11 @@ def stable_sections(
     for part in recipe:
         if part.name == "skills":
             text = neutralised(skills) if trusted else ""
-            sections.append(Section(part.title, text, stable=True, source="skills/"))
+            sections.append(Section(part.title, text, "skills/"))
             continue
         if part.name == "memory":
             source = f"memory: {', '.join(memory.sources)}"
-            sections.append(Section(part.title, memory.text, True, source, memory.cut))
+            sections.append(Section(part.title, memory.text, source, memory.cut))
             continue
         files = [file for name in part.files if trusted and (file := _file(workspace, name))]
         texts, cuts = [], []
@@ -296,11 +290,11 @@ def stable_sections(
         if part.name == "rules":
             text += TEXT["briefed"]
         source = ", ".join(name for name, *_ in files) or "the program"
-        sections.append(Section(part.title, text, True, source, "; ".join(cuts)))
+        sections.append(Section(part.title, text, source, "; ".join(cuts)))
     if not trusted:
-        sections.append(Section("Untrusted Workspace", TEXT["untrusted"], stable=True))
+        sections.append(Section("Untrusted Workspace", TEXT["untrusted"]))
     if off_the_record:
-        sections.append(Section("Off the Record", TEXT["off_the_record"], stable=True))
+        sections.append(Section("Off the Record", TEXT["off_the_record"]))
     return [section for section in sections if section.text]
 
 

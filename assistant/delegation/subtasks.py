@@ -280,7 +280,7 @@ class Team:
             transcript=record,
             interruption=interruption,
             scratch=scratch,
-            recipe=without_owner(self._lead.parts),
+            recipe=without_owner(self._lead.recipe),
             max_rounds=self._limits.rounds,
             max_tokens=tokens,
             captures=False,

@@ -65,8 +65,8 @@ def test_what_is_missing_has_no_section(workspace: Workspace) -> None:
 
 def test_the_prefix_is_the_same_each_turn_and_marked(full: Workspace) -> None:
     def sent(recall: Recall | None) -> list[str]:
-        sections = [*stable_sections(full), *turn_sections(recall, now=NOW, workspace=full)]
-        prompt = Prompt(tuple(sections))
+        turn = turn_sections(recall, now=NOW, workspace=full)
+        prompt = Prompt(tuple(stable_sections(full)), tuple(turn))
         assert prompt.system.cache
         return [prompt.system.content, prompt.briefing]
 
@@ -75,8 +75,8 @@ def test_the_prefix_is_the_same_each_turn_and_marked(full: Workspace) -> None:
 
 
 def test_a_section_counts_what_is_sent(full: Workspace) -> None:
-    sections = [*stable_sections(full), *turn_sections(None, now=NOW, workspace=full)]
-    prompt = Prompt(tuple(sections))
+    stable, turn = stable_sections(full), turn_sections(None, now=NOW, workspace=full)
+    prompt, sections = Prompt(tuple(stable), tuple(turn)), [*stable, *turn]
     briefing = prompt.briefing.removeprefix("[BRIEFING]\n").removesuffix("\n[/BRIEFING]")
     sent = f"{prompt.system.content}\n\n{briefing}"
     assert "\n\n".join(section.rendered for section in sections) == sent

@@ -59,5 +59,5 @@ def test_a_briefing_is_one_block(workspace: Workspace) -> None:
     from datetime import UTC, datetime
 
     turn = turn_sections(None, now=datetime(2026, 1, 1, tzinfo=UTC), workspace=workspace)
-    told = Prompt(tuple(turn)).briefing
+    told = Prompt((), tuple(turn)).briefing
     assert told.startswith("[BRIEFING]\n") and told.endswith("\n[/BRIEFING]")

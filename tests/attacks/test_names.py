@@ -26,7 +26,7 @@ def prompt(place: Workspace, recall: Recall | None = None) -> list[Message]:
     """The system prompt of a workspace, its skills included."""
     index = skills.load(place).index
     turn = turn_sections(recall, now=NOW, workspace=place)
-    built = Prompt((*stable_sections(place, skills=index), *turn))
+    built = Prompt(tuple(stable_sections(place, skills=index)), tuple(turn))
     return [built.system, Message("system", built.briefing)]
 
 
