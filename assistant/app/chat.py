@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from assistant import config
 from assistant.agent.capture import ended
@@ -38,17 +41,17 @@ from assistant.settings import tree as settings
 from assistant.settings.tree import Settings
 from assistant.skills import loading
 from assistant.skills.loading import Skills
-from assistant.tools.base import Tool
+from assistant.tools.base import Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.files.mentions import Mentions
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
-from assistant.tools.owner import agenda_tool, asking_tool, reminding_tool, skill_tools
+from assistant.tools.owner import asking_tool, skill_tools
 from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, unknown_tools
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.upkeep import agenda, outbox
-from assistant.upkeep.reminders import remind
+from assistant.upkeep import outbox, reminders
+from assistant.upkeep.agenda import listed, once_a_day, undecided
 from assistant.workspace import trust
 from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, command_for
@@ -228,35 +231,14 @@ class Chat:
             return lambda _: Origin("tool", record.session)
         return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
 
-    def _owner_tools(self, roots: Roots, redact: Redactor, is_attended: bool) -> Iterator[Tool]:
+    def _owner_tools(self, roots: Roots, redactor: Redactor, is_attended: bool) -> Iterator[Tool]:
         """The tools that involve the owner."""
         if not self.options.purpose:
             yield asking_tool()
         if self.trusted:
-            yield self._agenda_tool(roots)
+            yield _agenda_tool(self.memory, self.workspace, roots)
         if is_attended:
-            yield self._reminding_tool(roots, redact)
-
-    def _agenda_tool(self, roots: Roots) -> Tool:
-        """The agenda, from the files that the model may see."""
-
-        def may_see(passage: Passage) -> bool:
-            return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
-
-        def due(days: int) -> str:
-            return agenda.listed(self.memory, self.workspace, date.today(), days, may_see)
-
-        return agenda_tool(due, AGENDA_DAYS)
-
-    def _reminding_tool(self, roots: Roots, redact: Redactor) -> Tool:
-        def write(when: str, what: str) -> str:
-            if roots.denies("remind", HEARTBEAT_FILE):
-                raise ToolError(DENIED)
-            when, what = redact.redact(when), redact.redact(what)
-            reminder = remind(self.workspace, when, datetime.now(), what, Origin("assistant"))
-            return " ".join(filter(None, [reminder.confirmation, reminder.note]))
-
-        return reminding_tool(write)
+            yield _reminding_tool(self.workspace, roots, redactor)
 
     def _daily_notices(
         self, faults: Sequence[str], is_attended: bool, today: date, is_new: bool
@@ -271,8 +253,8 @@ class Chat:
             lines += outbox.take(self.workspace)
             lines += ended.take_news(self.workspace, self.memory, datetime.now().astimezone())
         if is_attended:
-            waiting = [*faults, *agenda.undecided(self.memory)] if is_new else []
-            lines += agenda.once_a_day(self.workspace, self.memory, today, waiting)
+            waiting = [*faults, *undecided(self.memory)] if is_new else []
+            lines += once_a_day(self.workspace, self.memory, today, waiting)
         return lines
 
 
@@ -307,6 +289,48 @@ def open_chat(
             chat.conversation.approver = ApproveAll(approver) if options.yes else approver
         resources.pop_all()
     return chat
+
+
+def _agenda_tool(memory: Keeper, workspace: Workspace, roots: Roots) -> Tool:
+    """The agenda, from the files that the model may see."""
+
+    def may_see(passage: Passage) -> bool:
+        return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
+
+    def agenda(
+        days: Annotated[
+            int, Field(ge=0, le=366, description="How far to look ahead.")
+        ] = AGENDA_DAYS,
+    ) -> ToolResult:
+        """List what is due: appointments, birthdays, deadlines, each day that memory speaks of."""
+        return ToolResult(listed(memory, workspace, date.today(), days, may_see))
+
+    return tool(agenda)
+
+
+def _reminding_tool(workspace: Workspace, roots: Roots, redactor: Redactor) -> Tool:
+    """Reminders, each with a confirmation of what was understood."""
+
+    def remind(
+        when: Annotated[
+            str,
+            Field(
+                min_length=1,
+                description="In words: in 20 minutes, tomorrow at 9, on 2026-11-27 at 18:40, "
+                "every Friday at 9.",
+            ),
+        ],
+        what: Annotated[str, Field(min_length=1, description="What to tell the owner then.")],
+    ) -> ToolResult:
+        """Remind the owner: `what` is told to them at that time, as it stands."""
+        if roots.denies("remind", HEARTBEAT_FILE):
+            raise ToolError(DENIED)
+        when, what = redactor.redact(when), redactor.redact(what)
+        reminder = reminders.remind(workspace, when, datetime.now(), what, Origin("assistant"))
+        message = " ".join(filter(None, [reminder.confirmation, reminder.note]))
+        return ToolResult(message, compact=message)
+
+    return tool(remind, writes=True, restores=False)
 
 
 def _open_session(workspace: Workspace, options: ChatOptions, *, trusted: bool) -> Transcript:

@@ -1,6 +1,5 @@
-"""Tools that involve the owner: questions, the agenda, reminders and skills."""
+"""Tools that involve the owner: questions and skills."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -34,40 +33,6 @@ def asking_tool() -> Tool:
         return Plan(question=QuestionAsked("", visible(question).strip(), offered, several))
 
     return tool(ask, restores=False)
-
-
-def agenda_tool(due: Callable[[int], str], days: int) -> Tool:
-    """Return `agenda`; `due` lists what is due within a number of days, by default `days`."""
-    ahead = days
-
-    def agenda(
-        days: Annotated[int, Field(ge=0, le=366, description="How far to look ahead.")] = ahead,
-    ) -> ToolResult:
-        """List what is due: appointments, birthdays, deadlines, each day that memory speaks of."""
-        return ToolResult(due(days))
-
-    return tool(agenda)
-
-
-def reminding_tool(write: Callable[[str, str], str]) -> Tool:
-    """Return `remind`; `write` takes the time and the text, and returns a message for the owner."""
-
-    def remind(
-        when: Annotated[
-            str,
-            Field(
-                min_length=1,
-                description="In words: in 20 minutes, tomorrow at 9, on 2026-11-27 at 18:40, "
-                "every Friday at 9.",
-            ),
-        ],
-        what: Annotated[str, Field(min_length=1, description="What to tell the owner then.")],
-    ) -> ToolResult:
-        """Remind the owner: `what` is told to them at that time, as it stands."""
-        message = write(when, what)
-        return ToolResult(message, compact=message)
-
-    return tool(remind, writes=True, restores=False)
 
 
 MOST_SKILLS = 8
