@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, TypedDict, TypeVar, Unpack, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
@@ -159,16 +159,18 @@ def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolRe
 Function = Callable[..., Plan | ToolResult | str]
 
 
-def tool(
-    function: Function,
-    *,
-    group: str = CORE,
-    writes: bool = False,
-    restores: bool = True,
-    reveals: bool = False,
-    stoppable: bool = False,
-    available: Callable[[], bool] = always,
-) -> Tool:
+class Traits(TypedDict, total=False):
+    """What a `Tool` is besides its function."""
+
+    group: str
+    writes: bool
+    restores: bool
+    reveals: bool
+    stoppable: bool
+    available: Callable[[], bool]
+
+
+def tool(function: Function, **traits: Unpack[Traits]) -> Tool:
     """Return a tool with the name, description and parameters of `function`.
 
     A function that returns a `Plan` may make a call dangerous. For any other, the call itself is
@@ -180,16 +182,7 @@ def tool(
         inspect.cleandoc(function.__doc__ or ""),
         _strip_titles(model.model_json_schema()),
     )
-    return Tool(
-        spec,
-        partial(_plan, function, model),
-        group,
-        writes,
-        restores,
-        reveals,
-        stoppable,
-        available,
-    )
+    return Tool(spec, partial(_plan, function, model), **traits)
 
 
 def coerce(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:

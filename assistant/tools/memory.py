@@ -34,11 +34,6 @@ OriginOf = Callable[[str], Origin]
 Most = Annotated[int, Field(ge=1, le=50, description="The most passages to return.")]
 
 
-def the_assistant(text: str) -> Origin:
-    """The origin of a fact that rests only on the model's word."""
-    return Origin("assistant")
-
-
 class VisibleMemory:
     """A memory without the files that the owner's rules deny to `recall`."""
 
@@ -85,7 +80,7 @@ class VisibleMemory:
 
 
 def memory_tools(
-    memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
+    memory: Memory, roots: Roots, *, origin_of: OriginOf = lambda _: Origin("assistant")
 ) -> list[Tool]:
     """Return `recall`, `search_sessions` and `remember` over this memory.
 
