@@ -14,19 +14,9 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-_lines = Path(__file__).with_name("closed.txt").read_text("utf-8").splitlines()[1:]
-CLOSED = {name: (int(x86), int(other)) for name, x86, other in map(str.split, _lines)}
-"""The blocked calls: their numbers on x86-64 and in the generic table."""
-ONLY_X86 = {"uselib": 134, "modify_ldt": 154, "iopl": 172, "ioperm": 173}
-LOOKED_AT = {
-    "ioctl": (16, 29),
-    "socket": (41, 198),
-    "socketpair": (53, 199),
-    "clone": (56, 220),
-    "personality": (135, 92),
-    "clone3": (435, 435),
-}
-"""Calls blocked for some arguments. `clone3` hides its arguments: programs fall back on `clone`."""
+_lines = Path(__file__).with_name("closed.txt").read_text("utf-8").splitlines()
+CLOSED = {name: numbers for name, *numbers in map(str.split, _lines) if name != "#"}
+"""The calls that are blocked: their numbers on x86-64 and in the generic table."""
 
 NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID and NET."""
@@ -74,16 +64,17 @@ def _steps(audit: int, column: int) -> Iterable[Instruction]:
     yield (LOAD, 0, 0, NUMBER)
     if column == 0:
         yield from _on((AT_LEAST, X32), [_refuse(errno.ENOSYS)])
-    only_here = ONLY_X86.values() if column == 0 else ()
-    for number in (*only_here, *(numbers[column] for numbers in CLOSED.values())):
-        yield from _on((EQUAL, number), [_refuse(errno.EPERM)])
-    for name, steps in _conditional().items():
-        yield from _on((EQUAL, LOOKED_AT[name][column]), steps)
+    conditional = _conditional()
+    for name, numbers in CLOSED.items():
+        if (number := numbers[column]) != "-":
+            steps = conditional.get(name, [_refuse(errno.EPERM)])
+            yield from _on((EQUAL, int(number)), steps)
     yield (RETURN, 0, 0, ALLOW)
 
 
 def _conditional() -> dict[str, list[Instruction]]:
-    """Return the instructions for calls whose arguments count; each list ends in a return."""
+    """Return the instructions for calls that are blocked for some arguments only; each list ends in
+    a return. `clone3` hides its arguments: programs fall back on `clone`."""
     allow: Instruction = (RETURN, 0, 0, ALLOW)
     no_family, no_permission = _refuse(errno.EAFNOSUPPORT), _refuse(errno.EPERM)
     families = [_argument(0), *_each(FAMILIES, allow)]
