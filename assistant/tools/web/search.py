@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.settings.sections import WebSettings
+from assistant.tables import beside
 from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.web.addresses import Guard
 
@@ -26,56 +26,7 @@ ANSWER = 2_000_000
 
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A search service: its URL, and the variable that holds its key.
-
-    `ask` returns the path, and the headers, query and JSON of a request as keyword arguments of
-    `httpx`.
-    """
-
-    url: str
-    key: str
-    ask: Callable[[str, Kind, int, str], tuple[str, Json]]
-
-
-def _tavily(query: str, kind: Kind, count: int, key: str) -> tuple[str, Json]:
-    body = {
-        "query": f"{query} API documentation" if kind == "api" else query,
-        "topic": "news" if kind == "news" else "general",
-        "search_depth": "advanced" if kind == "research" else "basic",
-        "max_results": count,
-    }
-    return "/search", {"headers": {"authorization": f"Bearer {key}"}, "json": body}
-
-
-def _brave(query: str, kind: Kind, count: int, key: str) -> tuple[str, Json]:
-    params = {"q": f"{query} API documentation" if kind == "api" else query, "count": str(count)}
-    params |= {"extra_snippets": "true"} if kind == "research" else {}
-    headers = {"x-subscription-token": key, "accept": "application/json"}
-    return f"/res/v1/{'news' if kind == 'news' else 'web'}/search", {
-        "headers": headers,
-        "params": params,
-    }
-
-
-CATEGORIES: dict[Kind, str] = {"research": "science", "api": "it"}
-"""SearXNG's names for kinds that it names differently."""
-
-
-def _searxng(query: str, kind: Kind, count: int, key: str) -> tuple[str, Json]:
-    params = {"q": query, "format": "json", "categories": CATEGORIES.get(kind, kind)}
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    return "/search", {"headers": headers, "params": params}
-
-
-SERVICES = {
-    "tavily": Service("https://api.tavily.com", "TAVILY_API_KEY", _tavily),
-    "brave": Service("https://api.search.brave.com", "BRAVE_API_KEY", _brave),
-    "searxng": Service("", "", _searxng),
-}
+SERVICES: Mapping[str, Json] = beside(__file__)
 REFUSALS = dict.fromkeys((401, 403), ": its key is not accepted, or it gives no JSON")
 REFUSALS |= dict.fromkeys((429, 432, 433), ": too many requests, or its quota is used up")
 """What a service means by some of its answers."""
@@ -99,8 +50,7 @@ def searching_tool(settings: WebSettings, guard: Guard) -> Tool:
         """Search the web: titles, addresses and summaries. Read a page with `fetch_url`."""
         if lacks := lacking(settings):
             raise ToolError(lacks)
-        path, request = service.ask(query, type, count, os.environ.get(service.key, ""))
-        url = (settings.search_url or service.url).rstrip("/") + path
+        url, request = _request(service, settings.search_url, query, type, count)
 
         def run() -> ToolResult:
             results = _results(_query_service(url, request, guard))[:count]
@@ -116,11 +66,24 @@ def lacking(settings: WebSettings) -> str:
     if settings.search is None:
         return ""
     service = SERVICES[settings.search]
-    if service.key and not os.environ.get(service.key):
-        return f"{settings.search} needs a key: the owner sets the variable {service.key}"
-    if not (settings.search_url or service.url):
+    if service["key"] and not os.environ.get(service["key"]):
+        return f"{settings.search} needs a key: the owner sets the variable {service['key']}"
+    if not (settings.search_url or service["url"]):
         return "`web.search_url` is not set: the address of a SearXNG server"
     return ""
+
+
+def _request(
+    service: Json, url: str | None, query: str, kind: Kind, count: int
+) -> tuple[str, Json]:
+    """Return the address of a search, and the keyword arguments of `httpx` for it."""
+    chosen = service | service.get(kind, {})
+    fields = {chosen["query"]: query + chosen.get("suffix", "")} | chosen.get("fields", {})
+    fields |= {chosen["count"]: count} if "count" in chosen else {}
+    key = os.environ.get(chosen["key"], "")
+    headers = {name: text.format(key=key) for name, text in chosen.get("headers", {}).items()}
+    address = (url or chosen["url"]).rstrip("/") + chosen["path"]
+    return address, {"headers": headers, chosen["send"]: fields}
 
 
 def _query_service(url: str, request: Json, guard: Guard) -> Any:
