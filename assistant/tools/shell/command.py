@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assistant.disk import programs, storage
+from assistant.disk import programs
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.events import Event, ToolPrinted
@@ -27,7 +27,6 @@ from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
     PATIENCE,
     TICK,
-    Bounds,
     Ending,
     Launch,
     Process,
@@ -404,13 +403,8 @@ class Shell:
         if inside:
             guarded = [(str(path), kind) for path, kind in guards(self.roots)]
             launch = replace(launch, guards=guarded, record=str(record(self.roots)))
-            launch = confined(launch, self._bounds())
+            launch = confined(launch, bounds(self.roots, self.settings.readable))
         return Process(launch)
-
-    def _bounds(self) -> Bounds:
-        base = bounds(self.roots)
-        extra = (storage.expanded(folder) for folder in self.settings.readable)
-        return replace(base, readable=(*base.readable, *(path for path in extra if path.exists())))
 
     def _run_in_background(
         self, command: str, start: Start, timeout: int | None, keeping: Keeping

@@ -82,9 +82,9 @@ Guard = tuple[Path, str]
 """A path that no command may create, and whether it is a `file` or a `directory`."""
 
 
-def bounds(roots: Roots) -> Bounds:
-    """Return what a command may touch. Raises ToolError if denied paths cannot be hidden from
-    it."""
+def bounds(roots: Roots, readable: Iterable[str] = ()) -> Bounds:
+    """Return what a command may touch; `readable` are further paths that it may read. Raises
+    ToolError if denied paths cannot be hidden from it."""
     directories = roots.directories
     denied, read_only = (
         named_below(directories, named) for named in roots.rules.kept_from_commands()
@@ -103,7 +103,8 @@ def bounds(roots: Roots) -> Bounds:
     denied += [path for path in others if files.isdisjoint((path, *path.parents))]
     own_code = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
     protected = (*guarded, *(path for path in own_code if _within(roots, path)), *read_only)
-    return Bounds(directories, protected, (*_private(roots), *denied), system())
+    more = (path for name in readable if (path := storage.expanded(name)).exists())
+    return Bounds(directories, protected, (*_private(roots), *denied), (*system(), *more))
 
 
 def guards(roots: Roots) -> list[Guard]:
