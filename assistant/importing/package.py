@@ -59,10 +59,8 @@ class Package:
             )
         elif not path.is_file():
             raise ImportFailure(f"{path} is not a file", "Name a file, an archive or a folder")
-        elif zipfile.is_zipfile(path):
+        elif zipfile.is_zipfile(path) or path.suffix.casefold() == ".zip":
             self._add_archive(path, "")
-        elif path.suffix.casefold() == ".zip":
-            raise ImportFailure(f"{path} is truncated, or not a zip", COPY_AGAIN)
         else:
             self._files[path.name] = (path, "")
 
@@ -164,7 +162,7 @@ def documents(file: IO[bytes]) -> Iterator[Any]:
         is_list = _LIST.match(piece)
         offset = is_list.end() if is_list else 0
         while True:
-            offset = _match_end(_BETWEEN, piece, offset)
+            offset += len(_BETWEEN.match(piece, offset)[0])  # type: ignore[index]
             if is_list and piece.startswith("]", offset):
                 return
             try:
@@ -196,8 +194,3 @@ def _whole(value: Any, text: str) -> Any:
     if "\\ud" not in text and "\\uD" not in text and not _LONE.search(text):
         return value
     return json.loads(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
-
-
-def _match_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
-    match = pattern.match(text, offset)
-    return match.end() if match else offset

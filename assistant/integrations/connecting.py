@@ -10,20 +10,17 @@ import json
 import os
 import shlex
 import stat
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assistant import config
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.errors import ConfigError, StorageError
 from assistant.integrations.edits import Entry, changed
 from assistant.integrations.programs import PROGRAMS, File, Launch, Program
 
-ANSWER_SECONDS = 30.0
-"""Timeout of a server's first answer, on a busy machine."""
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -204,23 +201,15 @@ def fault(connection: Connection) -> str:
     """What is wrong with a connection; empty if the server answers."""
     if connection.unclear:
         return connection.unclear
+    command = connection.command
     try:
-        process = subprocess.run(
-            connection.command,
-            input=f"{json.dumps(HELLO)}\n",
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_SECONDS,
-        )
-        answer = json.loads(process.stdout.partition("\n")[0])
+        output = programs.run(f"`{shlex.join(command)}`", command, f"{json.dumps(HELLO)}\n")
+        answer = json.loads(output.partition("\n")[0])
         return "" if answer["result"]["serverInfo"]["name"] else "it does not give its name"
-    except OSError as error:
-        return f"{connection.command[0]} cannot be started: {error.strerror}"
-    except subprocess.TimeoutExpired:
-        return f"it did not answer within {ANSWER_SECONDS:.0f} s"
+    except StorageError as error:
+        return error.message
     except (ValueError, KeyError, TypeError):
-        message = process.stderr.strip().rpartition("\n")[2]
-        return message or "it does not speak the protocol"
+        return "it does not speak the protocol"
 
 
 def _entries(program: Program, launch: Launch) -> Iterator[Any]:

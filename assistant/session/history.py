@@ -170,7 +170,11 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
                 case ReminderEntry(text=text):
                     say(result, "user", f"[Reminder: {text}]")
                 case AssistantEntry(tool_calls=calls):
-                    _add(result, _answer(entry))
+                    text, reasoning = sendable(entry.text), sendable(entry.reasoning)
+                    answer = Message(
+                        "assistant", text, calls, reasoning=reasoning, signed=entry.signed
+                    )
+                    _add(result, answer)
                     result += _results(calls, turn.entries[index + 1 :])
                 case InterruptedEntry(text=text):
                     say(result, "assistant", f"[{text}]")
@@ -219,16 +223,6 @@ def _continued(before: Message, message: Message) -> Message:
         reasoning=before.reasoning + message.reasoning,
         signed=message.signed or before.signed,
         pictures=before.pictures + message.pictures,
-    )
-
-
-def _answer(entry: AssistantEntry) -> Message:
-    return Message(
-        "assistant",
-        sendable(entry.text),
-        entry.tool_calls,
-        reasoning=sendable(entry.reasoning),
-        signed=entry.signed,
     )
 
 

@@ -44,7 +44,8 @@ def send(workspace: Workspace, command: str | None) -> str:
     After a fault the rest waits for the next attempt. One process sends at a time, and also what
     the others add meanwhile.
     """
-    while _unsent(workspace) and (lock := _try_lock(workspace)):
+    path = storage.private_directory(workspace.private) / "outbox.lock"
+    while _unsent(workspace) and (lock := locking.try_lock(path)):
         with lock:
             if (news := _unsent(workspace)) is None:
                 continue
@@ -61,10 +62,6 @@ def send(workspace: Workspace, command: str | None) -> str:
             if fault:
                 return fault
     return ""
-
-
-def _try_lock(workspace: Workspace) -> locking.Lock | None:
-    return locking.try_lock(storage.private_directory(workspace.private) / "outbox.lock")
 
 
 def _unsent(workspace: Workspace) -> News | None:

@@ -123,7 +123,7 @@ def _entries(text: str) -> Iterator[_Entry]:
         text = pattern.sub(blank, text).replace(BLOT, " ")
     entry: _Entry | None = None
     blanks = ""
-    for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         item = _ITEM.fullmatch(line)
         is_done = item and ("x" in (item["box"] or "").lower() or item["text"].startswith("~~"))
         if entry and line[:1].isspace() and line.strip():

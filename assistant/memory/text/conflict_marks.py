@@ -23,11 +23,9 @@ def conflict_in(text: str) -> int | None:
 
 def without_marks(text: str) -> str:
     """The text with the marks of its conflicts blotted out by spaces, all else at its place."""
-    parts, offset = [], 0
-    for start, end in sorted(chain.from_iterable(_conflicts(text))):
-        parts += [text[offset:start], " " * (end - start)]
-        offset = end
-    return "".join([*parts, text[offset:]]) if parts else text
+    for start, end in chain.from_iterable(_conflicts(text)):
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
 
 
 def _conflicts(text: str) -> Iterator[list[_SPAN]]:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 
 from assistant.memory.text.markdown import PARSER, blotted, breaks_in, inline_words
@@ -21,12 +21,10 @@ miscellaneous note notes of on other readme remembered section session sessions 
 """
 _FILING = frozenset(_FILING_WORDS.split())
 """Words that say where something was filed and not what it is about."""
-_CALENDAR = frozenset(
-    name.casefold()
-    for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
-    for name in names
+_CALENDAR = (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
+_OF_A_DATE = re.compile(
+    "|".join(["am", "pm", "at", "on", r".*\d.*", *filter(None, chain(*_CALENDAR))]), re.IGNORECASE
 )
-_OF_A_DATE = frozenset(["am", "pm", "at", "on"])
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -108,10 +106,6 @@ def _undated(title: str) -> str:
     """A heading without the day it names."""
     if heading_date(title) is None:
         return title
-    kept = (word for word in title.split() if not _of_a_date(word))
+    words = ((word, word.strip(".,:;()–—-").casefold()) for word in title.split())
+    kept = (word for word, bare in words if bare and not _OF_A_DATE.fullmatch(bare))
     return " ".join(kept).strip(" -–—:,")
-
-
-def _of_a_date(word: str) -> bool:
-    bare = word.strip(".,:;()–—-").casefold()
-    return not bare or bare in _CALENDAR or bare in _OF_A_DATE or bool(re.search(r"\d", bare))
