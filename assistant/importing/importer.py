@@ -178,10 +178,9 @@ class Importer:
             new = len(adopting.unknown(directory, session, messages)) if session else len(messages)
         else:
             title = " ".join(self._redact(conversation.title).split())
-            adopted = adopting.adopt(
+            new = adopting.adopt(
                 directory, kind, conversation.id, messages, title=title, read=False
             )
-            new = adopted.new if adopted else 0
         return "new" if session is None else "grown" if new else "known"
 
     def _entries(self, conversation: ExportedConversation) -> Iterator[adopting.Message]:

@@ -15,7 +15,7 @@ from assistant.agent.capture import ended
 from assistant.importing.items import message, text_of
 from assistant.integrations.visible import label
 from assistant.secrets.registered import redactor
-from assistant.session.adopting import Adopted, Message, adopt
+from assistant.session.adopting import Message, adopt
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
@@ -90,23 +90,21 @@ def import_conversation(
     record: Path | None,
     messages: Sequence[Any] = (),
     is_over: bool = True,
-) -> Adopted | None:
-    """Import the messages, or else the program's transcript `record`.
+) -> None:
+    """Import the messages, or else the program's transcript `record`, if the workspace is trusted.
 
-    Once the conversation is over, a process reads it for facts. None if there is nothing, or the
-    workspace is not trusted. Raises StorageError, SessionError.
+    Once the conversation is over, a process reads it for facts. Raises StorageError, SessionError.
     """
     if not trust.is_trusted(workspace):
-        return None
+        return
     entries = messages_in(item for item in messages if isinstance(item, dict))
     if not entries and record and record.is_file() and record.stat().st_size <= MOST_BYTES:
         entries = messages_in(json_objects(record.read_bytes()))
     redact = redactor().redact
     clean: list[Message] = [replace(entry, text=redact(entry.text)) for entry in entries]
-    adopted = adopt(workspace.sessions, label(program), conversation or str(record or ""), clean)
-    if adopted and adopted.new and is_over and _is_read(raw):
+    new = adopt(workspace.sessions, label(program), conversation or str(record or ""), clean)
+    if new and is_over and _is_read(raw):
         ended.begin(workspace)
-    return adopted
 
 
 def _is_read(raw: Mapping[str, Any]) -> bool:

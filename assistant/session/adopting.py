@@ -7,7 +7,6 @@ conversation that is adopted again is the same session, and only its new message
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,14 +20,6 @@ Message = UserEntry | AssistantEntry
 MARK = 8
 """Characters that distinguish a conversation from others of the same second."""
 ENDED = "The conversation in {program} ended here"
-
-
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """The session of an adopted conversation, and how many of its entries are new."""
-
-    session: str
-    new: int
 
 
 def find(directory: Path, program: str, name: str) -> str | None:
@@ -52,15 +43,16 @@ def adopt(
     *,
     title: str = "",
     read: bool = True,
-) -> Adopted | None:
-    """Adopt a conversation or its new messages; None if the owner said nothing in it.
+) -> int:
+    """Adopt a conversation or its new messages, if the owner said anything in it; return how many
+    are new.
 
     `name` is the program's name for it, `title` the owner's. With `read` the session will be read
     for facts, and an unfinished last turn is ended. Raises StorageError, and SessionError if the
     session is damaged or open.
     """
     if not any(isinstance(message, UserEntry) for message in messages):
-        return None
+        return 0
     with locking.lock(storage.private_directory(directory) / ".adopt"):
         session = find(directory, program, name)
         if session is None:
@@ -79,7 +71,7 @@ def adopt(
             record.settle(ENDED.format(program=program))
         elif new:
             record.append(CaptureEntry(record.entries[-1].id, time=messages[-1].time))
-    return Adopted(session, len(new))
+    return len(new)
 
 
 def _unknown(record: Transcript, messages: Sequence[Message]) -> list[Message]:

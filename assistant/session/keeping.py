@@ -6,6 +6,7 @@ recorded without its text, so that a long session stores its prompt once.
 """
 
 import json
+import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -42,7 +43,8 @@ def delete(directory: Path, name: str) -> str:
             (directory / f"{id_}{SUFFIX}").unlink()
             (directory / f"{id_}.lock").unlink(missing_ok=True)
             (directory / f"{id_}{PROMPTS}").unlink(missing_ok=True)
-            forget_pictures(directory, id_)
+            if (pictures := directory / f"{id_}{PICTURES}").exists():
+                shutil.rmtree(pictures)
     finally:
         lock.release()
     return session
@@ -151,15 +153,6 @@ def with_pictures(transcript: Transcript, message: Message) -> Message:
         replace(picture, data=_data(transcript, picture.name)) for picture in message.pictures
     )
     return replace(message, pictures=tuple(pictures))
-
-
-def forget_pictures(directory: Path, session: str) -> None:
-    """Delete the copies of a session's pictures."""
-    folder = directory / f"{session}{PICTURES}"
-    for path in folder.glob("*"):
-        path.unlink()
-    if folder.exists():
-        folder.rmdir()
 
 
 def _data(transcript: Transcript, name: str) -> bytes:

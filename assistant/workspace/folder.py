@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -142,8 +143,10 @@ class Workspace:
         result = Survey(folders=[""])
         for name in INDEXED_FILES:
             _judge(result, name, f"{self.root}/{name}")
-        for name in _top_copies(self.root):
-            result.reject_copy(name)
+        with suppress(OSError):
+            for name in sorted(os.listdir(self.root)):  # noqa: PTH208
+                if name not in INDEXED_FILES and original_of(name) in INDEXED_FILES:
+                    result.reject_copy(name)
         pending = ["memory"]
         while pending:
             result.folders.append(pending.pop())
@@ -302,14 +305,6 @@ class Survey:
 
 DEEPEST = 64
 """Folders inside one another that are looked into."""
-
-
-def _top_copies(root: Path) -> list[str]:
-    try:
-        names = os.listdir(root)  # noqa: PTH208
-    except OSError:
-        return []
-    return sorted(n for n in names if n not in INDEXED_FILES and original_of(n) in INDEXED_FILES)
 
 
 def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:

@@ -100,20 +100,20 @@ def test_a_conversation_is_one_session_however_often_it_is_taken_over(
     workspace: Workspace,
 ) -> None:
     first = messages_in(CLAUDE)
-    done = adopt(workspace.sessions, "claude-code", "abc", first)
-    assert done and done.new == 2 and done.session.startswith("20261120-100000-")
-    again = adopt(workspace.sessions, "claude-code", "abc", first)
-    assert again and (again.session, again.new) == (done.session, 0)
-    more = adopt(workspace.sessions, "claude-code", "abc", [*first, UserEntry("And then?")])
-    assert more and more.new == 1
-    entries = transcript.read(workspace.sessions, done.session)
+    more = [*first, UserEntry("And then?")]
+    new = [adopt(workspace.sessions, "claude-code", "abc", said) for said in (first, first, more)]
+    assert new == [2, 0, 1]
+    (session,) = transcript.session_ids(workspace.sessions)
+    assert session.startswith("20261120-100000-")
+    entries = transcript.read(workspace.sessions, session)
     assert [each.type for each in entries[1:]] == ["user", "assistant", "user", "interrupted"]
     assert isinstance(entries[-1], InterruptedEntry) and entries[1].time.startswith("2026-11-20T10")
     (listed,) = listing.sessions(workspace.sessions)
     assert (listed.origin, listed.left) == ("claude-code", "")
     assert listing.latest(workspace.sessions) is None  # no chat goes on with it
-    assert adopt(workspace.sessions, "codex", "abc", first) != done
-    assert adopt(workspace.sessions, "codex", "none", []) is None
+    assert adopt(workspace.sessions, "codex", "abc", first) == 2
+    assert adopt(workspace.sessions, "codex", "none", []) == 0
+    assert len(transcript.session_ids(workspace.sessions)) == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[1]", b'{"prompt": {"a": 1}}', b"[" * 99999])
