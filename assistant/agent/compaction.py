@@ -5,7 +5,8 @@ compaction entry is written last. If a step fails, the owner is told and a plain
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from assistant.agent.capture.reading import Reading, ask, capture
 from assistant.agent.context_budget import rendered

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, estimate_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
@@ -257,7 +259,7 @@ def _as_sent(turn: Turn, *, old: bool) -> Turn:
             case ToolResultEntry() if old:
                 return summarised(entry)
             case AttachmentEntry() if old and entry.picture:
-                return replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
+                return structs.replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
         return entry
 
     return replace(turn, entries=tuple(map(view, turn.entries)))
@@ -282,4 +284,4 @@ def summarised(result: ToolResultEntry) -> ToolResultEntry:
     size = len(result.content.encode("utf-8", "replace"))
     verb = "Failed with" if result.error else "Returned"
     line = f"[Summary: {verb} {size} bytes ({result.content.count(chr(10)) + 1} lines)]"
-    return result if len(result.content) <= len(line) else replace(result, content=line)
+    return result if len(result.content) <= len(line) else structs.replace(result, content=line)

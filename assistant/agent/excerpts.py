@@ -3,8 +3,9 @@ the model that summarises it or extracts facts from it. Pure.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from assistant.display import compact_call
 from assistant.messages import ToolCall, estimate_tokens

@@ -7,10 +7,12 @@ refused or deleted since stay away.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Literal
+
+from msgspec import structs
 
 from assistant.disk import notebook, storage
 from assistant.errors import LedgerError, SessionError
@@ -188,7 +190,7 @@ class Importer:
         time = conversation.time or _NEVER
         for message in conversation.messages:
             time = message.time or time
-            yield replace(message, text=self._redact(message.text), time=time)
+            yield structs.replace(message, text=self._redact(message.text), time=time)
 
     def _fact(self, fact: ExportedFact) -> None:
         key = fact_key(one_line(fact.text))

@@ -7,9 +7,10 @@ user and the model are imported: no tool output, nothing that the program insert
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from assistant.agent.capture import ended
 from assistant.importing.items import message, text_of

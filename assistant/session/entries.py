@@ -1,14 +1,14 @@
 """The entries of a transcript, each a frozen value and a line of JSON.
 
 Every entry has an `id`, unique in its session, a `time` (ISO 8601, UTC) and a `type`. These types
-are the schema. A field with its default value is left out. An entry of an unknown type is read as
+are the schema. A field left at its default is left out. An entry of an unknown type is read as
 `OtherEntry`, kept in the file and ignored in the history.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -23,25 +23,19 @@ FORMAT = (1, 8)
 NO_USAGE = Usage()
 
 
-_TYPES: dict[str, type["Entry"]] = {}
-"""The classes of entries by their type."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     """A line of a transcript."""
 
-    type: ClassVar[str] = ""
     id: str = ""
     time: str = ""
 
-    def __init_subclass__(cls, type: str = "") -> None:
-        cls.type = type or cls.type  # the decorator makes each class anew, without the argument
-        _TYPES[cls.type] = cls
+    @property
+    def type(self) -> str:
+        """The type in its line."""
+        return str(self.__struct_config__.tag)
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderEntry(Entry, type="header"):
+class HeaderEntry(Entry, frozen=True, tag="header"):
     """The first line: the version of the format and the id of the session.
 
     `origin` names the other program that the conversation was held with, if any; `parent` is the
@@ -54,23 +48,20 @@ class HeaderEntry(Entry, type="header"):
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UserEntry(Entry, type="user"):
+class UserEntry(Entry, frozen=True, tag="user"):
     """A message of the owner. It begins a turn, unless it `joins` the running one."""
 
     text: str
     joins: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TitleEntry(Entry, type="title"):
+class TitleEntry(Entry, frozen=True, tag="title"):
     """A title that the owner gave the session; the last one counts."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentEntry(Entry, type="attachment"):
+class AttachmentEntry(Entry, frozen=True, tag="attachment"):
     """Data that came with a message, such as standard input; it is not the owner's own words.
 
     A `picture` is the name of a copy that is kept beside the session; `size` is in pixels. `inward`
@@ -84,8 +75,7 @@ class AttachmentEntry(Entry, type="attachment"):
     inward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SkillEntry(Entry, type="skill"):
+class SkillEntry(Entry, frozen=True, tag="skill"):
     """A skill that the message triggered: its text, and the `trigger` that matched."""
 
     name: str
@@ -94,8 +84,7 @@ class SkillEntry(Entry, type="skill"):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantEntry(Entry, type="assistant"):
+class AssistantEntry(Entry, frozen=True, tag="assistant"):
     """One answer of the model, or the part of it before an interruption.
 
     `signed` is the provider's own record of the reasoning, for providers that want it back.
@@ -109,8 +98,7 @@ class AssistantEntry(Entry, type="assistant"):
     signed: Signed = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalEntry(Entry, type="approval"):
+class ApprovalEntry(Entry, frozen=True, tag="approval"):
     """A call waits for the owner (`decision` empty), or the owner has decided on it."""
 
     call_id: str
@@ -118,8 +106,7 @@ class ApprovalEntry(Entry, type="approval"):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionEntry(Entry, type="question"):
+class QuestionEntry(Entry, frozen=True, tag="question"):
     """A call asks the owner something; its result is what they answer."""
 
     call_id: str
@@ -128,8 +115,7 @@ class QuestionEntry(Entry, type="question"):
     several: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SubtasksEntry(Entry, type="subtasks"):
+class SubtasksEntry(Entry, frozen=True, tag="subtasks"):
     """The sessions of a call's subtasks, and once they have ended, what these cost."""
 
     call_id: str
@@ -137,8 +123,7 @@ class SubtasksEntry(Entry, type="subtasks"):
     usage: Usage = NO_USAGE
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResultEntry(Entry, type="tool_result"):
+class ToolResultEntry(Entry, frozen=True, tag="tool_result"):
     """The result of a call. `synthetic`: the call did not run, or its result was lost."""
 
     call_id: str
@@ -161,8 +146,7 @@ class CitedPassage:
     signals: Mapping[str, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledEntry(Entry, type="recalled"):
+class RecalledEntry(Entry, frozen=True, tag="recalled"):
     """The passages recalled for the turn, best first. `weak`: none of them matches well."""
 
     passages: tuple[CitedPassage, ...] = ()
@@ -170,16 +154,14 @@ class RecalledEntry(Entry, type="recalled"):
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderEntry(Entry, type="reminder"):
+class ReminderEntry(Entry, frozen=True, tag="reminder"):
     """A text that the program sends the model in the middle of a turn; `kind` is the reason."""
 
     text: str
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryEntry(Entry, type="retry"):
+class RetryEntry(Entry, frozen=True, tag="retry"):
     """A request failed before the first word; `model` was tried after `delay` seconds."""
 
     model: str
@@ -188,8 +170,7 @@ class RetryEntry(Entry, type="retry"):
     attempt: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeEntry(Entry, type="notice"):
+class NoticeEntry(Entry, frozen=True, tag="notice"):
     """A notice shown to the owner; the model never sees it."""
 
     text: str
@@ -212,8 +193,7 @@ class CapturedFact:
     matters_for: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureEntry(Entry, type="capture"):
+class CaptureEntry(Entry, frozen=True, tag="capture"):
     """The facts found in the entries up to `through`, noted before they are written to memory.
 
     A compaction that was cut off only repeats the write, which is harmless; extracting the facts
@@ -225,8 +205,7 @@ class CaptureEntry(Entry, type="capture"):
     usage: Usage = NO_USAGE
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedEntry(Entry, type="captured"):
+class CapturedEntry(Entry, frozen=True, tag="captured"):
     """Memory has acknowledged the facts of these captures.
 
     `stored` and `waiting` count them; `kept` has the texts of the stored ones, `held` of those that
@@ -240,8 +219,7 @@ class CapturedEntry(Entry, type="captured"):
     held: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionEntry(Entry, type="compaction"):
+class CompactionEntry(Entry, frozen=True, tag="compaction"):
     """From here on, `summary` replaces the entries up to and including `through`.
 
     `method` says who wrote it: the model, or the program with one line per turn.
@@ -256,22 +234,19 @@ class CompactionEntry(Entry, type="compaction"):
     usage: Usage = NO_USAGE
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedEntry(Entry, type="interrupted"):
+class InterruptedEntry(Entry, frozen=True, tag="interrupted"):
     """The turn or the answer was broken off here; `text` says why."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RewindEntry(Entry, type="rewind"):
+class RewindEntry(Entry, frozen=True, tag="rewind"):
     """The owner rewound the session: the entries from `to` on no longer count."""
 
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class OtherEntry(Entry, type="other"):
+class OtherEntry(Entry, frozen=True, tag="other"):
     """An entry of a type that a later version has added."""
 
     data: Mapping[str, Any]
@@ -302,17 +277,15 @@ def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEn
 # As lines of JSON
 
 
+_TYPES = {kind.__struct_config__.tag: kind for kind in Entry.__subclasses__()}
+
+
 def encode(entry: Entry) -> bytes:
     """Encode the entry as one line of JSON, with its line end.
 
     A lone surrogate, which UTF-8 cannot hold, is written as its JSON escape.
     """
-    values: dict[str, Any] = {"type": entry.type, "id": entry.id, "time": entry.time}
-    for field in fields(entry):
-        value = getattr(entry, field.name)
-        if field.name not in values and value != field.default:
-            values[field.name] = msgspec.to_builtins(value)
-    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(msgspec.to_builtins(entry), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -327,11 +300,10 @@ def decode(line: bytes) -> Entry:
         isinstance(values.get(name), str) for name in ("type", "id", "time")
     ):
         raise ValueError("it is not an object with a type, an id and a time")
-    kind = _TYPES.get(values["type"], OtherEntry)
-    if kind is OtherEntry:
+    if values["type"] not in _TYPES:
         return OtherEntry(values, id=values["id"], time=values["time"])
     try:
-        entry: Entry = msgspec.convert(values, kind)
+        entry: Entry = msgspec.convert(values, _TYPES[values["type"]])
     except msgspec.ValidationError as error:
-        raise ValueError(f"this {kind.type} entry is malformed: {error}") from error
+        raise ValueError(f"this {values['type']} entry is malformed: {error}") from error
     return entry

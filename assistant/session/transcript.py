@@ -8,10 +8,11 @@ any other line that cannot be read is an error that names it, and is never skipp
 import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assistant.agent.context_budget import rendered
 from assistant.messages import Message, ToolCall
@@ -138,7 +139,6 @@ def test_what_succeeded_is_told_by_answer() -> None:
 
 
 def numbered(*entries: Entry) -> list[Entry]:
-    from dataclasses import replace
 
     return [replace(entry, id=f"e{n}") for n, entry in enumerate(entries)]
 

@@ -5,10 +5,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from assistant.agent.capture.reading import Reading, capture
 from assistant.agent.context_budget import ContextBudget

@@ -8,6 +8,8 @@ facts could not be extracted stay unread and are tried again later.
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from assistant.agent.capture.extraction import (
     Extracted,
     again_request,
@@ -143,11 +145,11 @@ def _without_forgotten(turn: Turn) -> Turn | None:
 def _entry_without_forgotten(entry: Entry) -> Entry:
     match entry:
         case UserEntry():
-            return replace(entry, text=message_without_forgotten(entry.text))
+            return structs.replace(entry, text=message_without_forgotten(entry.text))
         case AssistantEntry() | AttachmentEntry():
-            return replace(entry, text=without_forgotten(entry.text))
+            return structs.replace(entry, text=without_forgotten(entry.text))
         case ToolResultEntry():
-            return replace(entry, content=without_forgotten(entry.content))
+            return structs.replace(entry, content=without_forgotten(entry.content))
     return entry
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from assistant.agent.capture.extraction import (
     extraction_request,
@@ -336,7 +337,7 @@ def test_what_the_assistant_makes_of_a_recalled_fact_is_an_echo(text: str, captu
 
 
 def test_what_the_assistant_alone_says_after_a_recall_is_of_its_own_kind() -> None:
-    asked = replace(recalled("Owns a boat"), id="e9")
+    asked = structs.replace(recalled("Owns a boat"), id="e9")
     turn = Turn((TURNS[0].entries[0], asked, TURNS[0].entries[1]))
     for cited, kind in ((["e2"], "recalled"), (["e1"], "owner"), (["e1", "e2"], "assistant")):
         answer = json.dumps({"operations": [add("Something else", *cited)]})
@@ -365,7 +366,7 @@ def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:
     assert origin_in_turn("Ada is in Rome", "s", [asked]) == own_words
     assert origin_in_turn("Anything", "s", TURNS).kind == "tool"
     for memorys in ("recall", "agenda"):
-        known = replace(looked.entries[2], tool=memorys)  # type: ignore[call-arg]
+        known = structs.replace(looked.entries[2], tool=memorys)  # type: ignore[call-arg]
         own = Turn((*looked.entries[:2], known, looked.entries[3]))
         words = Origin("assistant", "s", ("e3", "e4", "e6"))
         assert origin_in_turn("Anything", "s", [own]) == words
