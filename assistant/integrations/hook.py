@@ -166,8 +166,16 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
     if hook is None:
         raise UsageError(f"{call.event!r} with {len(data):,} bytes of input is not a known event")
     match hook.event:
+        case "prompt" if not state.is_quiet():
+            from assistant.integrations.hook_prompt import relevant_passages
+
+            text, passages = relevant_passages(
+                find(), config.load(), hook.prompt, state.lines(), hook.directory
+            )
+            state.add(*passages)
+            return answer(hook, text) if text else ""
         case "prompt":
-            return "" if state.is_quiet() else _memory_for(hook, find(), state)
+            return ""
         case "session-start":
             from assistant.memory.open import open_memory
 
@@ -177,17 +185,6 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
                 state.forget()  # the model loses those passages
             _import(find(), hook, data, patient=call.patient)
     return ""
-
-
-def _memory_for(hook: HookEvent, workspace: Workspace, state: "ConversationState") -> str:
-    """The answer to a prompt: what bears on it, and is new to the conversation."""
-    from assistant.integrations.hook_prompt import relevant_passages
-
-    text, passages = relevant_passages(
-        workspace, config.load(), hook.prompt, state.lines(), hook.directory
-    )
-    state.add(*passages)
-    return answer(hook, text) if text else ""
 
 
 def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool) -> None:
@@ -207,14 +204,9 @@ def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool
         return
     from assistant.integrations.hook_transcript import import_conversation
 
+    is_over = hook.event != "stop"
     import_conversation(
-        workspace,
-        config.load(),
-        hook.program,
-        hook.conversation,
-        record=record,
-        messages=hook.messages,
-        is_over=hook.event != "stop",
+        workspace, hook.program, hook.conversation, record, hook.messages, is_over=is_over
     )
 
 

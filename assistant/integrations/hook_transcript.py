@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from assistant import config
 from assistant.agent.capture import ended
 from assistant.importing.items import message, text_of
 from assistant.integrations.visible import label
@@ -84,13 +85,12 @@ def _message(line: Mapping[str, Any]) -> Message | None:
 
 def import_conversation(
     workspace: Workspace,
-    raw: Mapping[str, Any],
     program: str,
     conversation: str,
-    *,
     record: Path | None,
-    messages: Sequence[Any] = (),
-    is_over: bool = True,
+    messages: Sequence[Any],
+    *,
+    is_over: bool,
 ) -> None:
     """Import the messages, or else the program's transcript `record`, if the workspace is trusted.
 
@@ -104,7 +104,7 @@ def import_conversation(
     redact = redactor().redact
     clean: list[Message] = [replace(entry, text=redact(entry.text)) for entry in entries]
     new = adopt(workspace.sessions, label(program), conversation or str(record or ""), clean)
-    if new and is_over and _is_read(raw):
+    if new and is_over and _is_read(config.load()):
         ended.begin(workspace)
 
 

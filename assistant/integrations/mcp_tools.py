@@ -31,10 +31,13 @@ PAGE = 400
 """Maximum lines of one read."""
 FACT_LENGTH = 10_000
 """Maximum characters of one fact; a longer text belongs in a file of its own."""
+Words = Annotated[str, Meta(max_length=QUERY_LENGTH)]
+Short = Annotated[str, Meta(max_length=FACT_LENGTH)]
 PROFILE = "USER.md"
 _data = beside(__file__)
 INSTRUCTIONS: str = _data["instructions"]
 AGENDA: str = _data["agenda"]
+ARGUMENTS: Mapping[str, Mapping[str, str]] = _data["arguments"]
 WRITES: Mapping[str, str] = _data["writes"]
 WRITTEN: Mapping[str, str] = _data["written"]
 
@@ -60,7 +63,8 @@ class Permissions:
 
 
 class Tool:
-    """A function that a client may call; its annotations are the schema of its arguments."""
+    """A function that a client may call; its annotations are the schema of its arguments, and
+    `ARGUMENTS` describes them."""
 
     def __init__(self, work: Callable[..., str], *, writes: bool = False) -> None:
         self.work = work
@@ -83,8 +87,10 @@ class Tool:
     @property
     def _schema(self) -> dict[str, Any]:
         _, components = msgspec.json.schema_components([self.arguments])
-        schema = components[self.work.__name__].items()
-        return {key: value for key, value in schema if key != "title"}
+        schema = components[self.work.__name__]
+        for name, about in schema["properties"].items():
+            about["description"] = ARGUMENTS[self.work.__name__][name]
+        return {key: value for key, value in schema.items() if key != "title"}
 
     @property
     def listed(self) -> dict[str, Any]:
@@ -156,12 +162,7 @@ class MemoryTools:
             self.memory.close()
 
     def recall(
-        self,
-        query: Annotated[
-            str, Meta(max_length=QUERY_LENGTH, description="What to look for, in words.")
-        ],
-        k: Annotated[int, Meta(ge=1, le=MOST, description="Maximum number of passages.")] = 8,
-        as_of: Annotated[str, Meta(description="ISO date: as memory was that day.")] = "",
+        self, query: Words, k: Annotated[int, Meta(ge=1, le=MOST)] = 8, as_of: str = ""
     ) -> str:
         """Search the owner's long-term memory. Cite the FILE:LINE you rely on."""
         self.files.check_open()
@@ -175,17 +176,7 @@ class MemoryTools:
         text = framed(passages) if passages else "Nothing in memory mentions this."
         return f"{text}\n\n{recall.caveat}".rstrip()
 
-    def remember(
-        self,
-        fact: Annotated[
-            str,
-            Meta(max_length=FACT_LENGTH, description="One lasting fact, a sentence of its own."),
-        ],
-        replaces: Annotated[
-            str, Meta(max_length=FACT_LENGTH, description="FILE:LINE or id it supersedes.")
-        ] = "",
-        of_project: Annotated[bool, Meta(description="It concerns only this project.")] = False,
-    ) -> str:
+    def remember(self, fact: Short, replaces: Short = "", of_project: bool = False) -> str:
         """Write down what the owner stated. Never say it is saved unless the answer does."""
         self.files.check_open()
         origin = Origin(f"mcp:{self._name()}")
@@ -209,12 +200,7 @@ class MemoryTools:
             text += f"\nIf it supersedes one of these, name it in `replaces`:\n{entries(similar)}"
         return text
 
-    def read(
-        self,
-        path: Annotated[
-            str, Meta(description="FILE, FILE:LINE or FILE:FROM-TO; '' lists them.")
-        ] = "",
-    ) -> str:
+    def read(self, path: str = "") -> str:
         """Read a file of memory, or the lines around a citation."""
         name, first, last = parsed_citation(path)
         self.files.check_open()
@@ -233,10 +219,7 @@ class MemoryTools:
         more = f"\n({left} more: read {'' if listed else name}:{last + 1}-)" if left else ""
         return f"{head}\n  | {body}{more}"
 
-    def context(
-        self,
-        topic: Annotated[str, Meta(max_length=QUERY_LENGTH, description="The task at hand.")] = "",
-    ) -> str:
+    def context(self, topic: Words = "") -> str:
         """Who the owner is, their standing procedures, and what bears on a task. Call it first."""
         files = self.files
         files.check_open()
@@ -251,12 +234,7 @@ class MemoryTools:
                 parts.append(f"# What memory holds on this\n\n{framed(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
 
-    def agenda(
-        self,
-        days: Annotated[
-            int, Meta(ge=0, le=366, description="How far to look ahead.")
-        ] = AGENDA_DAYS,
-    ) -> str:
+    def agenda(self, days: Annotated[int, Meta(ge=0, le=366)] = AGENDA_DAYS) -> str:
         """What is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         files = self.files
         files.check_open()
@@ -286,13 +264,7 @@ class MemoryTools:
         }
         return "\n".join(f"{name}: {value}".rstrip() for name, value in state.items())
 
-    def forget(
-        self,
-        target: Annotated[
-            str,
-            Meta(max_length=FACT_LENGTH, description="The fact's FILE:LINE, id or exact words."),
-        ],
-    ) -> str:
+    def forget(self, target: Short) -> str:
         """Remove a fact, once the owner has said yes; they are asked."""
         self.files.check_open()
         passage = self._fact(target)

@@ -66,21 +66,18 @@ class Schedule:
             return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
         if self.every and not self.hours:
             return next(self._multiples(now, step), None)
-        due = [datetime.combine(day, at) for day in self._days_near(now, step) for at in self.times]
-        if step > 0:
-            return min((moment for moment in due if moment > now), default=None)
-        return max((moment for moment in due if moment <= now), default=None)
+        due = (datetime.combine(day, at) for day in self._days_near(now, step) for at in self.times)
+        nearest = min if step > 0 else max
+        return nearest((moment for moment in due if (moment > now) == (step > 0)), default=None)
 
     def _days_near(self, now: datetime, step: int) -> list[date]:
         """The day of it, or the two next days of the rule: today's times may all lie elsewhere."""
         if self.once:
             return [self.once]
         rule = self._rrule(now)
-        if step > 0:
-            first = rule.after(datetime.combine(now, time.min), inc=True)
-            return [day for day in (first, first and rule.after(first)) if day]
-        last = rule.before(now.replace(hour=23, minute=59), inc=True)
-        return [day for day in (last, last and rule.before(last)) if day]
+        beside = rule.after if step > 0 else rule.before
+        near = beside(datetime.combine(now, time.min), inc=True)
+        return [day for day in (near, near and beside(near)) if day]
 
     def days(self, first: date, last: date) -> list[date]:
         """The days within these on which something is due, for a rule or once."""

@@ -723,10 +723,9 @@ class _Reader:
         count, unit = said[0].value.split(",")
         return self._each(unit, int(count))
 
-    def part_of_an_hour(self, said: _Words) -> bool:
-        return said[-1].value == "hour" and self._each("minute", 30 if said.has("half") else 15)
-
     def every(self, said: _Words) -> bool:
+        if said.has("half") or said.has("quarter"):
+            return said[-1].value == "hour" and self._each("minute", 30 if said.has("half") else 15)
         counted = said.values("other", "num", "nth", "ord")
         count = 2 if said.has("other") else counted[0] if counted else 1
         if count == 0:
@@ -955,7 +954,7 @@ _RHYTHM = _grammar(
         "(on|every|the)* DATE": _Reader.date,
         "adverb": _Reader.adverb,
         "once (a|on|in|the)* every? unit": _Reader.every,
-        "on? every (half (a|an)* | quarter (of|a|an)*) unit": _Reader.part_of_an_hour,
+        "on? every (half (a|an)* | quarter (of|a|an)*) unit": _Reader.every,
         "on? every (other|num|nth|ord)? (unit | day (SEP day)*)": _Reader.every,
         "on? every (part|morgen|noon) (SEP (part|morgen|noon))*": _Reader.part_of_every_day,
         "(on|the|every)* (nth|ord) (SEP (nth|ord))* (every unit | unit? OFMONTH)?": (
