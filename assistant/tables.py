@@ -1,5 +1,6 @@
 """The tables and texts that stand in TOML beside the modules that use them."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,3 +9,14 @@ from typing import Any
 def beside(module: str) -> dict[str, Any]:
     """Return the table of a module, given its `__file__`."""
     return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
+
+
+def patterns(module: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns in the table of a module by their names, which ignore case; each is a
+    text or a list of its parts. A name in braces stands for a pattern above it."""
+    texts: dict[str, str] = {}
+    for name, parts in beside(module).items():
+        texts[name] = "".join(parts)
+        for other, text in texts.items():
+            texts[name] = texts[name].replace(f"{{{other}}}", text)
+    return {name: re.compile(text, re.IGNORECASE) for name, text in texts.items()}

@@ -11,50 +11,13 @@ from assistant.errors import UsageError
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.languages import ANY, DATED, FULL, IMPOSSIBLE, Resolve
 from assistant.memory.text.times.period import Period, months_from, on_day, weekday_near
+from assistant.tables import patterns
 
 LONGEST = 366
 """Days that a span of two named days may have."""
 NEAR = 40
 """Characters beside a date in which the other end of its span is looked for."""
-_DATE_FOLLOWS = re.compile(r",? ?(?:the |den |dem |der |el |le )?\0")
-_DATE_NEAR = re.compile(rf"[\w\s,.–-]{{0,{NEAR}}}?\0")
-_TIME = (
-    r"(?:(?:at|from|around|by|um|ab|gegen|a las?|à)\s\d[\d:.]*|(?:at\s)?(?:noon|midnight)"
-    r"|\d\d?(?:[:h.]\d\d|\s?[ap]\.?m\b))"
-)
-"""What makes a day that is named by its number alone one to come, if it stands beside it."""
-_TIME_BEFORE = re.compile(
-    rf"{_TIME}(?:,?\s(?:[ap]m|o'clock|uhr|in the \w+|on|am|\w+day|\w+tag))*,?\s\Z", re.IGNORECASE
-)
-_TIME_BEHIND = re.compile(
-    r"(?:(?:,|\s(?:and|und))\s(?:(?:on|am|the|den)\s)*\d\d?(?:st|nd|rd|th|\.))*"
-    rf"\s?(?:[-–,:(]\s?)?{_TIME}",
-    re.IGNORECASE,
-)
-PLANNED_FOR = re.compile(
-    r"\b(?:for|until|till|by|to|für|bis|auf|zum|pour|para)\s+(?:the\s+)?\Z", re.I
-)
-"""Before a day to come, also in a sentence on the past: "was booked for the 28th"."""
-_BY = re.compile(r"\bby\s\Z", re.IGNORECASE)
-_SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?]\s|(?<=[a-z])\.\s|[;\n]")
-_TO = r"\s*(?:-|–|—|to|until|till|through|thru|bis|al?|au|hasta(?:\sel)?|jusqu['’]au)\s*"
-_ARTICLE = r"(?:(?:the|zum|den|el|le)\s+)?(?:(?:\w*day|\w+tag|mittwoch|sonnabend),?\s+)?"
-BETWEEN = re.compile(rf"(?:{_TO}|\s*/\s*){_ARTICLE}", re.IGNORECASE)
-_AND = r"(?:,?\s+(?:and|und|et|y|&)\s+(?:the\s+|den\s+)?|/)"
-_NUMBER = r"[0-3]?\d(?:st|nd|rd|th|\.)?"
-_BEFORE = re.compile(
-    rf"(?<![\w.,:/-])(?:(?P<first>{_NUMBER}){_TO}{_ARTICLE}"
-    r"|(?<!\bat\s)(?<!\bum\s)(?<!\bbetween\s)(?<!\bzwischen\s)"
-    rf"(?P<days>{_NUMBER}(?:,\s*{_NUMBER})*){_AND})\Z",
-    re.IGNORECASE,
-)
-"""The numbers before "30 November" in "29 to 30 November" and "28, 29 and 30 November"."""
-_BEHIND = re.compile(
-    rf"{_TO}(?:the\s)?(?P<last>[0-3]?\d)(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d)\b)?(?![\w:%]|[.,]\d)"
-    rf"|(?P<days>(?:,\s*{_NUMBER})*{_AND}{_NUMBER})(?=\s*(?:[.;)]|,\s|(?:at|from|um|ab)\b|\Z))",
-    re.IGNORECASE,
-)
-"""The numbers behind "November 28" in "November 28 to 30" and "November 28, 29 and 30"."""
+RE = patterns(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +130,11 @@ def numbered(text: str, anchor: date, dates: Sequence[Mention]) -> Iterator[Ment
         months = (months_from(anchor, shift).start for shift in range(3))
         days = (on_day(month.year, month.month, number) for month in months)
         found = next((period for period in days if period and period.start >= anchor), None)
-        if found is None or _DATE_NEAR.match(blanked, end):
+        if found is None or RE["date_near"].match(blanked, end):
             continue
         beside = named[max(place - 1, 0) : place + 2]
         spans_days = any(
-            BETWEEN.fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
+            RE["between"].fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
         )
         if _is_to_come(text, start, end, found.start.weekday(), spans_days):
             yield Mention(start, end, found)
@@ -182,20 +145,20 @@ def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) ->
 
     It has a time, or the weekday that it then is, or its sentence has a word for what is to come.
     """
-    ends = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(text)), len(text)]
+    ends = [0, *(match.end() for match in RE["sentence_ends"].finditer(text)), len(text)]
     begins = max(at for at in ends if at <= start)
     sentence = text[begins : min(at for at in ends if at >= end)]
     says = functools.partial(languages.says, text=sentence)
     is_past = (says("past") and not says("planned")) or (says("paid") and not says("due"))
-    if is_past and not PLANNED_FOR.search(text, begins, start):
+    if is_past and not RE["planned_for"].search(text, begins, start):
         return False
     named = [to for _, to, day in languages.weekdays(text) if day == weekday and to <= start]
     return bool(
         is_sure
-        or _TIME_BEHIND.match(text, end)
-        or _TIME_BEFORE.search(text, begins, start)
+        or RE["time_behind"].match(text, end)
+        or RE["time_before"].search(text, begins, start)
         or says("due")
-        or (_BY.search(text, begins, start) and not (says("done") or says("paid")))
+        or (RE["by"].search(text, begins, start) and not (says("done") or says("paid")))
         or any(text[to:start].strip(" ,").lower() in ("", "the", "den", "dem") for to in named)
     )
 
@@ -213,8 +176,8 @@ def ahead(text: str, day: date) -> Iterator[Mention]:
     What in the text is a date stands blanked, by zero characters.
     """
     named = languages.weekdays(text)
-    found = [span for span in named if not _DATE_FOLLOWS.match(text, span[1])]
-    to, habit = re.compile(rf"\s*[-–]\s*|\s{_TO}", re.IGNORECASE), languages.says("open", text)
+    found = [span for span in named if not RE["date_follows"].match(text, span[1])]
+    to, habit = RE["to_weekday"], languages.says("open", text)
     ended = -1
     for (start, end, weekday), after in zip(found, [*found[1:], None], strict=False):
         begin = weekday_near(weekday, 1, day)
@@ -251,7 +214,7 @@ def spans(
 def _between(text: str, first: Mention, last: Mention) -> Period | None:
     """The span of two days that are named one after the other."""
     start, end = first.period, last.period
-    if not (start.is_day and end.is_day and BETWEEN.fullmatch(text, first.end, last.start)):
+    if not (start.is_day and end.is_day and RE["between"].fullmatch(text, first.end, last.start)):
         return None
     if end.start < start.start and str(end.start.year) not in text[last.start : last.end]:
         next_year = on_day(start.start.year + 1, end.start.month, end.start.day)
@@ -265,8 +228,8 @@ def _with_numbers(text: str, named: Mention) -> Iterator[Period]:
         yield named.period
         return
     day, span = named.period.start, None
-    before = _BEFORE.search(text[max(0, named.start - NEAR) : named.start])
-    behind = _BEHIND.match(text, named.end) if text[named.start].isalpha() else None
+    before = RE["before"].search(text[max(0, named.start - NEAR) : named.start])
+    behind = RE["behind"].match(text, named.end) if text[named.start].isalpha() else None
     earlier, later = (re.findall(r"\d+", m["days"] or "") if m else [] for m in (before, behind))
     numbers = [*map(int, earlier), day.day, *map(int, later)]
     days = [on_day(day.year, day.month, number) for number in numbers]

@@ -15,8 +15,7 @@ from itertools import pairwise
 
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.dates import (
-    BETWEEN,
-    PLANNED_FOR,
+    RE,
     Mention,
     ahead,
     mentioned,
@@ -34,6 +33,7 @@ from assistant.memory.text.times.wording import (
     schedule,
     starts,
 )
+from assistant.tables import patterns
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -46,54 +46,9 @@ NEAR = timedelta(days=120)
 """Nobody says of a day that is so near, without its year, that it was the one of last year."""
 A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
-_MAY_SPEAK = re.compile(
-    r"\d|day\b|days\b|\bevery\b|\beach\b|\b\w*(?:dai|week|month|year)ly\b|annual|tomorrow|tonight"
-    r"|tags\b|\bjede|\bnext\b|\bweek|\bmonth|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
-    re.IGNORECASE,
-)
-"""Texts without any of this speak of no day in English."""
-_EACH = re.compile(r"every|each|jede|jährlich", re.IGNORECASE)
-_HABIT = re.compile(
-    r"\b(?:I|we|you|he|she|they|ich|wir|er|sie|usually|always|often|never|mostly|meist|immer)\b.*"
-    r"\b(?:every|each|jede[nrsm]?)\b|\b(?:\w+day|weekend)s\b|tags\b",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What is done every week is not an appointment, unless a time is named."""
-_FIGURE = (
-    r"(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:.h])(?P<minute>[0-5]\d))?(?!\d|:\d|\suhr\s\d\d\b)"
-    r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?"
-)
-_CLOCK = re.compile(rf"(?<![\d:.,-]){_FIGURE}", re.IGNORECASE)
-_TO_END = r"\s?(?:[-–—]|\b(?:to|until|till|bis|and|und|y|et|à|às|a|alle|tot|до)\b(?:\slas?)?)\s?"
-_END = re.compile(rf"(?:{_TO_END}[\d:.]+)*{_TO_END}{_FIGURE}", re.IGNORECASE)
-"""Behind the time at which something begins, that at which it ends: "9-12 and 14-16 h"."""
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
 """Words that make a time of a number alone."""
-_TO_TIME = re.compile(
-    r"(?:\s(?:with|in|mit|bei|con|avec)(?:\s[^\W\d]+){1,2})?"
-    r"[\s,:(]*(?:(?:at|from|by|around|about|um|ab|gegen|vers|à|a las?|в)\s|@)*",
-    re.IGNORECASE,
-)
-"""Between a part of the day and its time: "tonight, at 8", "Friday evening with Bo at 8"."""
-_TO_PART = re.compile(
-    r"[\s,(]*(?:(?:on|am|el|le|de)\s)?(?:(?:today|tomorrow|heute|\w+day|\w+tag)\s)?", re.IGNORECASE
-)
-"""Between a time and its part of the day: "at 8 on Friday night"."""
-_BEFORE_WEEK = re.compile(r",?\s(?:(?:on|in|of|the|der|de|la)\s){0,2}", re.IGNORECASE)
-_IN_WEEK = re.compile(
-    r",?\s(?:(?:on|the|am|el|le)\s)?|(?!['’])(?:(?!\b(?:and|und|et|y)\b)[^,;.!?\n])*", re.IGNORECASE
-)
-"""Between "next week" and a weekday of that week."""
-_ALSO = re.compile(r"(?:,|\s(?:and|und|et|y))\s(?:(?:on|am|el|le)\s)?", re.IGNORECASE)
-_PARTED = re.compile(r"[;.!?\n]")
-_CLAUSE = re.compile(
-    r"(?P<span>\b(?:between|zwischen|entre)\s(?:las?\s)?[\d:.h]+(?:\s?(?:uhr|[ap]\.?m\b\.?))?"
-    r"\s(?:and|und|y|et)\s"
-    r"|\b\d{1,2}\s?(?:[-–]|to|bis)\s?\d{1,2}\s(?:and|und)\s(?=\d{1,2}\s?(?:[-–]|to|bis)\s?\d)"
-    r"|(?<=\d)\s[-–—]\s(?=\d{1,2}\s?(?:uhr|h|[ap]\.?m)\b))"
-    r"|;|,\s(?!(?:1[89]|2[01])\d\d)|(?:(?<=\d{4})|(?<!\d))\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s",
-    re.IGNORECASE,
-)
+_RE = patterns(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +88,7 @@ def _falling(rule: str, begins: date | None, first: date, last: date) -> Sequenc
 
 def may_speak(text: str) -> bool:
     """Whether it is worth looking for a day in a text: most facts name none."""
-    return _MAY_SPEAK.search(text) is not None or languages.may_speak(text)
+    return _RE["may_speak"].search(text) is not None or languages.may_speak(text)
 
 
 def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
@@ -168,9 +123,9 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         if found.every:
             break
         daily = found.rule == "FREQ=DAILY"
-        habit = daily or _HABIT.search(text, 0, begin + end)
+        habit = daily or _RE["habit"].search(text, 0, begin + end)
         vague = not found.is_dated or (habit and not found.is_timed and not _time(text))
-        by_chance = found.rule.startswith("FREQ=YEARLY") and not _EACH.match(text, begin)
+        by_chance = found.rule.startswith("FREQ=YEARLY") and not _RE["each"].match(text, begin)
         if not found.rule or vague or by_chance or languages.says("yearly", text):
             continue
         rule, rhythm_text, first = found.rule, rhythm(found), found.begins or EVER
@@ -199,7 +154,7 @@ def _timed(
 ) -> list[tuple[Mention, str]]:
     """The spans that a text names, each with the time its clause gives, or else one beside it."""
     text = languages.with_plain_am(text)
-    parted = (mark.span() for mark in _CLAUSE.finditer(text) if not mark["span"])
+    parted = (mark.span() for mark in _RE["clause"].finditer(text) if not mark["span"])
     marks = [(0, 0), *parted, (len(text), len(text))]
     clauses = [text[before[1] : after[0]] for before, after in pairwise(marks)]
     times, begins = [*map(_time, clauses)], [end for _, end in marks]
@@ -243,16 +198,18 @@ def _in_week(text: str, week: Mention) -> tuple[str, list[Mention]]:
     monday, days, at = week.period.start, list[Mention](), week.end
     monday -= timedelta(days=monday.weekday())
     for start, end, weekday in languages.weekdays(text):
-        behind = _ALSO if days and at > week.end else _IN_WEEK
+        behind = _RE["also"] if days and at > week.end else _RE["in_week"]
         found = monday + timedelta(days=weekday)
         mention = Mention(start, end, Period(found, found), is_dated=False)
-        if days and BETWEEN.fullmatch(text, at, start) and found > days[-1].period.start:
+        if days and RE["between"].fullmatch(text, at, start) and found > days[-1].period.start:
             days[-1] = replace(days[-1], end=end, period=Period(days[-1].period.start, found))
             at = end
-        elif _BEFORE_WEEK.fullmatch(text, end, week.start) or behind.fullmatch(text, at, start):
+        elif _RE["before_week"].fullmatch(text, end, week.start) or behind.fullmatch(
+            text, at, start
+        ):
             days.append(mention)
             at = max(at, end)
-        elif start < at or _PARTED.search(text, at, start):
+        elif start < at or _RE["parted"].search(text, at, start):
             continue
         text = without(text, [mention])
     return text, days
@@ -278,7 +235,7 @@ def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
     if day is None or not mention.is_dated or mention.period.start <= day:
         return False
     near = mention.period.start - day <= NEAR
-    return near or PLANNED_FOR.search(text, 0, mention.start) is not None
+    return near or RE["planned_for"].search(text, 0, mention.start) is not None
 
 
 def _time(text: str) -> str:
@@ -287,8 +244,8 @@ def _time(text: str) -> str:
     Of a span it is the time at which it begins, read as its end is: "from 6 to 8 pm" is 18:00.
     """
     undated = without(text, mentioned(text, YEARLESS))  # "ab 3.12."
-    for match in _CLOCK.finditer(undated):
-        end = _END.match(undated, match.end())
+    for match in _RE["clock"].finditer(undated):
+        end = _RE["end"].match(undated, match.end())
         before = f" {text[: match.start()]}".rstrip().lower()
         named = _is_sure(match) or before.endswith(_BEFORE_HOUR)
         begins = end and _is_sure(end) and not languages.says("numbered", before.split(" ")[-1])
@@ -329,7 +286,7 @@ def _is_sure(match: re.Match[str]) -> bool:
 def _part_beside(text: str, match: re.Match[str]) -> int | None:
     """The part of the day that is named directly beside a time."""
     for start, end, part in languages.parts_of_the_day(text):
-        is_before = end <= match.start() and _TO_TIME.fullmatch(text, end, match.start())
-        if is_before or _TO_PART.fullmatch(text, match.end(), start):
+        is_before = end <= match.start() and _RE["to_time"].fullmatch(text, end, match.start())
+        if is_before or _RE["to_part"].fullmatch(text, match.end(), start):
             return part
     return None
