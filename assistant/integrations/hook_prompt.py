@@ -15,6 +15,7 @@ from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
 from assistant.memory.base import Passage, Query
 from assistant.memory.open import open_memory
 from assistant.model.smalltalk import small_talk
+from assistant.tables import patterns
 from assistant.workspace.folder import Workspace
 
 MOST_PASSAGES = 5
@@ -22,24 +23,12 @@ MOST_CHARACTERS = 10_000
 """Characters of a hook's answer that programs accept."""
 MIN_SCORE_SHARE = 0.5
 """Minimum score, as a share of the best passage's."""
-CODE = re.compile(
-    r"`|\w\(|[\w.-]/[\w.-]|\w_\w|::|=>|->|\b[a-z]+[A-Z]\w|\b\w+\.(?:py|js|ts|tsx|rs|go|c|h|cpp|java|rb"
-    r"|md|json|ya?ml|toml|sh|sql|css|html|lock|cfg|ini|txt)\b"
-)
-"""What only occurs in texts about code: calls, paths, compound names."""
-ASKS = re.compile(
-    r"\b(?:who|whom|whose|when|where|which day|what(?:'s| is| are| was| did| do| does)|my|mine|our"
-    r"|remind|remember|wer|wen|wem|wann|wo|mein\w*|unser\w*)\b",
-    re.IGNORECASE,
-)
-"""Words of questions that memory may answer."""
+RE = patterns(__file__)
 COMMON, CODING, TOPICS = (
     frozenset(part.partition("\n")[2].split())
     for part in Path(__file__).with_name("coding_words.txt").read_text("ascii").split("# ")[1:]
 )
 """Stop words, and words of code without and with a topic."""
-PERSONAL = re.compile(r"\b(?:i|me|my|mine|owner|ich|mich|mir|mein\w*)\b", re.IGNORECASE)
-"""Words of facts about the owner's own life."""
 LONG_WORD = 5
 """Letters from which one shared word is enough; shorter ones count in pairs."""
 
@@ -78,9 +67,9 @@ def relevant(prompt: str, passages: Sequence[Passage], *, weak: bool) -> list[Pa
     words = _words(prompt)
     min_score = MIN_SCORE_SHARE * passages[0].score
     strong = [passage for passage in passages if passage.score >= min_score]
-    coding = CODE.search(prompt) or any(_in(CODING | TOPICS, word) for word in words)
-    if weak or coding or not ASKS.search(prompt):
-        personal = bool(PERSONAL.search(prompt))
+    coding = RE["code"].search(prompt) or any(_in(CODING | TOPICS, word) for word in words)
+    if weak or coding or not RE["asks"].search(prompt):
+        personal = bool(RE["personal"].search(prompt))
         strong = [
             passage
             for passage in strong
@@ -102,7 +91,7 @@ def _shares_topic(words: Set[str], passage: Passage, *, coding: bool, personal: 
     if any(_in(TOPICS, word) for word in own):
         return bool(topics)
     if coding:
-        return bool(topics) and len(shared) > 1 and (personal or not PERSONAL.search(text))
+        return bool(topics) and len(shared) > 1 and (personal or not RE["personal"].search(text))
     names = {word.lower() for word in re.findall(r"(?<![.!?] )(?<!^)\b[A-Z]\w+", text)}
     return len(topics) > 1 or any(len(word) >= LONG_WORD or word in names for word in topics)
 

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from assistant.memory.text.times.languages import Language, languages, with_plain_am
 from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule, interval
+from assistant.tables import patterns
 
 LONGEST = 300
 """Characters in which a schedule is looked for."""
@@ -50,22 +51,7 @@ _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
 """Words that only a task begins with, whatever colon comes behind them."""
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that say that something comes round; so do the plurals of days."""
-_TOKEN = re.compile(
-    r"(?P<iso>20\d\d-\d\d-\d\d)(?:T(?=\d)|(?!\d))"
-    r"|(?P<dotted>\d{1,2}\.\s?\d{1,2}\.(?:\s?20\d\d)?)(?!\w)"
-    r"|(?P<zone>\b[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_]+){1,2}\b|\b(?:UTC|GMT|JST)\b|(?<=\d)Z\b)"
-    r"|(?P<hour>\d{1,4})(?:(?P<sep>[:.h])(?P<minute>[0-5]\d)(?!\d)(?:\s?(?:h|uhr)\b)?)?"
-    r"(?:\s?(?P<half>[ap](?:m\b|\.m\.))|(?P<nth>st|nd|rd|th)\b|\s?(?P<clock>h\b|o'?clock\b|uhr\b)"
-    r"|(?P<dot>\.)(?=\s*(?:$|[,:]|und\b|oder\b|[^\W\d_]))"
-    r"|(?=(?:Z|m|mins?|minutes?|hrs?|hours?|days?|weeks?)\b)|(?!\w|%|€|\$|:\d))"
-    r"|(?P<pm>pm\b|p\.m\.)"
-    r"|(?P<word>[^\W\d_]+(?:-five|['’][a-z]+)?)"
-    r"|(?P<sign>[,&–-])",
-    re.IGNORECASE,
-)
-_HALF = re.compile(r"(?<![^\W\d])[ap]\.?m\b", re.IGNORECASE)
-_HOURS = re.compile(r"[\d:]+\s?h(?:\d\d)?", re.IGNORECASE)
-"""A time of day, unless it follows "in" or "every"."""
+_RE = patterns(__file__)
 _WORDS = re.compile(r"(?<![\w-])\w+")
 _SPACE = re.compile(r"\s*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -105,7 +91,7 @@ class Token:
     @property
     def half(self) -> str:
         """The half of the day that its word says, "a" or "p"; empty if none."""
-        found = _HALF.search(self.word)
+        found = _RE["half"].search(self.word)
         return found[0][0].lower() if found else ""
 
 
@@ -307,7 +293,7 @@ def _tokens(text: str) -> list[Token]:
             break  # "Uhr" alone is a watch
         tokens.append(token)
         match [last.kind for last in tokens[-4:]]:
-            case [*_, "in" | "every", "clock"] if _HOURS.fullmatch(token.word):
+            case [*_, "in" | "every", "clock"] if _RE["hours"].fullmatch(token.word):
                 minutes = token.value.hour * 60 + token.value.minute
                 tokens[-1:] = [
                     replace(token, kind="num", value=minutes),
@@ -364,7 +350,7 @@ def _near(token: Token, minutes: int) -> time | None:
 def _single_tokens(text: str) -> Iterator[Token]:
     """The words of a text one by one."""
     at = 0
-    while found := _TOKEN.match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
+    while found := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
         at, word = found.end(), found[0]
         meanings: tuple[Meaning, ...]
         match found.lastgroup:
