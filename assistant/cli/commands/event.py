@@ -122,6 +122,11 @@ def listen(
         raise UsageError("there is nothing to listen to", "Give --folder, --port, or both")
     if folder and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", f"mkdir -p {folder}/mail")
+    if folder and workspace.root.is_relative_to(folder.resolve()):
+        raise UsageError(
+            f"{folder} contains the workspace, and files that were read are deleted",
+            "Name a folder that is only for events",
+        )
     arrived = threading.Event()
 
     def put(event: Incoming, id: str = "") -> None:

@@ -234,10 +234,12 @@ def test_a_mail_of_an_unknown_charset_is_read_and_a_full_disk_refuses_none(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_hundreds_at_once_are_answered_by_one_process(place: Path, tmp_path: Path) -> None:
     port, count = free_port(), 500
+    (tmp_path / "in").mkdir()
     with Provider(respond=lambda _: "Noted.") as provider:
-        at_it = listening(place, provider.url, port, tmp_path)
+        at_it = listening(place, provider.url, port, tmp_path / "in")
         for number in range(count):
             assert posted(place, port, json.dumps({"text": str(number)}).encode()) == 202
         assert provider.wait_for(lambda each: len(each.requests) == count, 900)
@@ -246,6 +248,14 @@ def test_hundreds_at_once_are_answered_by_one_process(place: Path, tmp_path: Pat
         at_it.terminate()
         at_it.communicate(timeout=PATIENT)
     assert int(status.partition("VmHWM:")[2].split()[0]) < 300_000
+
+
+def test_a_folder_around_the_workspace_is_refused(place: Path, run: Run) -> None:
+    for folder in (place, place.parent, "/"):
+        refused = run("listen", "--folder", str(folder))
+        assert refused.returncode == 2
+        assert "contains the workspace, and files that were read are deleted" in refused.stderr
+    assert (place / "MEMORY.md").exists()
 
 
 def test_what_is_no_event_is_refused(place: Path) -> None:
