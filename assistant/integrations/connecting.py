@@ -20,17 +20,9 @@ from assistant.disk import programs, storage
 from assistant.errors import ConfigError, StorageError
 from assistant.integrations.edits import Entry, changed
 from assistant.integrations.programs import PROGRAMS, File, Launch, Program
+from assistant.tables import beside
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "doctor", "version": "1"},
-    },
-}
+HELLO: str = beside(__file__)["hello"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +195,7 @@ def fault(connection: Connection) -> str:
         return connection.unclear
     command = connection.command
     try:
-        output = programs.run(f"`{shlex.join(command)}`", command, f"{json.dumps(HELLO)}\n")
+        output = programs.run(f"`{shlex.join(command)}`", command, f"{HELLO}\n")
         answer = json.loads(output.partition("\n")[0])
         return "" if answer["result"]["serverInfo"]["name"] else "it does not give its name"
     except StorageError as error:

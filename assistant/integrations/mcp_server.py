@@ -21,6 +21,7 @@ from assistant.integrations.mcp_tools import MemoryTools, Permissions
 from assistant.integrations.visible import SCHEME
 from assistant.memory.open import open_memory
 from assistant.quoting import neutralised
+from assistant.tables import beside
 from assistant.workspace.folder import Workspace
 
 Json = dict[str, Any]
@@ -30,12 +31,7 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MARKDOWN = "text/markdown"
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FAILED, NO_RESOURCE = -32603, -32002
-CONSENT = {
-    "type": "object",
-    "properties": {
-        "forget": {"type": "boolean", "default": False, "description": "Forget this fact?"}
-    },
-}
+_data: Json = beside(__file__)
 
 
 class Refused(Exception):
@@ -109,9 +105,7 @@ class Server:
                 names = self._tools.files.names()
                 return {"resources": [{"name": name, **_resource(name)} for name in names]}
             case "resources/templates/list":
-                about = {"name": "file", "description": "A file of the owner's memory."}
-                template = {"uriTemplate": f"{SCHEME}{{+path}}", "mimeType": MARKDOWN}
-                return {"resourceTemplates": [about | template]}
+                return {"resourceTemplates": _data["templates"]}
             case "resources/read":
                 return {
                     "contents": [{"text": self._file(params["uri"]), **_resource(params["uri"])}]
@@ -124,19 +118,10 @@ class Server:
         version = params.get("protocolVersion")
         self._tools.client = str((params.get("clientInfo") or {}).get("name", ""))
         self._tools.can_ask = "elicitation" in (params.get("capabilities") or {})
-        unchanging = {"listChanged": False}
-        return {
+        about = _data["initialized"]
+        return about | {
             "protocolVersion": version if version in VERSIONS else VERSIONS[-1],
-            "capabilities": {
-                "prompts": unchanging,
-                "resources": {"subscribe": False, **unchanging},
-                "tools": unchanging,
-            },
-            "serverInfo": {
-                "name": "assistant",
-                "title": "Assistant memory",
-                "version": assistant.__version__,
-            },
+            "serverInfo": about["serverInfo"] | {"version": assistant.__version__},
             "instructions": self._tools.instructions(),
         }
 
@@ -165,7 +150,7 @@ class Server:
         """Ask the owner through the client; None without an answer. Other calls wait meanwhile."""
         self._questions += 1
         call, ident = self._answering, f"question-{self._questions}"
-        params = {"message": question, "requestedSchema": CONSENT}
+        params = {"message": question, "requestedSchema": _data["consent"]}
         self._send({"id": ident, "method": "elicitation/create", "params": params})
         while (message := self._read()) is not None:
             match message:

@@ -1,7 +1,6 @@
 """A workspace: the folder of the assistant's markdown files, and its paths."""
 
 import os
-import re
 import shlex
 import stat
 from contextlib import suppress
@@ -13,6 +12,7 @@ from assistant import config
 from assistant.disk import storage
 from assistant.display import exactly, shortened
 from assistant.errors import StorageError, UsageError, WorkspaceError
+from assistant.tables import patterns
 from assistant.workspace import machine
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
@@ -242,22 +242,9 @@ def _identity(path: Path) -> tuple[int, int]:
 
 # The memory files, and sync conflict copies of them
 
-_COPY = re.compile(
-    r"(?P<stem>.+?)(?:"
-    r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?"  # Syncthing
-    r"| ?\((?:[^()]*\b)?conflicted copy\b[^()]*\)"  # Dropbox, Nextcloud
-    r"| ?\((?:in Konflikt stehende Kopie|copie en conflit|copia en conflicto)\b[^()]*\)"  # Dropbox
-    r"| ?\(case conflict(?: \d+)?\)"  # Dropbox, of names that differ in their case
-    r"|_conflict-(?:[^/]+-)?\d{8}-\d{6}"  # ownCloud
-    r"|[ _-]conflicted[ _-]copy\b.*?"
-    r")(?P<ending>\.[^./]+)?",
-    re.IGNORECASE,
-)
+_RE = patterns(__file__)
 _TOLD = ("confli", "konflikt")
 """Every copy's name contains one of these."""
-_OF_MEMORY = re.compile(r"MEMORY(?: \d+| \(\d+\)|-(?:DESKTOP|LAPTOP)-[A-Z0-9]+)\.md")
-"""Names that iCloud, Google Drive and OneDrive give copies; other files may be so named on
-purpose."""
 KEPT = 8192
 """Names that are cached: each is looked up before every recall."""
 _LEFT = (".orig", ".rej")
@@ -270,12 +257,12 @@ def original_of(name: str) -> str | None:
     folder, slash, own = name.rpartition("/")
     if own.endswith(_LEFT):
         return f"{folder}{slash}{own.rpartition('.')[0]}"
-    if own.startswith("MEMORY") and _OF_MEMORY.fullmatch(name):
+    if own.startswith("MEMORY") and _RE["of_memory"].fullmatch(name):
         return "MEMORY.md"
     lowered = own.lower()
     if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # most files
         return None
-    match = _COPY.fullmatch(own)
+    match = _RE["copy"].fullmatch(own)
     return f"{folder}{slash}{match['stem'].rstrip()}{match['ending'] or ''}" if match else None
 
 

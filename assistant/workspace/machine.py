@@ -13,22 +13,14 @@ from pathlib import Path
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError
+from assistant.tables import beside
 
 OWNER = "machine"
 """The file in a workspace's private folder that names its machine."""
 
-_MARKS = (
-    ".stfolder",  # Syncthing
-    ".dropbox",
-    ".dropbox.cache",
-    ".nextcloudsync.log",
-    ".owncloudsync.log",
-    ".sync",  # Resilio
-)
-"""Files that sync programs leave at the top of their folders."""
-_NAMES = ("Dropbox", "OneDrive", "Nextcloud", "pCloud", "Google Drive", "GoogleDrive", "iCloud",
-          "Mobile Documents", "CloudStorage")  # fmt: skip
-"""Prefixes of the names of other programs' folders."""
+_data = beside(__file__)
+_MARKS: list[str] = _data["marks"].split()
+_NAMES: tuple[str, ...] = tuple(_data["names"])
 
 
 @functools.lru_cache(maxsize=64)
