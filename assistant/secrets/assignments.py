@@ -41,8 +41,6 @@ _ENDINGS = {
     **dict.fromkeys(("secret", "token", "apikey", "accesskey", "secretkey"), Claim.KEY),
 }
 """Endings of closed compounds: `rootpassword`, `authtoken`."""
-_JOINED = PATTERNS["joined"]
-"""`dbpass`, `remotepass`; but not bypass, compass or ski pass."""
 _VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])
 _DISOWNING = frozenset(WORDS["disowning"])
 _TAILS = frozenset(WORDS["tails"])
@@ -76,7 +74,7 @@ def _noun(word: str) -> Claim:
     """Return what one word suggests, as the noun at the end of a name."""
     if noun := _NOUNS.get(word):
         return noun
-    if _JOINED.match(word):
+    if PATTERNS["joined"].match(word):
         return Claim.PASSWORD
     return next(
         (noun_claim for end, noun_claim in _ENDINGS.items() if word.endswith(end)), Claim.NONE
@@ -112,7 +110,6 @@ _OPENING = re.compile(r"[bBrRuUfFL@$&]{0,2}(\\{0,3}[\"'`]|\*\*|[“„«‘「�
 _CLOSING_QUOTES = {"“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
 _BARE = re.compile(rf"[^\s\"'`<>“”„«»「」，。；、）】=]{{1,{LONGEST}}}=*")
 _ASCII = re.compile(rf"[!#-&(-;=?-_a-~]{{1,{LONGEST}}}")
-_GROUPED = PATTERNS["grouped"]
 _NEXT = re.compile(r"[;&,|](?=[\w .%-]{1,40}[=:])|\\[nr]")
 """The start of the next pair in a list, or of the next line of a string in code."""
 _VALUE_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--|-[A-Za-z])")
@@ -148,7 +145,7 @@ def read(text: str, position: int, *, ascii_only: bool = False) -> Value | None:
     if opening and (value := _quoted(text, opening)):
         return value
     position = opening.end() if opening else position
-    if grouped := _GROUPED.match(text, position):
+    if grouped := PATTERNS["grouped"].match(text, position):
         bare_value = grouped[0]
     else:
         bare_match = (_ASCII if ascii_only else _BARE).match(text, position)
@@ -206,12 +203,7 @@ class Binding(IntEnum):
     ASSIGNED = 2
 
 
-_AFTER = PATTERNS["after"]
-_AFTER_PHRASE = PATTERNS["after_phrase"]
-"""Characters that bind a value in scripts without spaces or without capitals."""
 _TAIL = re.compile(r"[\w-]{0,40}(?:\[\d{0,4}\])?")
-_OF = PATTERNS["of"]
-"""Qualifiers that follow the noun in some languages: `clave de acceso`."""
 _BEFORE = re.compile(r"[\w.-]*(?:[ \t/][\w.'’-]+){0,2}")
 _FLAG = re.compile(r"(?:^|[ \t])--?(?=[a-z])")
 """The start of a command's flag; words before it are unrelated."""
@@ -224,7 +216,6 @@ _IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
 """A quoted string that is itself a name with a value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|SSWS|OAuth) \S+$", re.IGNORECASE)
-_WORDS_AND_NUMBER = PATTERNS["words_and_number"]
 _PASSPHRASE = re.compile(r"[^\W\d_]{2,}(?:[- ][^\W\d_]{2,}){3,}$")
 
 
@@ -232,8 +223,8 @@ def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the span of the secret that belongs to the noun in `text[start:end]`, or None."""
     tail = _TAIL.match(text, end)
     end = tail.end() if tail else end
-    qualifier = _OF.match(text, end) if text[end : end + 1] == " " else None
-    binding_match = _AFTER.match(text, qualifier.end() if qualifier else end)
+    qualifier = PATTERNS["of"].match(text, end) if text[end : end + 1] == " " else None
+    binding_match = PATTERNS["after"].match(text, qualifier.end() if qualifier else end)
     if not binding_match:
         return None
     name = _name(text, start, end)
@@ -260,7 +251,7 @@ def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
 def phrased(text: str, end: int, noun: Claim) -> tuple[int, int] | None:
     """Return the span of the secret after a noun that ends here and is a whole word, as in
     Chinese or Arabic."""
-    binding_match = _AFTER_PHRASE.match(text, end)
+    binding_match = PATTERNS["after_phrase"].match(text, end)
     value = read(text, binding_match.end(), ascii_only=True) if binding_match else None
     accepted = value and _accepts(noun, Binding.PROSE, value)
     return (value.start, value.end) if value and accepted else None
@@ -323,7 +314,7 @@ def _accepts(noun: Claim, binding: Binding, value: Value, *, upper: bool = False
     if noun is Claim.PASSWORD and assigned:
         return _is_password(value, value_grade, upper=upper)
     if noun is Claim.PASSWORD and value_grade is Grade.COMPOUND and binding is Binding.PROSE:
-        return value.alone and _WORDS_AND_NUMBER.match(value.text) is not None
+        return value.alone and PATTERNS["words_and_number"].match(value.text) is not None
     if noun is Claim.PASSWORD:
         is_sure = value.alone or binding is Binding.PROSE
         return value_grade >= (Grade.TAGGED if is_sure else Grade.MIXED)

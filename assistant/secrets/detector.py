@@ -93,8 +93,6 @@ def _contextual_forms() -> Iterator[Form]:
 
 FORMS = (*_token_forms(), *_contextual_forms())
 
-_COOKIE = PATTERNS["cookie"]
-_PAIR = PATTERNS["pair"]
 MOST_COOKIES = 64
 """The most cookies of a header that are examined."""
 _ATTRIBUTES = frozenset(
@@ -104,20 +102,18 @@ _CELL = re.compile(r"[ \t]*[,;|\t][ \t]*")
 _COLUMN = re.compile(r"[\"'*]{0,3}[ \t]{0,20}+(?:[,;|\t\r\n]|\Z)")
 _HEADER = re.compile(r"[\w .,;|\t\"'*-]{1,400}\r?$", re.MULTILINE)
 _ROW = re.compile(r"\n([^\n]*)")
-_LINES = PATTERNS["lines"]
 _PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
 LONG_WORD = 50
 _PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
 """Prefixes that most vendors give their keys: `hf_`, `sk_live_`."""
-_LOOSE = PATTERNS["loose"]
 
 
 def cookies(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the values of a cookie header that are not attributes."""
-    header = _COOKIE.match(text, start)
+    header = PATTERNS["cookie"].match(text, start)
     position = header.end() if header else 0
     for _ in range(MOST_COOKIES if header else 0):
-        pair = _PAIR.match(text, position)
+        pair = PATTERNS["pair"].match(text, position)
         if not pair:
             return
         name, value = pair.groups(default="")
@@ -152,12 +148,12 @@ _ACCOUNT = frozenset(WORDS["account columns"])
 
 def _by_form(text: str) -> Iterator[Span]:
     """Yield secrets recognised by their whole line, or by their form alone."""
-    for line in _LINES.finditer(text):
+    for line in PATTERNS["lines"].finditer(text):
         kind, bar = _BARS[line.lastgroup or ""]
         value = line[line.lastgroup or ""]
         if _is_seed(value) if kind == "seed-phrase" else grade(value) >= bar:
             yield *line.span(line.lastgroup or ""), kind
-    for loose in _LOOSE.finditer(text) if _has_long_word(text) else ():
+    for loose in PATTERNS["loose"].finditer(text) if _has_long_word(text) else ():
         yield *loose.span(), f"{loose.lastgroup}-token"
     for body in _PREFIXED.finditer(text):
         before = _PREFIX.search(text[max(0, body.start() - 26) : body.start()])
@@ -188,8 +184,6 @@ def _is_seed(line: str) -> bool:
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u[0-9a-fA-F]{4})')
 _LETTERS = re.compile(r"(?<!\\)\\(u[0-9a-fA-F]{4})")
-_WRAPPED = PATTERNS["wrapped"]
-"""Lines of base64, of 64 or 76 characters."""
 
 
 class Detector:
@@ -214,7 +208,7 @@ class Detector:
     def _find_known(self, text: str) -> list[Span]:
         """Find the known values, also across line ends in wrapped base64."""
         spans = [(start, end, self._known[value]) for start, end, value in self._matches(text)]
-        for block in _WRAPPED.finditer(text) if _has_long_word(text) else ():
+        for block in PATTERNS["wrapped"].finditer(text) if _has_long_word(text) else ():
             places = [place for place in range(*block.span()) if text[place] not in "\r\n"]
             unwrapped = "".join(text[place] for place in places)
             for start, end, value in self._matches(unwrapped):

@@ -34,17 +34,12 @@ class Grade(IntEnum):
 _CHUNKS = re.compile(r"[-_./:, ]+")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+|[^\w\s]")
 _VOWELS = frozenset("aeiouyäöüáéíóúàèìòùâêîôûãõåæøœıAEIOUYÄÖÜÁÉÍÓÚ")
-_NO_VALUE = PATTERNS["no_value"]
 _CLOSING = {"<": ">", "{": "}", "[": "]", "(": ")"}
 _MADE_UP = re.compile(r"(?-i:EXAMPLE)|^.{0,12}?([xX*.0#])\1{7,}\W{0,2}$")
 """Placeholders for keys in documentation."""
-_CODE = PATTERNS["code"]
-_OPERATORS = PATTERNS["operators"]
 _NAMES = re.compile(r"\w+")
-_FILLER = PATTERNS["filler"]
 _UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]{16,}|[0-9A-F]{16,})$")
-_GROUPS = PATTERNS["groups"]
 
 
 @lru_cache(8192)
@@ -53,16 +48,16 @@ def grade(value: str, *, quoted: bool = False) -> Grade:
     value = value[:SCORED]
     if quoted and (_CLOSING.get(value[:1], value) not in value or _has_many_signs(value)):
         value = value[1:]  # a sign, not an opening bracket
-    if not value or _NO_VALUE.match(value) or _MADE_UP.search(value):
+    if not value or PATTERNS["no_value"].match(value) or _MADE_UP.search(value):
         return Grade.NOTHING
     if not quoted and not value.isalnum() and _is_code(value):
         return Grade.NOTHING
     if is_digest(value) and not value.isdigit():
         return Grade.RANDOM
     shape = _shape(value)
-    if shape <= Grade.TAGGED and _GROUPS.match(value):
+    if shape <= Grade.TAGGED and PATTERNS["groups"].match(value):
         return Grade.MIXED
-    if shape <= Grade.TAGGED and _FILLER.search(value):
+    if shape <= Grade.TAGGED and PATTERNS["filler"].search(value):
         return Grade.NOTHING
     return shape
 
@@ -80,9 +75,9 @@ def is_digest(value: str) -> bool:
 
 def _is_code(value: str) -> bool:
     """Return whether the value is an expression: a call, an index, names joined by dots."""
-    if _OPERATORS.search(value):
+    if PATTERNS["operators"].search(value):
         return True
-    return bool(_CODE.match(value)) and (
+    return bool(PATTERNS["code"].match(value)) and (
         any(sign in value for sign in "([=")
         or all(_chunk(name) <= Grade.TAGGED for name in _NAMES.findall(value))
     )
