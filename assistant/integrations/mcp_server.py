@@ -118,7 +118,7 @@ class Server:
         version = params.get("protocolVersion")
         self._tools.client = str((params.get("clientInfo") or {}).get("name", ""))
         self._tools.can_ask = "elicitation" in (params.get("capabilities") or {})
-        about = _data["initialized"]
+        about: Json = _data["initialized"]
         return about | {
             "protocolVersion": version if version in VERSIONS else VERSIONS[-1],
             "serverInfo": about["serverInfo"] | {"version": assistant.__version__},
