@@ -246,7 +246,7 @@ def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> 
     text = _read(workspace, source, redact)
     if not is_core(text):
         return
-    heading, lines = "", text.splitlines()
+    heading, lines = "", text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines):
         if line.startswith("#"):
             heading = line.strip("# ")

@@ -60,6 +60,15 @@ def test_of_a_large_memory_the_core_stands_in_the_prompt(workspace: Workspace) -
     assert shown(workspace, most=0).text == found.text
 
 
+@pytest.mark.parametrize("most", [MOST, 0])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_only_a_line_feed_begins_another_line(workspace: Workspace, end: str, most: int) -> None:
+    text = f"# Memory{end}{end}- one\u2028\x0c\x85piece{end}- two <!-- core -->{end}  and more{end}"
+    (workspace.root / "MEMORY.md").write_bytes(text.encode())
+    found = shown(workspace, most)
+    assert "MEMORY.md › Memory\n" in found.text and "- (:4) two\n  |   and more\n" in found.text
+
+
 def test_the_core_has_its_limit_and_what_is_left_out_is_told(workspace: Workspace) -> None:
     facts = "".join(f"- fact {n} that matters always <!-- core -->\n" for n in range(500))
     write(workspace, "MEMORY.md", f"{facts}- ~~gone~~ <!-- core -->\n")
