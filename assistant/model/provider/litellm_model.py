@@ -32,7 +32,7 @@ from assistant.model.provider.request import (
     thinking_parameters,
     wire_messages,
 )
-from assistant.model.provider.stream import Assembly, close, delta_of, tapped
+from assistant.model.provider.stream import Assembly, delta_of
 from assistant.settings.sections import ModelSettings
 
 if TYPE_CHECKING:
@@ -299,10 +299,9 @@ class LitellmModel:
 
     def _chunks(self, request: Json, watch: "Watch") -> Generator[Any, None, None]:
         """Yield the chunks of the response, each read under the watch. Raises ModelError."""
-        response: Any = None
         try:
             with watch.over_requests():
-                response = tapped(preload().completion(**request))
+                response = preload().completion(**request)
             while True:
                 with watch.over_requests():  # some adapters send the request only now
                     chunk = next(response, None)
@@ -317,8 +316,6 @@ class LitellmModel:
             raise
         except Exception as error:  # any provider's library may raise any error
             raise self._cause_of_end(watch) or classify(error, self._endpoint) from error
-        finally:
-            close(response)
 
     def _cause_of_end(self, watch: "Watch") -> ModelError | None:
         """Return why the answer broke off, if known: a limit, or the provider's error."""

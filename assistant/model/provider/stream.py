@@ -1,10 +1,5 @@
-"""Assemble a streamed reply from litellm's chunks: text, reasoning and tool calls.
+"""Assemble a streamed reply from litellm's chunks: text, reasoning and tool calls."""
 
-litellm's stream re-assembles an adapter's chunks, and drops content that is not plain text. So the
-adapter's own chunks are intercepted.
-"""
-
-import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -365,43 +360,6 @@ class Assembly:
         return Reply(text, self._reasoning.whole, calls, usage, reason, tuple(self._signed))
 
 
-class _Tap:
-    """An adapter's chunks, with content repaired that litellm would drop."""
-
-    def __init__(self, chunks: Iterator[Any]) -> None:
-        self._chunks = chunks
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        chunk = next(self._chunks)
-        if choices := getattr(chunk, "choices", None):
-            _flatten_content(getattr(choices[0], "delta", None))
-        return chunk
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._chunks, name)
-
-
-def _flatten_content(delta: Any) -> None:
-    """Convert content that is a list of parts, or a refusal, to text."""
-    content = getattr(delta, "content", None)
-    if isinstance(content, list):
-        texts = (part.get("text") for part in content if isinstance(part, dict))
-        delta.content = "".join(text for text in texts if isinstance(text, str))
-    elif not content and isinstance(refusal := getattr(delta, "refusal", None), str):
-        delta.content = refusal
-
-
-def tapped(response: Any) -> Any:
-    """Return the response with the chunks of its adapter repaired."""
-    chunks: Any = getattr(response, "completion_stream", None)
-    if hasattr(chunks, "__next__"):
-        response.completion_stream = _Tap(chunks)
-    return response
-
-
 def delta_of(chunk: Any) -> Delta:
     """Return what a chunk adds to the answer."""
     if not chunk.choices:
@@ -422,13 +380,3 @@ def delta_of(chunk: Any) -> Delta:
 def _call(function: Any, index: int | None = None, identity: str | None = None) -> CallDelta:
     name = getattr(function, "name", None)
     return CallDelta(index, identity or "", name or "", getattr(function, "arguments", None) or "")
-
-
-def close(response: Any) -> None:
-    """Close the HTTP response under a stream, wherever the provider's adapter keeps it."""
-    stream = getattr(response, "completion_stream", None)
-    for holder in (stream, getattr(stream, "streaming_response", None)):
-        end = getattr(holder, "close", None)
-        if end is not None:
-            with contextlib.suppress(ValueError):
-                end()

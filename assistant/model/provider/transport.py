@@ -15,7 +15,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Self
 
@@ -48,7 +48,8 @@ OLLAMA = ("/api/chat", "/api/generate")
 
 
 class Watch:
-    """Watches one request, as a context manager. `exceeded` names the limit it exceeded, if any.
+    """Watches one request, as a context manager, which closes its response. `exceeded` names the
+    limit it exceeded, if any.
 
     Its limits are in seconds: of `silence` after the first word, until the `first_word`, and of the
     whole `answer`. Without the second, a local server may take as long as it needs to read a long
@@ -72,16 +73,16 @@ class Watch:
         self._received = 0
         self._tail = b""
         self._over = threading.Event()
-        self._abort: Callable[[], None] | None = None
+        self._response: httpx.Response | None = None
         self._lock = threading.Lock()
 
-    def begun(self, hang_up: Callable[[], None]) -> None:
-        """Record that the response has started; `hang_up` ends it from any thread."""
+    def begun(self, response: httpx.Response) -> None:
+        """Record that this response has started."""
         with self._lock:
-            self._abort = hang_up
+            self._response = response
             late = bool(self.exceeded)
         if late:
-            hang_up()
+            _abort(response)
 
     def word(self) -> None:
         """Record that a piece of the reply arrived."""
@@ -126,14 +127,16 @@ class Watch:
 
     def __exit__(self, *exc_info: object) -> None:
         self._over.set()
+        if self._response is not None:
+            self._response.close()
 
     def exceed(self, limit: str) -> None:
         """End the answer at a limit."""
         with self._lock:
             self.exceeded = self.exceeded or limit
-            hang_up = self._abort
-        if hang_up:
-            hang_up()
+            response = self._response
+        if response:
+            _abort(response)
 
     def _run(self) -> None:
         while True:
@@ -185,7 +188,7 @@ class WatchedTransport(httpx.BaseTransport):
             watch.exceed("answer" if watch.first_word is None else "first_word")
             raise
         timeouts["read"] = None  # httpcore looks again when it reads the body, which is watched
-        watch.begun(lambda: _abort(response))
+        watch.begun(response)
         watch.only_heard = request.url.path.endswith(ALWAYS_FINISHED)
         watch.answered = response.is_success
         kind = response.headers.get("content-type", "")
@@ -313,14 +316,15 @@ def _chunks(answer: Json) -> Iterator[Json]:
 
 
 # Repairs to the events of a stream that litellm's adapters would lose or misread: its lines are
-# split where text only looks like a line's end; Anthropic's arguments that come whole are
-# ignored; Gemini's call without arguments is an error; and Ollama's `<think>` counts as the start
-# of reasoning wherever it stands, or as nothing.
+# split where text only looks like a line's end; a refusal, and content that is a list of parts,
+# are dropped; Anthropic's arguments that come whole are ignored; Gemini's call without arguments
+# is an error; and Ollama's `<think>` counts as the start of reasoning wherever it stands, or as
+# nothing.
 
 SEPARATORS = re.compile(rb"[\x0b\x0c\x1c-\x1e]|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """The characters that Python ends a line at, besides line breaks."""
 IN_TAG = re.compile(r"(?<=<)(?=/?think>)")
-MARKS = (b"functionCall", b"tool_use", b"think")
+MARKS = re.compile(rb'functionCall|tool_use|think|"refusal"|"content"\s*:\s*\[')
 """One of these is in every event that needs a repair."""
 
 
@@ -345,7 +349,7 @@ def _repaired(line: bytes, inputs: dict[int, dict[Any, Any]]) -> bytes:
     `inputs` are Anthropic's arguments that came whole, by the index of their block.
     """
     line = SEPARATORS.sub(_escaped, line)
-    if not inputs and not any(mark in line for mark in MARKS):
+    if not inputs and not MARKS.search(line):
         return line
     head, end = (b"data: ", b"\n\n") if line.startswith(b"data:") else (b"", b"\n")
     try:
@@ -362,6 +366,13 @@ def _events(event: Any, inputs: dict[int, dict[Any, Any]]) -> Iterator[Any]:
                 match part:
                     case {"functionCall": dict() as call}:
                         call.setdefault("args", {})
+        case {"choices": [{"delta": {"content": [*parts]} as delta}, *_]}:
+            delta["content"] = _text(parts)
+            thoughts = (part.get("thinking") for part in parts if isinstance(part, dict))
+            if thought := "".join(map(_text, thoughts)):
+                delta["reasoning_content"] = thought
+        case {"choices": [{"delta": {"refusal": str() as refusal} as delta}, *_]}:
+            delta["content"] = delta.get("content") or refusal
         case {"message": {"content": str() as text} as message, "done": _}:
             *pieces, rest = IN_TAG.split(text)
             for piece in pieces:
@@ -383,6 +394,13 @@ def _events(event: Any, inputs: dict[int, dict[Any, Any]]) -> Iterator[Any]:
             delta = {"type": "input_json_delta", "partial_json": text}
             yield {"type": "content_block_delta", "index": index, "delta": delta}
     yield event
+
+
+def _text(parts: Any) -> str:
+    """Return the text of a list of a content's parts."""
+    listed = parts if isinstance(parts, list) else ()
+    texts = (part.get("text") for part in listed if isinstance(part, dict))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _escaped(character: re.Match[bytes]) -> bytes:

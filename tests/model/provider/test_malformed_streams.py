@@ -303,6 +303,12 @@ CASES = [
         *STOP,
         text="Hello",
     ),
+    case(
+        "thoughts and text as a list of parts",
+        chunk({"content": [{"thinking": [{"text": "Hm"}]}, "?", {"text": "Hello"}]}),
+        *STOP,
+        text="Hello",
+    ),
     Case(
         "a byte order mark",
         (b"\xef\xbb\xbf", *sse(chunk({"content": "Hello"}), *STOP)),
