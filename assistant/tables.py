@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ def beside(module: str) -> dict[str, Any]:
     return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
 
 
-def patterns(module: str) -> dict[str, re.Pattern[str]]:
-    """Return the patterns in the table of a module by their names, which ignore case; each is a
-    text or a list of its parts. A name in braces stands for a pattern above it."""
+def patterns(table: Mapping[str, str | Sequence[str]]) -> dict[str, re.Pattern[str]]:
+    """Return the patterns in a table by their names, which ignore case; each is a text or a list of
+    its parts. A name in braces stands for a pattern above it."""
     texts: dict[str, str] = {}
-    for name, parts in beside(module).items():
+    for name, parts in table.items():
         texts[name] = "".join(parts)
         for other, text in texts.items():
             texts[name] = texts[name].replace(f"{{{other}}}", text)

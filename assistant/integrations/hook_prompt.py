@@ -15,7 +15,7 @@ from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
 from assistant.memory.base import Passage, Query
 from assistant.memory.open import open_memory
 from assistant.model.smalltalk import small_talk
-from assistant.tables import patterns
+from assistant.tables import beside, patterns
 from assistant.workspace.folder import Workspace
 
 MOST_PASSAGES = 5
@@ -23,7 +23,7 @@ MOST_CHARACTERS = 10_000
 """Characters of a hook's answer that programs accept."""
 MIN_SCORE_SHARE = 0.5
 """Minimum score, as a share of the best passage's."""
-RE = patterns(__file__)
+RE = patterns(beside(__file__))
 COMMON, CODING, TOPICS = (
     frozenset(part.partition("\n")[2].split())
     for part in Path(__file__).with_name("coding_words.txt").read_text("ascii").split("# ")[1:]

@@ -12,7 +12,7 @@ from assistant import config
 from assistant.disk import storage
 from assistant.display import exactly, shortened
 from assistant.errors import StorageError, UsageError, WorkspaceError
-from assistant.tables import patterns
+from assistant.tables import beside, patterns
 from assistant.workspace import machine
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
@@ -242,7 +242,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 # The memory files, and sync conflict copies of them
 
-_RE = patterns(__file__)
+_RE = patterns(beside(__file__))
 _TOLD = ("confli", "konflikt")
 """Every copy's name contains one of these."""
 KEPT = 8192

@@ -11,13 +11,13 @@ from assistant.errors import UsageError
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.languages import ANY, DATED, FULL, IMPOSSIBLE, Resolve
 from assistant.memory.text.times.period import Period, months_from, on_day, weekday_near
-from assistant.tables import patterns
+from assistant.tables import beside, patterns
 
 LONGEST = 366
 """Days that a span of two named days may have."""
 NEAR = 40
 """Characters beside a date in which the other end of its span is looked for."""
-RE = patterns(__file__)
+RE = patterns(beside(__file__))
 
 
 @dataclass(frozen=True, slots=True)

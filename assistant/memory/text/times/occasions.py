@@ -33,7 +33,7 @@ from assistant.memory.text.times.wording import (
     schedule,
     starts,
 )
-from assistant.tables import patterns
+from assistant.tables import beside, patterns
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -48,7 +48,7 @@ A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
 """Words that make a time of a number alone."""
-_RE = patterns(__file__)
+_RE = patterns(beside(__file__))
 
 
 @dataclass(frozen=True, slots=True)

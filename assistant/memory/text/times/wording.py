@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from assistant.memory.text.times.languages import Language, languages, with_plain_am
 from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule, interval
-from assistant.tables import patterns
+from assistant.tables import beside, patterns
 
 LONGEST = 300
 """Characters in which a schedule is looked for."""
@@ -51,7 +51,8 @@ _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
 """Words that only a task begins with, whatever colon comes behind them."""
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that say that something comes round; so do the plurals of days."""
-_RE = patterns(__file__)
+_data = beside(__file__)
+_RE = patterns(_data["patterns"])
 _WORDS = re.compile(r"(?<![\w-])\w+")
 _SPACE = re.compile(r"\s*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -905,21 +906,10 @@ class _Reader:
         return True
 
 
-_MACROS = {
-    "DAYS": "((working) unit | kind | day to day | day (SEP day)*)",
-    "DATE": "(date | dotted | month (num|ord) (comma* year)? | (num|ord) of? month (comma* year)?)",
-    "OFMONTH": "((of|in) (the|every|a|of)* unit)",
-    "CLOCK": "(clock|noon|num)",
-    "AMOUNT": "(a|an)? num? of? ((and (a|an))? half (of|a|an)* | quarter (of|a|an)*)? unit",
-    "GOESON": "(?!of|in|every|to|and|comma|ord|nth|num|day|kind|unit|month)",
-    "SEP": "((comma+ and? | and) (on|the|at)*)",
-}
-
-
 @functools.cache
 def _pattern(form: str) -> re.Pattern[str]:
     """A pattern over the kinds of tokens, each of which ends with a line."""
-    for name, macro in _MACROS.items():
+    for name, macro in _data["macros"].items():
         form = form.replace(name, macro)
     return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
 
@@ -927,49 +917,12 @@ def _pattern(form: str) -> re.Pattern[str]:
 _Production = tuple[re.Pattern[str], Callable[[_Reader, _Words], bool]]
 
 
-def _grammar(forms: Mapping[str, Callable[[_Reader, _Words], bool]]) -> list[_Production]:
-    return [(_pattern(form), production) for form, production in forms.items()]
+def _grammar(productions: Mapping[str, Sequence[str]]) -> list[_Production]:
+    return [
+        (_pattern(form), getattr(_Reader, name))
+        for name, forms in productions.items()
+        for form in forms
+    ]
 
 
-_RHYTHM = _grammar(
-    {
-        "except (on|the)* DAYS (?!part|morgen)": _Reader.except_days,
-        "(between|from)? CLOCK (and|to) CLOCK": _Reader.window,
-        "from (on|the)* DATE": _Reader.begins,
-        "(on|every|the)* (nth|ord) (day|kind|unit) OFMONTH?": _Reader.nth,
-        "(on|every|the)* DATE": _Reader.date,
-        "adverb": _Reader.adverb,
-        "once (a|on|in|the)* every? unit": _Reader.every,
-        "on? every (half (a|an)* | quarter (of|a|an)*) unit": _Reader.every,
-        "on? every (other|num|nth|ord)? (unit | day (SEP day)*)": _Reader.every,
-        "on? every (part|morgen|noon) (SEP (part|morgen|noon))*": _Reader.part_of_every_day,
-        "(on|the|every)* (nth|ord) (SEP (nth|ord))* (every unit | unit? OFMONTH)?": (
-            _Reader.monthdays
-        ),
-        "on? every? (on|the|in|an)* DAYS | from day to day": _Reader.weekdays,
-        "(in|the|at|on)* part (SEP part)*": _Reader.part,
-        "(at CLOCK | clock | noon) (SEP CLOCK)* ((in|the|at|on)* part)?": _Reader.time_of_day,
-        "zone": _Reader.in_zone,
-    }
-)
-_MOMENT = _grammar(
-    {
-        "in AMOUNT (on|the)* day | (on|the)* day in AMOUNT": _Reader.in_a_while,
-        "in AMOUNT (comma* and? num unit)? (and (a|an) half)?": _Reader.in_a_while,
-        "AMOUNT from (now|today)": _Reader.in_a_while,
-        "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,
-        "(on|the)* unit after tomorrow": _Reader.near_day,
-        "(on|the)* this (?=part)": _Reader.near_day,
-        "(on|the)* (day comma*)? (on|the|next)* DATE": _Reader.one_day,
-        "(on|the)* (day comma*)? (on|the)* (ord|nth) (of the? next unit | GOESON)": _Reader.one_day,
-        "(in|the)* next unit (on|the)* (ord|nth) GOESON": _Reader.one_day,
-        "(on|the)* day ((in|of|the)* next)? unit": _Reader.one_day,
-        "(on|the|in)* next unit (on|the)* day": _Reader.one_day,
-        "(on|the)* (next|this)? day": _Reader.one_day,
-        "((on|at) (the|this)* | the? this) kind": _Reader.one_day,
-        "(on|the|in)* next unit": _Reader.one_day,
-        "at CLOCK | clock | noon": _Reader.one_time,
-        "(in|the|at|on)* part": _Reader.one_part,
-        "zone": _Reader.in_zone,
-    }
-)
+_RHYTHM, _MOMENT = _grammar(_data["rhythm"]), _grammar(_data["moment"])
