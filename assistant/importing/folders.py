@@ -27,6 +27,7 @@ from assistant.importing.items import (
 )
 from assistant.importing.package import Package, loads
 from assistant.session.adopting import Message
+from assistant.tables import beside
 from assistant.workspace.folder import original_of
 
 PERSONA = frozenset(
@@ -34,27 +35,18 @@ PERSONA = frozenset(
 )
 """OpenClaw's rules for its assistant, which are not imported."""
 _SESSION = re.compile(r"(?:^|/)sessions/[^/]+\.jsonl$")
-_MEMORY_FILES = {
-    "OpenClaw": re.compile(r"(?:^|/)(?:MEMORY\.md|USER\.md|memory/.+\.md)$"),
-    "memsearch": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
-    "Claude Code": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
-    "Codex": re.compile(r"(?:^|/)memories/[^/]+\.md$"),
-}
-"""Where each program keeps its memory; without such files, those at the top are read."""
+_PROGRAMS = beside(__file__)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def at_home() -> dict[str, Path]:
     """The folders of other programs' memories on this machine, by program."""
-    locations = {
-        "Claude Code": (os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude"), "projects/*/memory/*.md"),
-        "Codex": (os.environ.get("CODEX_HOME", "~/.codex"), "memories/*.md"),
-        "OpenClaw": ("~/.openclaw", "workspace/MEMORY.md"),
-    }
-    folders = {maker: Path(folder).expanduser() for maker, (folder, _) in locations.items()}
-    return {
-        maker: folder for maker, folder in folders.items() if any(folder.glob(locations[maker][1]))
-    }
+    folders = {}
+    for maker, about in _PROGRAMS.items():
+        folder = Path(os.environ.get(about.get("variable", ""), about.get("home", ""))).expanduser()
+        if "used" in about and any(folder.glob(about["used"])):
+            folders[maker] = folder
+    return folders
 
 
 def kind_of(package: Package) -> str:
@@ -83,7 +75,7 @@ def read(package: Package, kind: str, texts: Sequence[str]) -> Items:
             else:
                 yield from guarded(name, partial(_document, package, name))
         return
-    memory_files = list(filter(_MEMORY_FILES[kind].search, texts)) or [
+    memory_files = list(filter(re.compile(_PROGRAMS[kind]["memory"]).search, texts)) or [
         name for name in texts if "/" not in name
     ]
     for name in texts:

@@ -5,7 +5,6 @@ user and the model are imported: no tool output, nothing that the program insert
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,25 +17,17 @@ from assistant.importing.items import message, text_of
 from assistant.integrations.visible import label
 from assistant.secrets.registered import redactor
 from assistant.session.adopting import Message, adopt
+from assistant.tables import beside, patterns
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
-ROLES = {
-    **dict.fromkeys(("user", "user_message", "UserMessage"), "user"),
-    **dict.fromkeys(("assistant", "agent_message", "AgentMessage"), "assistant"),
-}
-"""The roles by the programs' names for them; the last two of each are Codex's."""
+_data = beside(__file__)
+ROLES: Mapping[str, str] = _data["roles"]
+_RE = patterns(_data["patterns"])
 INSERTED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 """Marks of lines that the user did not write."""
 SYNTHETIC = "<synthetic>"
 """The model that Claude Code names for an answer of its own."""
-_REMINDER = re.compile(
-    r"<(system-reminder|environment_context|user_instructions|additional_context|timestamp)>"
-    r".*?</\1>",
-    re.DOTALL,
-)
-_WRAPPED = re.compile(r"</?user_query>")
-_NOT_SAID = re.compile(r"<(command-|local-command|bash-)|Caveat: |\[Request interrupted")
 MOST_BYTES = 200 << 20
 """Maximum size of a transcript."""
 
@@ -77,8 +68,8 @@ def _message(line: Mapping[str, Any]) -> Message | None:
         return None
     text = text_of(inner.get("content", inner.get("text")) if isinstance(inner, dict) else inner)
     if role == "user":
-        text = _WRAPPED.sub("", _REMINDER.sub("", text)).strip()
-        if _NOT_SAID.match(text):
+        text = _RE["wrapped"].sub("", _RE["reminder"].sub("", text)).strip()
+        if _RE["not_said"].match(text):
             return None
     return message(role, text, line.get("timestamp") or line.get("time"))
 
