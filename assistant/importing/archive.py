@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import assistant
 from assistant.disk import locking, storage
-from assistant.errors import ImportFailure, StorageError, UsageError, WorkspaceError
+from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.importing.package import DAMAGE, LARGE, check_member
 from assistant.workspace.folder import Workspace
 from assistant.workspace.stores import STORES
@@ -126,10 +126,8 @@ def _is_export(path: Path) -> bool:
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
     """Add a file to the archive, and return its digest."""
-    try:
+    with storage.reported("read", path):
         file = storage.open_file(path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
     with file:
         info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
         small = info.file_size <= LARGE  # a large, well compressed member looks like a zip bomb

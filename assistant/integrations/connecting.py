@@ -140,10 +140,8 @@ def _write(change: Change) -> None:
     if change.after is None:
         change.path.unlink(missing_ok=True)
         return
-    try:
+    with storage.reported("made", change.path.parent):
         change.path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot create {change.path.parent}: {error.strerror}") from error
     storage.replace(change.path, change.after.encode())
 
 

@@ -16,18 +16,13 @@ from typing import Any
 from assistant.config import config_file
 from assistant.disk import locking, storage
 from assistant.errors import ConfigError, UsageError
+from assistant.secrets.patterns import PATTERNS
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import SHORTEST
 
 SERVICE = "assistant"
 """The service name of our values in the keyring."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-KEY_NAME = re.compile(
-    r"(?:(?:^|_)(?:KEY|PASS|PASSPHRASE|PWD|CREDENTIAL|AUTH|PAT)|APIKEY|PASSWORD|PASSWD|SECRET|TOKEN)"
-    r"S?(?:_|$)",
-    re.IGNORECASE,
-)
-"""Names of environment variables that hold keys."""
 
 
 def store() -> Path:
@@ -151,10 +146,11 @@ def _resolved(name: str, value: str | None) -> str:
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables whose names mark them as keys, without paths."""
+    names_a_key = PATTERNS["key_name"]
     return {
         name: value
         for name, value in environ.items()
-        if KEY_NAME.search(name) and len(value) >= 8 and not value.startswith(("/", "~/"))
+        if names_a_key.search(name) and len(value) >= 8 and not value.startswith(("/", "~/"))
     }
 
 
