@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import typer
 
 from assistant import config
-from assistant.cli.options import AsJson, Globals, answer, at_terminal, own_command
+from assistant.cli.options import AsJson, Globals, answer, at_terminal, option, own_command
 from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import (
@@ -416,17 +416,17 @@ def doctor(
     context: typer.Context,
     with_model: Annotated[
         bool | None,
-        typer.Option(
+        option(
             "--with-model/--without-model",
-            help="Send the model one word, or do not offer to.",
+            "Send the model one word, or do not offer to.",
             show_default=False,
         ),
     ] = None,
     remove_unowned: Annotated[
         bool,
-        typer.Option(
+        option(
             "--remove-unowned",
-            help="Remove collections on the Chroma server whose workspace or model is gone.",
+            "Remove collections on the Chroma server whose workspace or model is gone.",
         ),
     ] = False,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""Help pages: a sentence for each command; the first page only names the rarer ones."""
+"""Help pages of groups: a sentence for each command, and examples."""
 
 import inspect
 import shutil
@@ -12,35 +12,28 @@ from typer.exceptions import Exit
 
 from assistant.errors import UsageError
 
-DAILY = "Every day"
-"""The panel of the first page whose commands are described there."""
-MEMORY, TOOLS, PROGRAMS, SETUP = "Memory", "Automation", "Programs", "Setup"
-"""The other panels, which only name their commands."""
-MORE = "More, each with its own --help"
 MIN_WIDTH, MAX_WIDTH = 50, 80
 """Columns of a page of help."""
 
 Function = Callable[..., None]
+Sections = dict[str, list[tuple[str, str]]]
+"""The rows of a page by their titles: a name, and what is said of it."""
 
 
 def group(name: str, help: str, commands: Iterable[Function] = (), **settings: Any) -> typer.Typer:
-    """A group of commands."""
+    """A group of commands, each of its function's name; the docstring is the help, and may have
+    examples."""
     columns = min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH) - 2
     context = {"help_option_names": ["-h", "--help"], "terminal_width": columns}
+    settings = {"cls": Group, **settings}
     app = typer.Typer(
-        name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=context, **settings
+        name=name, help=help, rich_markup_mode=None, context_settings=context, **settings
     )
     for command in commands:
-        add(app, command)
+        text, _, lines = inspect.cleandoc(command.__doc__ or "").partition("\n\nExamples:\n")
+        examples = f"\b\nExamples:\n{lines}" if lines else None
+        app.command(command.__name__.removesuffix("_"), help=text, epilog=examples)(command)
     return app
-
-
-def add(app: typer.Typer, function: Function, **settings: Any) -> None:
-    """Add a command of the function's name; its docstring is the help, and may have examples."""
-    name = function.__name__.removesuffix("_")
-    text, _, lines = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
-    examples = f"\b\nExamples:\n{lines}" if lines else None
-    app.command(name, help=text, epilog=examples, **settings)(function)
 
 
 class Group(TyperGroup):
@@ -71,23 +64,20 @@ class Group(TyperGroup):
             or f"`{path} --help` lists the commands",
         )
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands and options; on the first page, only daily commands with sentences."""
-        panels: dict[str, list[tuple[str, str]]] = {}
+    def sections(self) -> Sections:
+        """The commands, as the page of help shows them."""
         commands: dict[str, Any] = dict(self.commands)
-        for name, command in commands.items():
-            panel = command.rich_help_panel or "Commands"
-            panels.setdefault(panel, []).append((name, first_sentence(command.help or "")))
-        described = {title: panels.pop(title) for title in (DAILY, "Commands") if title in panels}
-        named = [
-            (title, ", ".join(sorted(name for name, _ in rows))) for title, rows in panels.items()
-        ]
+        rows = [(name, first_sentence(command.help)) for name, command in commands.items()]
+        return {"Commands": rows}
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands and options."""
         options = [
             record
             for param in self.get_params(ctx)
             if param.name != "help" and (record := param.get_help_record(ctx))
         ]
-        for title, rows in (*described.items(), (MORE, named), ("Options", options)):
+        for title, rows in {**self.sections(), "Options": options}.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

@@ -30,11 +30,24 @@ if TYPE_CHECKING:
     from assistant.tools.policy import Approver
 
 
+def option(usage: str, help: str, **settings: Any) -> Any:
+    """An option, by its names and that of its value as help shows them."""
+    words = usage.split()
+    names = [word for word in words if word.startswith("-")]
+    metavar = " ".join(words[len(names) :]) or None
+    return typer.Option(*names, metavar=metavar, help=help, **settings)
+
+
+def argument(usage: str, help: str, **settings: Any) -> Any:
+    """An argument, by its name as help shows it."""
+    return typer.Argument(metavar=usage, help=help, **settings)
+
+
 Message = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[MESSAGE]...",
-        help="The message. Standard input is sent with it, or is the message itself.",
+    argument(
+        "[MESSAGE]...",
+        "The message. Standard input is sent with it, or is the message itself.",
         show_default=False,
     ),
 ]
@@ -58,17 +71,14 @@ def _answers_alone() -> Iterator[None]:
         _answers.reset(token)
 
 
-Lines = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Lines = Annotated[bool, option("--json", "Print JSON, for programs.")]
 """The option of a command that prints a line of JSON for each event or entry."""
 AsJson = Annotated[
-    bool,
-    typer.Option("--json", callback=_print_answers_alone, help="Print JSON, for programs."),
+    bool, option("--json", "Print JSON, for programs.", callback=_print_answers_alone)
 ]
 """The option of a command whose `answer` is then printed, and no text on standard output."""
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Most = Annotated[
-    int | None, typer.Option("-k", metavar="N", min=1, help="Maximum number of passages.")
-]
+Yes = Annotated[bool, option("--yes -y", "Do not ask.")]
+Most = Annotated[int | None, option("-k N", "Maximum number of passages.", min=1)]
 ALL = 1 << 31
 """A budget that any passage fits into."""
 INPUT = "Standard input"

@@ -1,40 +1,38 @@
 """The root command: the global options, and the one place that prints an error."""
 
+import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.exceptions import Abort, Exit, TyperException
+from typer.main import get_group
 
 from assistant import __version__
-from assistant.cli import COMPLETES
-from assistant.cli.help import (
-    DAILY,
-    MEMORY,
-    PROGRAMS,
-    SETUP,
-    TOOLS,
-    Function,
-    add,
-    group,
-)
-from assistant.cli.options import Globals, at_terminal
+from assistant.cli.help import Function, Group, Sections, first_sentence, group
+from assistant.cli.options import Globals, at_terminal, option
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 from assistant.workspace.folder import path_of
 
+COMPLETES = "_ASSISTANT_COMPLETE"
+"""The variable by which a shell's script asks for completions."""
+DAILY, MORE = "Every day", "More, each with its own --help"
+"""The panel whose commands the first page describes, and the title of the others."""
 PANELS = {
     DAILY: ".talk.chat .talk.ask facts.remember facts.recall facts.forget agenda.agenda"
     " agenda.remind",
-    MEMORY: "context.context memory evaluation.eval_ sessions sessions.undo moving.import_"
+    "Memory": "context.context memory evaluation.eval_ sessions sessions.undo moving.import_"
     " moving.export",
-    TOOLS: "skills heartbeat event.event event.listen",
-    PROGRAMS: "connect.connect connect.mcp mcp-servers connect.hook",
-    SETUP: "setup.init .doctor.doctor setup.trust_ secrets daemon setup.completion config",
+    "Automation": "skills heartbeat event.event event.listen",
+    "Programs": "connect.connect connect.mcp mcp-servers connect.hook",
+    "Setup": "setup.init .doctor.doctor setup.trust_ secrets daemon setup.completion config",
 }
 """The panels of the first page, with their groups and commands, each a function of a module of
 `commands`, or of this package."""
@@ -64,56 +62,63 @@ GROUPS = {
     "daemon": ("Control the process that holds the index in memory.", "setup.stop"),
     "config": ("Show and change settings.", "config.show config.set_ config.unset config.edit"),
 }
-LENIENT = {"ignore_unknown_options": True, "allow_extra_args": True}
-"""How `hook` takes options that other programs may add."""
-
-
-def tree(only: str | None = None) -> typer.Typer:
-    """`assistant` with all groups and commands, or with `only` the one of that name.
-
-    If there is none, those that the first page only names cannot be called, so that their modules
-    need not be loaded.
-    """
-    entries = {name_of(path): (path, panel) for panel in PANELS for path in PANELS[panel].split()}
-    cli = group(
-        "assistant",
-        "A personal assistant whose long-term memory is plain markdown.",
-        add_completion=False,
-        invoke_without_command=True,
-        pretty_exceptions_enable=False,
-    )
-    cli.callback()(options)
-    loads = only in (None, *entries) or COMPLETES in os.environ
-    for path, panel in [entries[only]] if only in entries else entries.values():
-        function = command if loads or panel == DAILY else name_alone
-        if path in GROUPS:
-            help, paths = GROUPS[path]
-            cli.add_typer(group(path, help, map(function, paths.split())), rich_help_panel=panel)
-        else:
-            settings = LENIENT if path == "connect.hook" else None
-            add(cli, function(path), rich_help_panel=panel, context_settings=settings)
-    return cli
-
-
-def command(path: str) -> Function:
-    """The function of a command, whose module is loaded."""
-    module, _, name = path.rpartition(".")
-    function: Function = getattr(import_module(f".{module}", "assistant.cli.commands"), name)
-    return function
-
-
-def name_alone(path: str) -> Function:
-    """A function of that name."""
-
-    def function() -> None: ...
-
-    function.__name__ = path.rpartition(".")[2]
-    return function
 
 
 def name_of(path: str) -> str:
     """The name of a command or group."""
     return path.rpartition(".")[2].removesuffix("_")
+
+
+PATHS = {name_of(path): (path, panel) for panel in PANELS for path in PANELS[panel].split()}
+"""The path and the panel of each command and group by its name."""
+
+
+class Commands(Mapping[str, Any]):
+    """The commands and groups by name. The module of one is loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(*PATHS[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PATHS)
+
+    def __len__(self) -> int:
+        return len(PATHS)
+
+
+@cache
+def _loaded(path: str, panel: str) -> Any:
+    help, paths = GROUPS.get(path, ("", path))
+    loaded: Any = get_group(group(path, help, map(function, paths.split())))
+    if path not in GROUPS:
+        loaded = loaded.commands[name_of(path)]
+    if path == "connect.hook":  # other programs may add arguments
+        loaded.ignore_unknown_options = loaded.allow_extra_args = True
+    loaded.rich_help_panel = panel
+    return loaded
+
+
+def function(path: str) -> Function:
+    """The function of a command, whose module is loaded."""
+    module, _, name = path.rpartition(".")
+    loaded: Function = getattr(import_module(f".{module}", "assistant.cli.commands"), name)
+    gc.freeze()
+    gc.enable()
+    return loaded
+
+
+class Root(Group):
+    """The first page describes only the daily commands; the rarer ones are only named."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings | {"commands": Commands()})
+
+    def sections(self) -> Sections:
+        """The commands of the first page, those of a panel in one row."""
+        names = {panel: [name_of(path) for path in PANELS[panel].split()] for panel in PANELS}
+        daily = [(name, first_sentence(self.commands[name].help)) for name in names.pop(DAILY)]
+        named = [(panel, ", ".join(sorted(names[panel]))) for panel in names]
+        return {DAILY: daily, MORE: named}
 
 
 def _show_version(requested: bool) -> None:
@@ -122,21 +127,26 @@ def _show_version(requested: bool) -> None:
         raise Exit()
 
 
+cli = group(
+    "assistant",
+    "A personal assistant whose long-term memory is plain markdown.",
+    cls=Root,
+    add_completion=False,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@cli.callback()
 def options(
     context: typer.Context,
     workspace: Annotated[
-        Path | None,
-        typer.Option(
-            "-w", "--workspace", parser=path_of, metavar="DIR", help="Use this workspace."
-        ),
+        Path | None, option("-w --workspace DIR", "Use this workspace.", parser=path_of)
     ] = None,
-    no_daemon: Annotated[
-        bool, typer.Option("--no-daemon", help="Do not use the memory daemon.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    no_daemon: Annotated[bool, option("--no-daemon", "Do not use the memory daemon.")] = False,
+    debug: Annotated[bool, option("--debug", "Show the traceback of an error.")] = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        bool, option("--version", "Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Keep the global options for the command."""
@@ -151,10 +161,10 @@ def options(
     from assistant.cli.chat import welcome  # `recall` loads this module too, and needs none of it
 
     welcome.ensure_workspace(context.obj)
-    command(".talk.chat")(context)
+    function(".talk.chat")(context)
 
 
-def run(cli: typer.Typer) -> None:
+def run() -> None:
     """Run the command, print an error in one place, exit with its code."""
     if COMPLETES in os.environ:
         from typer.completion import completion_init  # takes 5 ms

@@ -9,30 +9,20 @@ import typer
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
-from assistant.cli.options import Lines, Message, lines, message_and_input
+from assistant.cli.options import Lines, Message, lines, message_and_input, option
 from assistant.errors import UsageError
 
-Model = Annotated[
-    str | None, typer.Option("--model", metavar="NAME", help="Use this model, this time.")
-]
-Continue = Annotated[bool, typer.Option("--continue", help="Continue the latest session.")]
-Resume = Annotated[
-    str | None, typer.Option("--resume", metavar="ID", help="Continue this session.")
-]
-OffTheRecord = Annotated[bool, typer.Option("--otr", help="Off the record: write nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Run dangerous tools without asking.")]
+Model = Annotated[str | None, option("--model NAME", "Use this model, this time.")]
+Continue = Annotated[bool, option("--continue", "Continue the latest session.")]
+Resume = Annotated[str | None, option("--resume ID", "Continue this session.")]
+OffTheRecord = Annotated[bool, option("--otr", "Off the record: write nothing.")]
+Yes = Annotated[bool, option("--yes", "Run dangerous tools without asking.")]
 AddDir = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--add-dir",
-        metavar="DIR",
-        exists=True,
-        file_okay=False,
-        help="Let tools use this directory too.",
-    ),
+    option("--add-dir DIR", "Let tools use this directory too.", exists=True, file_okay=False),
 ]
 
-Plain = Annotated[bool, typer.Option("--plain", help="Plain output, for screen readers.")]
+Plain = Annotated[bool, option("--plain", "Plain output, for screen readers.")]
 
 
 def chat(

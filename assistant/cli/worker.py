@@ -133,7 +133,7 @@ def _run(code: Code) -> int:
     try:
         from assistant.cli import root
 
-        root.run(root.tree("ask"))
+        root.run()
     except SystemExit as ended:
         with contextlib.suppress(OSError):
             sys.stdout.flush()

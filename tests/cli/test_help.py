@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from assistant.cli.help import DAILY, MEMORY, MORE, PROGRAMS, SETUP, TOOLS
-from assistant.cli.main import cli
-from assistant.cli.root import hoisted
+from assistant.cli.root import DAILY, MORE, PANELS, cli, hoisted
 from tests.cli.conftest import ASSISTANT
 from tests.cli.test_main import run_assistant
 from tests.cli.tty import Tty
@@ -48,7 +46,7 @@ def test_the_first_page_fits_a_screen_and_names_every_command() -> None:
         if panel == DAILY:
             assert re.search(rf"^  {name} +[A-Z].*[.]$", daily, re.MULTILINE), name
         else:
-            assert panel in (MEMORY, TOOLS, PROGRAMS, SETUP)
+            assert panel in PANELS
             assert re.search(rf"^  {panel} .*\b{name}\b", rest, re.MULTILINE), name
 
 

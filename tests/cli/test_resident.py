@@ -113,7 +113,7 @@ def test_code_is_changed_by_a_file_that_an_upgrade_dates_back(module: Path) -> N
 def test_a_command_that_an_upgrade_breaks_says_so(
     module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(cli: object) -> None:
+    def run() -> None:
         raise ImportError("cannot import name 'new'")
 
     monkeypatch.setattr("assistant.cli.root.run", run)

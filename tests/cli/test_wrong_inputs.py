@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from assistant.cli import root
-from assistant.cli.main import cli
 from assistant.tools.policy import TOOLS
 from assistant.workspace import template, trust
 from tests.cli.conftest import ASSISTANT
@@ -154,7 +153,7 @@ def answered(
         with open("/dev/null") as nothing:  # noqa: PTH123
             monkeypatch.setattr(sys, "stdin", nothing)
             with pytest.raises(SystemExit) as ended:
-                root.run(cli)
+                root.run()
         return ended.value.code, capsys.readouterr().err.splitlines()
 
     return run

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from assistant.cli.main import cli
-from assistant.cli.root import hoisted
+from assistant.cli.root import cli, hoisted
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = typer.main.get_command(cli)

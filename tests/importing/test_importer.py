@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assistant.agent.capture import reading
-from assistant.cli.main import cli
+from assistant.cli.root import cli
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.importing import archive
 from assistant.importing.formats import Export

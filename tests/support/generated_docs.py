@@ -7,8 +7,8 @@ from typing import Any, get_origin
 import typer
 from pydantic import BaseModel
 
-from assistant.cli.help import DAILY, MEMORY, PROGRAMS, SETUP, TOOLS, first_sentence
-from assistant.cli.main import cli
+from assistant.cli.help import first_sentence
+from assistant.cli.root import PANELS, cli
 from assistant.settings.tree import Settings
 from assistant.workspace.stores import STORES
 
@@ -30,7 +30,6 @@ FILES = {
     ".local/state/assistant/": "trust, logs, the prompt's history",
     ".cache/assistant/": "compiled embedding models and cached vectors; may be deleted",
 }
-PANELS = (DAILY, MEMORY, TOOLS, PROGRAMS, SETUP)
 STORES_MARKS = ("<!-- stores: generated -->", "<!-- end of stores -->")
 MARKS = ("<!-- settings: generated -->", "<!-- end of settings -->")
 
@@ -38,7 +37,7 @@ MARKS = ("<!-- settings: generated -->", "<!-- end of settings -->")
 def command_line() -> str:
     """docs/cli.md: every command, what it takes and what its options mean."""
     parts, panel = [HEAD, _options(typer.main.get_command(cli), "assistant")], ""
-    for path, command in sorted(_leaves(), key=lambda leaf: PANELS.index(_panel(leaf[0]))):
+    for path, command in sorted(_leaves(), key=lambda leaf: [*PANELS].index(_panel(leaf[0]))):
         if panel != _panel(path):
             panel = _panel(path)
             parts.append(f"## {panel}\n")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, answer, note
+from assistant.cli.options import AsJson, answer, argument, note, option
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS, Due
@@ -19,10 +19,8 @@ from assistant.workspace.folder import HEARTBEAT_FILE
 
 def agenda(
     context: typer.Context,
-    days: Annotated[
-        int, typer.Option("--days", metavar="N", min=0, help="Days to look ahead.")
-    ] = AGENDA_DAYS,
-    ics: Annotated[bool, typer.Option("--ics", help="Print an iCalendar file.")] = False,
+    days: Annotated[int, option("--days N", "Days to look ahead.", min=0)] = AGENDA_DAYS,
+    ics: Annotated[bool, option("--ics", "Print an iCalendar file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what is due: dates in memory, and reminders.
@@ -76,10 +74,7 @@ def _item(due: Due) -> dict[str, Any]:
 
 def remind(
     context: typer.Context,
-    words: Annotated[
-        list[str],
-        typer.Argument(metavar="WHEN WHAT...", help="A time, then what to tell you then."),
-    ],
+    words: Annotated[list[str], argument("WHEN WHAT...", "A time, then what to tell you then.")],
     as_json: AsJson = False,
 ) -> None:
     """Set a reminder.

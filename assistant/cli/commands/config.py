@@ -9,7 +9,7 @@ import typer
 
 from assistant import config
 from assistant.cli.config_file import changed, path_of, value_at
-from assistant.cli.options import AsJson, Globals, answer, at_terminal, note, run_editor
+from assistant.cli.options import AsJson, Globals, answer, argument, at_terminal, note, run_editor
 from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
 from assistant.display import as_json as to_json
@@ -25,10 +25,8 @@ def _names(incomplete: str) -> list[str]:
     return [name for name in settings.names() if name.startswith(incomplete)]
 
 
-KEY = typer.Argument(
-    metavar="KEY",
-    help="Such as `memory.k`; `model` is short for `model.name`.",
-    autocompletion=_names,
+KEY = argument(
+    "KEY", "Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
 )
 Key = Annotated[str, KEY]
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
@@ -64,9 +62,7 @@ def show(
 def set_(
     context: typer.Context,
     key: Key,
-    values: Annotated[
-        list[str], typer.Argument(metavar="VALUE...", help="Its value, or the values of a list.")
-    ],
+    values: Annotated[list[str], argument("VALUE...", "Its value, or the values of a list.")],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments.
 

@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 import typer
 
 from assistant.cli.memory_text import show_diff
-from assistant.cli.options import AsJson, Globals, Yes, answer, at_terminal, own_command
+from assistant.cli.options import (
+    AsJson,
+    Globals,
+    Yes,
+    answer,
+    argument,
+    at_terminal,
+    option,
+    own_command,
+)
 from assistant.cli.questions import must_confirm
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -22,13 +31,9 @@ NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
 
 def connect(
     context: typer.Context,
-    program: Annotated[
-        str, typer.Argument(metavar="[PROGRAM]", help=f"{NAMES}; without one, list all.")
-    ] = "",
-    print_only: Annotated[
-        bool, typer.Option("--print", help="Show the change without making it.")
-    ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Disconnect it.")] = False,
+    program: Annotated[str, argument("[PROGRAM]", f"{NAMES}; without one, list all.")] = "",
+    print_only: Annotated[bool, option("--print", "Show the change without making it.")] = False,
+    undo: Annotated[bool, option("--undo", "Disconnect it.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -107,18 +112,14 @@ def _tell(program: Program, copies: Sequence[Path], *, made: bool, undo: bool) -
 def hook(
     context: typer.Context,
     event: Annotated[
-        str,
-        typer.Argument(metavar="[EVENT]", help="prompt, compact, session-end or session-start."),
+        str, argument("[EVENT]", "prompt, compact, session-end or session-start.")
     ] = "prompt",
-    program: Annotated[
-        str, typer.Option("--for", metavar="NAME", help="The program that calls.")
-    ] = "",
+    program: Annotated[str, option("--for NAME", "The program that calls.")] = "",
     quiet: Annotated[
         Literal["once", "session"] | None,
-        typer.Option(
-            "--quiet-for",
-            metavar="once|session",
-            help="Give no memory to the next prompt, or to the rest of its conversation.",
+        option(
+            "--quiet-for once|session",
+            "Give no memory to the next prompt, or to the rest of its conversation.",
         ),
     ] = None,
     patient: Annotated[bool, typer.Option("--patient", hidden=True)] = False,
@@ -138,13 +139,10 @@ def hook(
 def mcp(
     context: typer.Context,
     name: Annotated[
-        str | None,
-        typer.Option("--as", metavar="NAME", help="The program's name in memory's journal."),
+        str | None, option("--as NAME", "The program's name in memory's journal.")
     ] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Store what it writes without your review.")
-    ] = False,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Let it write nothing.")] = False,
+    trust: Annotated[bool, option("--trust", "Store what it writes without your review.")] = False,
+    read_only: Annotated[bool, option("--read-only", "Let it write nothing.")] = False,
 ) -> None:
     """Serve memory over MCP, on standard input and output.
 

@@ -8,7 +8,7 @@ import typer
 from assistant.agent.context_budget import rendered
 from assistant.agent.prompt import KNOWN, Section
 from assistant.app.options import ChatOptions
-from assistant.cli.options import AsJson, Globals, Message, answer, message_and_input, note
+from assistant.cli.options import AsJson, Globals, Message, answer, message_and_input, note, option
 from assistant.display import counted, local_time, spelled
 from assistant.errors import UsageError
 from assistant.session import keeping, transcript
@@ -19,15 +19,12 @@ def context(
     context: typer.Context,
     message: Message = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Show what this session was sent.")
+        str | None, option("--session ID", "Show what this session was sent.")
     ] = None,
     turn: Annotated[
-        int | None,
-        typer.Option("--turn", metavar="N", min=1, help="Its turn, from 1; otherwise the latest."),
+        int | None, option("--turn N", "Its turn, from 1; otherwise the latest.", min=1)
     ] = None,
-    section: Annotated[
-        str | None, typer.Option("--section", metavar="TITLE", help="Show only this section.")
-    ] = None,
+    section: Annotated[str | None, option("--section TITLE", "Show only this section.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the prompt that a message would be sent with.

@@ -7,7 +7,7 @@ import typer
 from assistant.agent.memory_text import CORE_TOKENS, Standing, standing
 from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line
-from assistant.cli.options import AsJson, Globals, answer, at_terminal
+from assistant.cli.options import AsJson, Globals, answer, argument, at_terminal
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE
@@ -21,8 +21,7 @@ ADD, DROP = "add", "drop"
 def core(
     context: typer.Context,
     change: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[add|drop ID|FILE:LINE|WORDS...]", help="The fact to add or drop."),
+        list[str] | None, argument("[add|drop ID|FILE:LINE|WORDS...]", "The fact to add or drop.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.memory_text import one_line
-from assistant.cli.options import AsJson, answer
+from assistant.cli.options import AsJson, answer, option
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted
 from assistant.errors import UsageError
@@ -15,9 +15,7 @@ from assistant.workspace.folder import read_text
 
 def eval_(
     context: typer.Context,
-    count: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of facts to ask about.")
-    ] = 100,
+    count: Annotated[int, option("-n N", "Maximum number of facts to ask about.", min=1)] = 100,
     as_json: AsJson = False,
 ) -> None:
     """Measure recall: ask memory about its own facts, and show what it misses.

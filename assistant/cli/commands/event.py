@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.commands.heartbeat import send_news
-from assistant.cli.options import AsJson, Globals, answer, at_terminal, input_bytes, note
+from assistant.cli.options import AsJson, Globals, answer, at_terminal, input_bytes, note, option
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, ConfigError, UsageError
 from assistant.heartbeat import listening, queue
@@ -25,16 +25,11 @@ REST = 30.0
 
 def event(
     context: typer.Context,
-    source: Annotated[
-        str, typer.Option("--source", metavar="NAME", help="Its sender, such as `github`.")
-    ],
+    source: Annotated[str, option("--source NAME", "Its sender, such as `github`.")],
     reply_to: Annotated[
-        str | None,
-        typer.Option("--reply-to", metavar="COMMAND", help="Pipe the answer into this command."),
+        str | None, option("--reply-to COMMAND", "Pipe the answer into this command.")
     ] = None,
-    id: Annotated[
-        str, typer.Option("--id", metavar="ID", help="Answer an event of this id only once.")
-    ] = "",
+    id: Annotated[str, option("--id ID", "Answer an event of this id only once.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer an event: a JSON object on standard input, handled as AGENTS.md says.
@@ -96,18 +91,11 @@ def _show(reply: Answered) -> None:
 def listen(
     context: typer.Context,
     folder: Annotated[
-        Path | None,
-        typer.Option("--folder", metavar="DIR", help="Read files in DIR/SOURCE/ as events."),
+        Path | None, option("--folder DIR", "Read files in DIR/SOURCE/ as events.")
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(
-            "--port",
-            metavar="PORT",
-            min=1,
-            max=65535,
-            help="Accept HTTP requests from this machine.",
-        ),
+        option("--port PORT", "Accept HTTP requests from this machine.", min=1, max=65535),
     ] = None,
 ) -> None:
     """Answer events as they come, until Ctrl-C.

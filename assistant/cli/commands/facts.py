@@ -23,10 +23,12 @@ from assistant.cli.options import (
     Most,
     Yes,
     answer,
+    argument,
     at_terminal,
     given,
     lines,
     note,
+    option,
     print_json,
     reads_lines,
 )
@@ -57,28 +59,19 @@ AT_ONCE = 100
 def remember(
     context: typer.Context,
     fact: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one per line."),
+        list[str] | None, argument("[FACT]...", "The fact; `-` reads one per line.")
     ] = None,
-    section: Annotated[
-        str, typer.Option("--section", metavar="NAME", help="Heading to write it under.")
-    ] = "Remembered",
+    section: Annotated[str, option("--section NAME", "Heading to write it under.")] = "Remembered",
     of_project: Annotated[
-        bool,
-        typer.Option("--project", help="Keep it for coding agents in this git repository."),
+        bool, option("--project", "Keep it for coding agents in this git repository.")
     ] = False,
     replaces: Annotated[
-        str | None,
-        typer.Option("--replaces", metavar="ID|FILE:LINE", help="The fact that it supersedes."),
+        str | None, option("--replaces ID|FILE:LINE", "The fact that it supersedes.")
     ] = None,
-    as_is: Annotated[
-        bool, typer.Option("--as-is", help="Write it even if it holds a secret.")
-    ] = False,
+    as_is: Annotated[bool, option("--as-is", "Write it even if it holds a secret.")] = False,
     secret: Annotated[
         list[str] | None,
-        typer.Option(
-            "--secret", metavar="NAME", help="Register its secret as NAME; keep it out of the file."
-        ),
+        option("--secret NAME", "Register its secret as NAME; keep it out of the file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -261,31 +254,18 @@ def _described(text: str, secret: Secret) -> str:
 def recall(
     context: typer.Context,
     query: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one per line."),
+        list[str] | None, argument("[QUERY]...", "The question; `-` reads one per line.")
     ] = None,
     k: Most = None,
-    budget: Annotated[
-        int | None,
-        typer.Option("--budget", metavar="N", min=1, help="Maximum number of tokens."),
-    ] = None,
+    budget: Annotated[int | None, option("--budget N", "Maximum number of tokens.", min=1)] = None,
     as_of: Annotated[
         str | None,
-        typer.Option(
-            "--as-of",
-            metavar="DATE",
-            help="Answer from what was recorded by then, such as `last week`.",
-        ),
+        option("--as-of DATE", "Answer from what was recorded by then, such as `last week`."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Include superseded facts.")] = False,
-    why: Annotated[bool, typer.Option("--why", help="Show why each passage matches.")] = False,
-    sessions: Annotated[
-        bool, typer.Option("--sessions", help="Search past conversations instead.")
-    ] = False,
-    within: Annotated[
-        str,
-        typer.Option("--in", metavar="NAME", help="Search only these notes, or only `memory`."),
-    ] = "",
+    everything: Annotated[bool, option("--all", "Include superseded facts.")] = False,
+    why: Annotated[bool, option("--why", "Show why each passage matches.")] = False,
+    sessions: Annotated[bool, option("--sessions", "Search past conversations instead.")] = False,
+    within: Annotated[str, option("--in NAME", "Search only these notes, or only `memory`.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Search memory.
@@ -346,18 +326,14 @@ def _iso_day(text: str) -> str:
 def forget(
     context: typer.Context,
     target: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="ID|FILE:LINE|WORDS...", help="The fact: where it is, or words of it."
-        ),
+        list[str], argument("ID|FILE:LINE|WORDS...", "The fact: where it is, or words of it.")
     ],
     yes: Yes = False,
     purge: Annotated[
-        bool,
-        typer.Option("--purge", help="Also remove it from the journal and all copies, for good."),
+        bool, option("--purge", "Also remove it from the journal and all copies, for good.")
     ] = False,
     sessions: Annotated[
-        bool, typer.Option("--sessions", help="With --purge: from past conversations too.")
+        bool, option("--sessions", "With --purge: from past conversations too.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

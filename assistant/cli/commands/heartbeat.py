@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, answer, note
+from assistant.cli.options import AsJson, Globals, answer, note, option
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError
 from assistant.heartbeat import beat
@@ -20,7 +20,7 @@ from assistant.upkeep.tasks import Task
 def run(
     context: typer.Context,
     test: Annotated[
-        bool, typer.Option("--test", help="Send a test notification, and do nothing else.")
+        bool, option("--test", "Send a test notification, and do nothing else.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -149,12 +149,12 @@ def install(
     context: typer.Context,
     kind: Annotated[
         Literal["systemd", "launchd", "cron"] | None,
-        typer.Option("--with", help="Use this kind of timer, not the machine's usual one."),
+        option("--with", "Use this kind of timer, not the machine's usual one."),
     ] = None,
     only_print: Annotated[
-        bool, typer.Option("--print", help="Show what would be written, and write nothing.")
+        bool, option("--print", "Show what would be written, and write nothing.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Remove the timer.")] = False,
+    undo: Annotated[bool, option("--undo", "Remove the timer.")] = False,
 ) -> None:
     """Install a timer that calls `heartbeat run` every few minutes.
 

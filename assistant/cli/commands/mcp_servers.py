@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, Yes, answer, note
+from assistant.cli.options import AsJson, Globals, Yes, answer, argument, note
 from assistant.cli.questions import must_confirm
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
@@ -20,7 +20,7 @@ NONE = "There are no MCP servers: add one with `assistant config edit`, or in a 
 
 def list_(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.")] = None,
+    name: Annotated[str | None, argument("[NAME]", "Only this server.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Connect to each server, and compare its tools with the approved ones."""
@@ -39,7 +39,7 @@ def list_(
 
 def approve(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The server.")],
+    name: Annotated[str, argument("NAME", "The server.")],
     yes: Yes = False,
 ) -> None:
     """Approve a server of a .mcp.json, or tools that have changed."""

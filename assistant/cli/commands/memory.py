@@ -15,7 +15,7 @@ import typer
 
 from assistant.agent.capture import ended
 from assistant.cli.memory_text import one_line, show_diff, show_undone
-from assistant.cli.options import AsJson, Globals, Yes, answer, print_json
+from assistant.cli.options import AsJson, Globals, Yes, answer, argument, option, print_json
 from assistant.cli.questions import must_confirm
 from assistant.disk import programs, storage
 from assistant.display import counted, local_time, spelled
@@ -76,15 +76,12 @@ MARKS = {"learnt": ("+", "green"), "changed": ("~", "yellow"), "forgotten": ("-"
 
 def log(
     context: typer.Context,
-    limit: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of writes.")
-    ] = 20,
+    limit: Annotated[int, option("-n N", "Maximum number of writes.", min=1)] = 20,
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since",
-            metavar="DAY",
-            help="What was learnt, changed and forgotten from then on: a date, `7d`, `last week`.",
+        option(
+            "--since DAY",
+            "What was learnt, changed and forgotten from then on: a date, `7d`, `last week`.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -148,7 +145,7 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
 def check(
     context: typer.Context,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Also rebuild the index, without embedding again.")
+        bool, option("--rebuild", "Also rebuild the index, without embedding again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -169,7 +166,7 @@ def check(
 
 def capture(
     context: typer.Context,
-    wait: Annotated[bool, typer.Option("--wait", help="Also wait for open chats to end.")] = False,
+    wait: Annotated[bool, option("--wait", "Also wait for open chats to end.")] = False,
 ) -> None:
     """Extract facts from chats that have ended, as happens by itself.
 
@@ -211,9 +208,9 @@ def merge(
     context: typer.Context,
     versions: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[BASE OURS THEIRS NAME]",
-            help="Three versions that git gives, and the file's name: OURS becomes the result.",
+        argument(
+            "[BASE OURS THEIRS NAME]",
+            "Three versions that git gives, and the file's name: OURS becomes the result.",
         ),
     ] = None,
     yes: Yes = False,
@@ -310,10 +307,9 @@ def _show_merge(planned: CopyMerge) -> None:
 def map_(
     context: typer.Context,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", parser=path_of, metavar="FILE", help="Write the page to this file."),
+        Path | None, option("--to FILE", "Write the page to this file.", parser=path_of)
     ] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open it in your browser.")] = False,
+    show: Annotated[bool, option("--open", "Open it in your browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw memory as a page of topics, timeline and recalled facts."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, answer, at_terminal
+from assistant.cli.options import AsJson, Yes, answer, argument, at_terminal, option
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
@@ -26,17 +26,14 @@ SHOWN = 20
 def import_(
     context: typer.Context,
     path: Annotated[
-        Path,
-        typer.Argument(
-            parser=path_of, metavar="PATH", help="An export: a zip, a folder or a file."
-        ),
+        Path, argument("PATH", "An export: a zip, a folder or a file.", parser=path_of)
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be imported, and import nothing.")
+        bool, option("--dry-run", "Show what would be imported, and import nothing.")
     ] = False,
     yes: Yes = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Also import what you have deleted or refused here.")
+        bool, option("--again", "Also import what you have deleted or refused here.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -116,9 +113,7 @@ def _end(report: Report, path: Path) -> None:
 
 def export(
     context: typer.Context,
-    path: Annotated[
-        Path, typer.Argument(parser=path_of, metavar="PATH", help="The zip archive to write.")
-    ],
+    path: Annotated[Path, argument("PATH", "The zip archive to write.", parser=path_of)],
     as_json: AsJson = False,
 ) -> None:
     """Write the workspace, sessions included, to an archive; `init --from` restores it.

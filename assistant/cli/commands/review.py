@@ -15,7 +15,7 @@ from assistant.cli.memory_text import (
     show_written,
     written_json,
 )
-from assistant.cli.options import AsJson, Globals, answer, note, print_json
+from assistant.cli.options import AsJson, Globals, answer, argument, note, option, print_json
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError, UsageError
@@ -44,13 +44,9 @@ TIDY_KEYS = {
 
 def review(
     context: typer.Context,
-    accept: Annotated[
-        list[str] | None, typer.Option("--accept", metavar="ID", help="Accept this one.")
-    ] = None,
-    refuse: Annotated[
-        list[str] | None, typer.Option("--refuse", metavar="ID", help="Refuse this one.")
-    ] = None,
-    accept_all: Annotated[bool, typer.Option("--accept-all", help="Accept all.")] = False,
+    accept: Annotated[list[str] | None, option("--accept ID", "Accept this one.")] = None,
+    refuse: Annotated[list[str] | None, option("--refuse ID", "Refuse this one.")] = None,
+    accept_all: Annotated[bool, option("--accept-all", "Accept all.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Accept or refuse facts that a tool or another program wrote."""
@@ -78,12 +74,10 @@ def review(
 
 def restore(
     context: typer.Context,
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Restore these.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Restore all.")] = False,
+    ids: Annotated[list[str] | None, argument("[ID]...", "Restore these.")] = None,
+    everything: Annotated[bool, option("--all", "Restore all.")] = False,
     dismiss: Annotated[
-        bool, typer.Option("--dismiss", help="Do not restore them, and do not offer them again.")
+        bool, option("--dismiss", "Do not restore them, and do not offer them again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -103,12 +97,9 @@ def restore(
 
 def tidy(
     context: typer.Context,
-    limit: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of pairs to compare.")
-    ] = 200,
+    limit: Annotated[int, option("-n N", "Maximum number of pairs to compare.", min=1)] = 200,
     with_model: Annotated[
-        bool,
-        typer.Option("--with-model", help="First ask the model when each fact matters."),
+        bool, option("--with-model", "First ask the model when each fact matters.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

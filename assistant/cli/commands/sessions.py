@@ -5,14 +5,14 @@ from typing import Annotated
 import typer
 
 from assistant.app.undo import last_changes, take_back
-from assistant.cli.options import AsJson, Lines, Yes, answer
+from assistant.cli.options import AsJson, Lines, Yes, answer, argument, option
 from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
 from assistant.display import spelled
 from assistant.memory.base import SESSIONS, Query
 from assistant.session import entries, keeping, listing, transcript
 
-Session = Annotated[str, typer.Argument(metavar="ID", help="Its ID, or the start or end of it.")]
+Session = Annotated[str, argument("ID", "Its ID, or the start or end of it.")]
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
@@ -25,10 +25,8 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 def show(
     context: typer.Context,
     session: Session,
-    thoughts: Annotated[
-        bool, typer.Option("--thoughts", help="Include the model's thinking.")
-    ] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown.")] = False,
+    thoughts: Annotated[bool, option("--thoughts", "Include the model's thinking.")] = False,
+    as_markdown: Annotated[bool, option("--markdown", "Print markdown.")] = False,
     as_json: Lines = False,
 ) -> None:
     """Show a conversation; with --json its entries, one per line.
@@ -51,7 +49,7 @@ def show(
 def rename(
     context: typer.Context,
     session: Session,
-    title: Annotated[list[str], typer.Argument(metavar="TITLE...", help="Its new title.")],
+    title: Annotated[list[str], argument("TITLE...", "Its new title.")],
 ) -> None:
     """Rename a conversation."""
     session_id = keeping.rename(context.obj.workspace().sessions, session, " ".join(title))

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assistant.cli import COMPLETES
-from assistant.cli.options import AsJson, answer, own_command
+from assistant.cli.options import AsJson, answer, argument, option, own_command
 from assistant.display import counted
 from assistant.secrets import registered
 from assistant.workspace import folder, template, trust
@@ -18,20 +17,14 @@ from assistant.workspace.folder import path_of
 def init(
     context: typer.Context,
     directory: Annotated[
-        Path | None,
-        typer.Argument(parser=path_of, metavar="[DIR]", help="Its folder, if not the default one."),
+        Path | None, argument("[DIR]", "Its folder, if not the default one.", parser=path_of)
     ] = None,
     archive: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            parser=path_of,
-            metavar="ARCHIVE",
-            help="Restore an archive of `assistant export`.",
-        ),
+        option("--from ARCHIVE", "Restore an archive of `assistant export`.", parser=path_of),
     ] = None,
     git: Annotated[
-        bool, typer.Option("--git", help="Keep it in git, which then merges memory fact by fact.")
+        bool, option("--git", "Keep it in git, which then merges memory fact by fact.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,7 +85,7 @@ def trust_(context: typer.Context) -> None:
     typer.echo(f"{workspace.root} is trusted" if new else f"{workspace.root} was already trusted")
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as `home_key`.")]
+Name = Annotated[str, argument("NAME", "Such as `home_key`.")]
 
 
 def add(name: Name) -> None:
@@ -111,7 +104,7 @@ def add(name: Name) -> None:
 
 
 def show(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print its value.")] = None,
+    name: Annotated[str | None, argument("[NAME]", "Print its value.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the names of the registered secrets, or print the value of one."""
@@ -147,7 +140,7 @@ Shell = Literal["bash", "zsh", "fish"]
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    shell: Annotated[Shell, argument("SHELL", "bash, zsh or fish.")],
 ) -> None:
     """Print the script that completes commands in your shell.
 
@@ -157,5 +150,7 @@ def completion(
       assistant completion fish > ~/.config/fish/completions/assistant.fish
     """
     from typer.completion import get_completion_script
+
+    from assistant.cli.root import COMPLETES
 
     typer.echo(get_completion_script(prog_name="assistant", complete_var=COMPLETES, shell=shell))

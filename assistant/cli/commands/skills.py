@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.help import did_you_mean
-from assistant.cli.options import AsJson, Globals, answer
+from assistant.cli.options import AsJson, Globals, answer, argument, option
 from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -24,9 +24,7 @@ UNDESCRIBED = "Describe what this skill does, and when to use it."
 
 def list_(
     context: typer.Context,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one, as the model reads it.")
-    ] = None,
+    name: Annotated[str | None, argument("[NAME]", "Show this one, as the model reads it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the skills, and what is wrong with them."""
@@ -74,11 +72,9 @@ def _show(skills: Skills, name: str) -> None:
 
 def new(
     context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and hyphens.")
-    ],
+    name: Annotated[str, argument("NAME", "Lower-case letters, digits and hyphens.")],
     description: Annotated[
-        str, typer.Option("--description", metavar="TEXT", help="What it does, and when to use it.")
+        str, option("--description TEXT", "What it does, and when to use it.")
     ] = "",
 ) -> None:
     """Create a skill in the workspace.

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from assistant.cli import doctor
 from assistant.cli.doctor import examined
-from assistant.cli.main import cli
 from assistant.cli.options import Globals
+from assistant.cli.root import cli
 from assistant.config import state_dir
 from assistant.errors import ConfigError, UsageError
 from assistant.integrations import jsonc

@@ -8,7 +8,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from assistant.cli.main import cli
+from assistant.cli.root import cli
 from assistant.errors import UsageError
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from assistant.cli.main import cli
+from assistant.cli.root import cli
 from assistant.messages import ToolCall
 from assistant.session import transcript
 from assistant.session.entries import (

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assistant import config
-from assistant.cli.main import cli
+from assistant.cli.root import cli
 from tests.cli.talk.test_ask import command
 from tests.cli.talk.test_web import calls
 from tests.support.provider import Pause, Provider, Raw
