@@ -37,7 +37,6 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
                 typer.echo(events.to_json(event))
             else:
                 reply.show(event)
-                _print_note(event)
             sys.stdout.flush()
             last = event
         match last:
@@ -51,7 +50,9 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
 
 
 class _Reply:
-    """Prints the reply; a blank line separates its parts before and after tool calls.
+    """Prints the reply, and on standard error what is not part of it.
+
+    A blank line separates the reply's parts before and after tool calls.
 
     On a terminal each block of markdown is rendered once it is finished; elsewhere the text is
     printed as it comes.
@@ -74,8 +75,11 @@ class _Reply:
                 if waiting:
                     self._add(spelled(reply))
                     self._end()
-            case events.TurnFailed():
+            case events.TurnFailed(message, cure):
                 self._end()
+                typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
+            case events.Notice() | events.SkillLoaded() | events.Retrying():
+                typer.echo("\n".join(event_lines(event)), err=True)
 
     def _add(self, text: str) -> None:
         if not self._renders:
@@ -107,15 +111,6 @@ class _Reply:
         if begins and self._has_printed:
             typer.echo()
         self._has_printed = True
-
-
-def _print_note(event: Event) -> None:
-    """Print what is not part of the reply to standard error."""
-    match event:
-        case events.TurnFailed(message, cure):
-            typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
-        case events.Notice() | events.SkillLoaded() | events.Retrying():
-            typer.echo("\n".join(event_lines(event)), err=True)
 
 
 class Piped(Host):

@@ -118,28 +118,22 @@ class TurnView:
         if event.call_id in self._refused:  # already said by the line on the owner's decision
             return
         seconds = time.monotonic() - started
-        text = (
-            event.compact
-            if event.diff
-            else result_text(event.tool, arguments, event.compact, event.content, event.error)
-        )
+        output = (event.diff or event.content).split("\n")
+        if event.diff:
+            text, row_of, limit = event.compact, _diff_row, SHOWN_CHANGES
+            details = [row for row in output if diff_colour(row) in (GOOD, BAD)]
+        else:
+            text = result_text(event.tool, arguments, event.compact, event.content, event.error)
+            row_of, limit = faint, SHOWN_ROWS
+            prints = event.tool in PRINTING and event.content != NO_OUTPUT
+            details = output if prints else []
         first, *rest = spelled(text).split("\n")
         first += f" · {seconds:.0f} s" if seconds >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [styled(row, colour) for row in (f"{mark} {first}", *(f"  {row}" for row in rest))]
-        output = (event.diff or event.content).split("\n")
-        if event.diff:
-            details = [row for row in output if diff_colour(row) in (GOOD, BAD)]
-            limit = SHOWN_CHANGES
-        else:
-            prints = event.tool in PRINTING and event.content != NO_OUTPUT
-            details, limit = output if prints else [], SHOWN_ROWS
-        row_of = _diff_row if event.diff else faint
         rows += [f"  {row_of(row)}" for row in details[:limit]]
-        if len(details) > limit:
-            rows.append(
-                faint(f"  … {counted(len(details) - limit, 'more line')} · Ctrl-O shows all")
-            )
+        if (more := len(details) - limit) > 0:
+            rows.append(faint(f"  … {counted(more, 'more line')} · Ctrl-O shows all"))
         self._screen.put("\n".join(rows), "line")
         self._screen.draw(folded="\n".join(map(row_of, output)))
 

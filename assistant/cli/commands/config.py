@@ -1,24 +1,36 @@
 """`config`: settings shown and changed, with where each comes from."""
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
+import tomlkit
 import typer
+from tomlkit.items import AoT
 
 from assistant import config
-from assistant.cli.config_file import changed, path_of, value_at
+from assistant.cli.help import did_you_mean
 from assistant.cli.options import AsJson, Globals, answer, argument, at_terminal, note, run_editor
 from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
 from assistant.display import as_json as to_json
 from assistant.display import counted, spelled
-from assistant.errors import ConfigError, WorkspaceError
+from assistant.errors import ConfigError, UsageError, WorkspaceError
 from assistant.memory.open import open_model_switch
+from assistant.model import catalogue
 from assistant.settings import tree as settings
-from assistant.settings.sections import SERVERS, EmbeddingSettings
+from assistant.settings.sections import SERVERS, EmbeddingSettings, ServerSettings
 from assistant.tools.mcp_client.servers import hidden
+from assistant.tools.policy import unknown_tools
+
+Keys = tuple[str | int, ...]
+"""The path of a setting: its keys; indices of lists start at 0."""
+EMPTY = {"heartbeat.notify", "embedding.query_prefix", "embedding.document_prefix"}
+"""Settings whose empty value is not their default."""
+_OF_SERVER = re.compile(rf"(.+?)\.({'|'.join(ServerSettings.model_fields)})(?:\.(.+))?")
 
 
 def _names(incomplete: str) -> list[str]:
@@ -53,7 +65,7 @@ def show(
     answer(values)
     layers = config.layers(recipe=context.obj.recipe())
     for path, value in _leaves(values):
-        typer.echo(_with_origin(settings.shown_key(path), value, config.origin_of(path, layers)))
+        typer.echo(_with_origin(path, value, config.origin_of(path, layers)))
     typer.echo(f"The configuration file is {config.config_file()}.", err=True)
     for line in settings.unknown_variables():
         note(line)
@@ -85,19 +97,19 @@ def _values(options: Globals) -> dict[str, Any]:
 
 def put(options: Globals, key: str, values: list[str]) -> None:
     """Change a setting, and print it; if it is removed, print the value that holds now."""
-    change, file = changed(key, values), config.config_file()
+    path, file = path_of(key), config.config_file()
+    text, value, doubts = changed(key, values)
     file.parent.mkdir(parents=True, exist_ok=True)
-    storage.replace(file, change.text.encode())
-    origin = config.origin_of(path_of(key), config.layers(recipe=options.recipe()))
-    if change.value is None:
-        now = value_at(_values(options), path_of(key))
-        typer.echo(_with_origin(change.key, now, origin))
+    storage.replace(file, text.encode())
+    origin = config.origin_of(path, config.layers(recipe=options.recipe()))
+    if value is None:
+        typer.echo(_with_origin(path, value_at(_values(options), path), origin))
     else:
-        typer.echo(f"{change.key} = {_text(change.value)}  ({file})")
+        typer.echo(f"{settings.shown_key(path)} = {_text(value)}  ({file})")
     if origin and not origin.startswith(f"{file}:"):
         where = "" if Path(origin).is_absolute() else " is set in this shell, and"
         note(f"{origin}{where} overrides {file}")
-    for doubt in change.doubts:
+    for doubt in doubts:
         note(doubt)
 
 
@@ -124,7 +136,7 @@ def edit() -> None:
         return
 
 
-def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+def _leaves(values: Any, path: Keys = ()) -> Iterator[tuple[Keys, Any]]:
     """The settings with their paths, those in lists of tables included."""
     tables = isinstance(values, list) and values and isinstance(values[0], dict)
     if not isinstance(values, dict) and not tables:
@@ -134,9 +146,9 @@ def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any
         yield from _leaves(value, (*path, key))
 
 
-def _with_origin(key: str, value: Any, origin: str) -> str:
+def _with_origin(path: Keys, value: Any, origin: str) -> str:
     """A setting's value and where it comes from."""
-    line = f"{key} = {'unset' if value is None else _text(value)}"
+    line = f"{settings.shown_key(path)} = {'unset' if value is None else _text(value)}"
     if not origin:
         return typer.style(f"{line}  (default)", dim=True)
     return f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
@@ -144,6 +156,142 @@ def _with_origin(key: str, value: Any, origin: str) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else to_json(value)
+
+
+# The file
+
+
+def path_of(key: str) -> Keys:
+    """The path of a setting: `profiles.1.name` is that of the first profile.
+
+    Raises UsageError for an unknown setting.
+    """
+    key = "model.name" if key == "model" else key
+    section, _, rest = key.partition(".")
+    number, _, name = rest.partition(".")
+    if section in settings.LISTED and not rest:
+        return (section,)
+    if section in settings.LISTED and number.isdecimal() and int(number):
+        own = (name,) if name else ()
+        if not name or f"{section}.1.{name}" in settings.names():
+            return (section, int(number) - 1, *own)
+    elif section == SERVERS and (server := _OF_SERVER.fullmatch(rest)):
+        return section, *filter(None, server.groups())
+    elif key in settings.names():
+        return section, rest
+    near = get_close_matches(key, settings.names(), n=1)
+    raise UsageError(
+        f"there is no setting {key!r}",
+        did_you_mean(near) or "`assistant config show` lists the settings",
+    )
+
+
+def value_at(values: Any, path: Keys) -> Any:
+    """The value at a path; None if it is unset."""
+    for key in path:
+        try:
+            values = values[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return values
+
+
+def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
+    """The text of the file with a setting changed, or removed by no value or an empty one; its new
+    value, None if it was removed; and warnings of a model or a tool.
+
+    Raises UsageError for an unknown setting or an invalid value, ConfigError for a broken file or a
+    model that litellm does not know.
+    """
+    path, file = path_of(key), config.config_file()
+    rest = config.read_file(file)  # raises with the line of a syntax error
+    _remove(rest, path)
+    document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
+    unset = not values or (list(values) == [""] and key not in EMPTY)
+    if unset:
+        _remove(document, path)
+    else:
+        _put(document, path, values[0] if len(values) == 1 else list(values))
+    try:
+        valid = settings.validate(document.unwrap(), sources=[config.Layer(str(file), rest)])
+    except ConfigError as error:
+        cure = error.cure
+        if unset and path[0] in settings.LISTED and len(path) == 3:
+            cure = f"`assistant config unset {settings.shown_key(path[:-1])}` removes all of it"
+        raise UsageError(error.message, cure) from error
+    if unset:
+        return tomlkit.dumps(document), None, []
+    typed = valid.model_dump(mode="json", exclude_none=True)
+    value = value_at(typed, path)
+    _put(document, path, value)
+    return tomlkit.dumps(document), value, _doubts(typed, path)
+
+
+def _doubts(values: Any, path: Keys) -> list[str]:
+    """Warnings of a rule for a tool that does not exist, or of an unlikely model."""
+    if path[0] == "policy":
+        return unknown_tools({str(path[1]): value_at(values, path)})
+    if path == ("profiles",):
+        tables = value_at(values, path)
+    else:
+        is_model = path[0] in ("model", "profiles") and path[-1] == "name"
+        tables = [value_at(values, path[:-1])] if is_model else []
+    return [
+        doubt
+        for table in tables
+        for doubt in catalogue.doubts(table["name"], table.get("api_base"))
+    ]
+
+
+def _put(document: Any, path: Keys, value: Any) -> None:
+    """Set a value, creating tables on the way. A new source is named after its folder."""
+    section = str(path[0])
+    if section not in settings.LISTED:
+        table = document
+        for key in path[:-1]:
+            table = table.setdefault(key, tomlkit.table())
+            if not isinstance(table, dict):  # validation names its line
+                return
+        table[path[-1]] = value
+        return
+    if len(path) == 1 or not isinstance(document.get(section), AoT):
+        document[section] = _tables(value if len(path) == 1 else document.get(section, []))
+    if len(path) == 1:
+        return
+    tables, number = document[section], int(path[1])
+    first = "path" if section == "sources" else "name"
+    is_new = number == len(tables)
+    if number > len(tables) or len(path) < 3 or (is_new and path[2] != first):
+        raise UsageError(
+            f"{settings.shown_key(path)!r} cannot be set yet",
+            f"First `assistant config set {section}.{len(tables) + 1}.{first} VALUE`",
+        )
+    if is_new:
+        tables.append(tomlkit.table())
+    if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
+        tables[number]["name"] = re.sub(r"[^A-Za-z0-9]+", "-", str(value)).strip("-").split("-")[-1]
+    tables[number][str(path[2])] = value
+
+
+def _tables(profiles: Any) -> AoT:
+    """Profiles, given as tables or only by name, as `[[profiles]]`."""
+    tables = tomlkit.aot()
+    for profile in profiles.split(",") if isinstance(profiles, str) else profiles:
+        table = tomlkit.table()
+        table.update({"name": profile.strip()} if isinstance(profile, str) else profile)
+        tables.append(table)
+    return tables
+
+
+def _remove(document: Any, path: Keys) -> None:
+    """Remove a value if it is set."""
+    parent, key = value_at(document, path[:-1]), path[-1]
+    if isinstance(parent, dict):
+        parent.pop(key, None)
+    elif isinstance(parent, list) and isinstance(key, int) and key < len(parent):
+        del parent[key]
+        if not parent:
+            del document[path[0]]
 
 
 # The embedding model

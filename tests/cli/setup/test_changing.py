@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant import config
-from assistant.cli.config_file import changed, path_of, value_at
+from assistant.cli.commands.config import changed, path_of, value_at
 from assistant.errors import UsageError
 
 THEIRS = "# mine\n[memory]\nk = 3  # enough\n"
@@ -48,19 +48,16 @@ def test_what_is_unset_has_no_value() -> None:
 
 
 def test_comments_stay_and_values_have_their_types(file: Path) -> None:
-    assert changed("memory.k", ["9"]).text == THEIRS.replace("3", "9")
-    allowed = changed("policy.allow", ["shell:ls*", "shell:git status*"])
-    assert allowed.text.startswith(THEIRS) and list(allowed.value) == [
-        "shell:ls*",
-        "shell:git status*",
-    ]
-    assert "k = 3" not in changed("memory.k", [""]).text
+    assert changed("memory.k", ["9"])[0] == THEIRS.replace("3", "9")
+    text, allowed, _ = changed("policy.allow", ["shell:ls*", "shell:git status*"])
+    assert text.startswith(THEIRS) and allowed == ["shell:ls*", "shell:git status*"]
+    assert "k = 3" not in changed("memory.k", [""])[0]
     assert file.read_text() == THEIRS
 
 
 def test_profiles_come_one_after_the_other(file: Path) -> None:
-    file.write_text(changed("profiles.1.name", ["openai/a"]).text)
-    file.write_text(changed("profiles.2.name", ["openai/b"]).text)
+    file.write_text(changed("profiles.1.name", ["openai/a"])[0])
+    file.write_text(changed("profiles.2.name", ["openai/b"])[0])
     assert file.read_text().count("[[profiles]]") == 2
     with pytest.raises(UsageError, match="cannot be set"):
         changed("profiles.4.name", ["openai/d"])

@@ -8,7 +8,7 @@ import pexpect
 import pytest
 
 from assistant import config
-from assistant.cli.config_file import path_of
+from assistant.cli.commands.config import path_of
 from assistant.errors import ConfigError
 from assistant.settings import tree as settings
 from tests.cli.conftest import ASSISTANT, Run
