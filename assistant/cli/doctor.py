@@ -6,7 +6,7 @@ This module imports every heavy part of the program; only `doctor` and the first
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -399,10 +399,10 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def findings(options: Globals) -> Iterator[Finding]:
-    """Run all checks. A fault that stops several of them is reported once."""
+def findings(options: Globals, checks: Mapping[str, Check]) -> Iterator[Finding]:
+    """Run the checks. A fault that stops several of them is reported once."""
     faults: dict[str, str] = {}
-    for name, check in CHECKS.items():
+    for name, check in checks.items():
         finding = examined(name, check, options)
         if finding.state == "fault" and faults.setdefault(finding.said, name) != name:
             finding = Finding(name, "remark", f"not checked: see {faults[finding.said]}")
@@ -432,22 +432,19 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
-    found = []
-    for finding in _all_findings(context.obj, with_model, remove=remove_unowned, as_json=as_json):
-        found.append(finding)
-        typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
+    options: Globals = context.obj
+    checks = {"collections": _remove_unowned, **CHECKS} if remove_unowned else CHECKS
+    found = list(map(_shown, findings(options, checks)))
+    if with_model is None and not as_json and at_terminal() and (model := model_name()):
+        with_model = typer.confirm(f"Send {model} one word to see whether it answers?", err=True)
+    if with_model:
+        found.append(_shown(examined("answer", _model_answer, options)))
     answer(found)
     if any(finding.state == "fault" for finding in found):
         raise typer.Exit(1)
 
 
-def _all_findings(
-    options: Globals, with_model: bool | None, *, remove: bool, as_json: bool
-) -> Iterator[Finding]:
-    if remove:
-        yield examined("collections", _remove_unowned, options)
-    yield from findings(options)
-    if with_model is None and not as_json and at_terminal() and (model := model_name()):
-        with_model = typer.confirm(f"Send {model} one word to see whether it answers?", err=True)
-    if with_model:
-        yield examined("answer", _model_answer, options)
+def _shown(finding: Finding) -> Finding:
+    """Print the result of a check."""
+    typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
+    return finding

@@ -18,7 +18,7 @@ import typer
 from assistant import events
 from assistant.cli import memory_text, session_text
 from assistant.cli.chat import headless
-from assistant.cli.chat.markdown import Renderer
+from assistant.cli.chat.markdown import rendered
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Kind
 from assistant.cli.chat.turn_view import TurnView
@@ -156,7 +156,7 @@ class Page(PlainScreen):
     size = (200, 50)
 
     def render(self, markdown: str) -> str:
-        return Renderer(200).markdown(markdown)
+        return rendered(markdown, 200)
 
     def put(self, text: str, kind: Kind = "block") -> None:
         typer.echo(text)

@@ -9,7 +9,7 @@ import typer
 
 from assistant import events
 from assistant.app.chat import Chat
-from assistant.cli.chat.markdown import Renderer, finished_blocks
+from assistant.cli.chat.markdown import finished_blocks, rendered
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
 from assistant.cli.chat.turn_view import event_lines
@@ -104,7 +104,7 @@ class _Reply:
         if markdown.strip():
             self._separate(True)
             columns = shutil.get_terminal_size((WIDTH, 0)).columns
-            typer.echo(Renderer(columns).markdown(markdown))
+            typer.echo(rendered(markdown, columns))
 
     def _separate(self, begins: bool) -> None:
         """Print a blank line before each part except the first."""

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import lru_cache, partial
+from functools import partial
 from queue import Queue
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
@@ -123,7 +123,9 @@ class LiveScreen:
 
     def render(self, markdown: str) -> str:
         """Render markdown for this terminal."""
-        return _rendered(markdown, self.size[0])
+        from assistant.cli.chat.markdown import rendered  # rich: behind the prompt
+
+        return rendered(markdown, self.size[0])
 
     def put(self, text: str, kind: Kind = "block") -> None:
         """Write a text above the prompt, for good."""
@@ -460,10 +462,3 @@ class LiveScreen:
     def _on_sigint(self, *_: object) -> None:
         if self._busy:
             raise KeyboardInterrupt
-
-
-@lru_cache(maxsize=8)
-def _rendered(markdown: str, columns: int) -> str:
-    from assistant.cli.chat.markdown import Renderer  # rich: behind the prompt
-
-    return Renderer(columns).markdown(markdown)

@@ -1,6 +1,7 @@
 """Renders a model's markdown for the terminal, block by block, for a given width."""
 
 import re
+from functools import lru_cache
 from io import StringIO
 
 from markdown_it import MarkdownIt
@@ -51,31 +52,24 @@ THEME = Theme(
 TRAILING = re.compile(r" +((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 
-class Renderer:
-    """Renders for a terminal of some width, in as many colours as standard output has."""
-
-    def __init__(self, columns: int) -> None:
-        self._console = Console(
-            file=StringIO(),
-            width=columns,
-            theme=THEME,
-            force_terminal=True,
-        )
-
-    def markdown(self, text: str) -> str:
-        """Render markdown, without blank lines around it; links show their address."""
-        return self.lines(_Markdown(text, hyperlinks=False))
-
-    def lines(self, renderable: RenderableType) -> str:
-        """Render anything rich can, without blank lines around it."""
-        with self._console.capture() as captured:
-            self._console.print(renderable)
-        return TRAILING.sub(r"\1", captured.get()).strip("\n")
+@lru_cache(maxsize=8)
+def rendered(markdown: str, columns: int) -> str:
+    """Render markdown for so many columns, in as many colours as standard output has; links show
+    their address."""
+    return _lines(_Markdown(markdown, hyperlinks=False), columns)
 
 
 def wrapped(text: str, columns: int) -> str:
     """Wrap the long lines of a text with SGR sequences between words."""
-    return Renderer(columns).lines(Text.from_ansi(text))
+    return _lines(Text.from_ansi(text), columns)
+
+
+def _lines(renderable: RenderableType, columns: int) -> str:
+    """Render anything rich can, without blank lines around it."""
+    console = Console(file=StringIO(), width=columns, theme=THEME, force_terminal=True)
+    with console.capture() as captured:
+        console.print(renderable)
+    return TRAILING.sub(r"\1", captured.get()).strip("\n")
 
 
 class _Heading(Heading):

@@ -45,12 +45,12 @@ def connect(
       assistant connect zed --print
       assistant connect codex --undo
     """
+    place = (context.obj.directory or default_root()).resolve()  # which may be missing
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program given", f"Name one of {NAMES}")
-        return _list((context.obj.directory or default_root()).resolve())
-    missing = (context.obj.directory or default_root()).resolve()
-    root = missing if undo else context.obj.workspace().root
+        return _list(place)
+    root = place if undo else context.obj.workspace().root
     launch = Launch(own_command(), root)
     chosen = named(program)
     changes = connecting.changes(chosen, launch, undo=undo)
@@ -69,8 +69,8 @@ def connect(
         must_confirm("Replace it until --undo?" if replaced else "Make this change?", yes=yes)
         copies = connecting.carry_out(chosen, changes, undo=undo)
     diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
-    paths = list(map(str, copies))
-    answer({"program": chosen.name, "changes": diffs, "made": made, "copies": paths})
+    backups = list(map(str, copies))
+    answer({"program": chosen.name, "changes": diffs, "made": made, "copies": backups})
     if made or not changes:
         _tell(chosen, copies, made=made, undo=undo)
 

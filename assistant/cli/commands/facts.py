@@ -282,19 +282,15 @@ def recall(
     within = SESSIONS if sessions else within
     within = within.lower() if within.lower() in (FACTS, SESSIONS) else within
     template = Query("", k, budget, as_of, everything, why, verbatim=verbatim, within=within)
-    if reads_lines(query):
-        queries = lines()
-        if (first := next(queries, None)) is None:
-            raise UsageError("there is no query on standard input", "Write one per line")
-        with context.obj.memory() as memory:
-            for line in chain([first], queries):
-                if not as_json:
-                    typer.echo(typer.style(spelled(line), bold=True))
-                show_answer(memory, replace(template, text=line), as_json=as_json)
-        return
-    text = given(query, "query")
+    several = reads_lines(query)
+    queries = lines() if several else iter([given(query, "query")])
+    if (first := next(queries, None)) is None:
+        raise UsageError("there is no query on standard input", "Write one per line")
     with context.obj.memory() as memory:
-        show_answer(memory, replace(template, text=text), as_json=as_json)
+        for text in chain([first], queries):
+            if several and not as_json:
+                typer.echo(typer.style(spelled(text), bold=True))
+            show_answer(memory, replace(template, text=text), as_json=as_json)
 
 
 def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:

@@ -184,7 +184,9 @@ def capture(
         if read.failed and not (read.stored or read.waiting):
             typer.echo(f"{read.session}: not read: {spelled(read.failed)}")
             continue
-        typer.echo(f"{read.session}: {counted(len(read.stored), 'fact')}" + _left(read.waiting))
+        wait = counted(read.waiting, "waits", "wait")
+        left = f", {wait} for `assistant memory review`" if read.waiting else ""
+        typer.echo(f"{read.session}: {counted(len(read.stored), 'fact')}{left}")
         for fact in read.stored:
             typer.echo(f"  {spelled(fact)}")
         if read.failed:
@@ -198,10 +200,6 @@ def capture(
         typer.echo("All ended chats have been read.")
     if failures or unread:
         raise typer.Exit(1)
-
-
-def _left(waiting: int) -> str:
-    return f", {counted(waiting, 'waits', 'wait')} for `assistant memory review`" if waiting else ""
 
 
 def merge(

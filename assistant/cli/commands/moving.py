@@ -48,7 +48,6 @@ def import_(
     """
     if dry_run and yes:
         raise UsageError("--dry-run and --yes exclude each other", "Give one of them")
-    report = None
     if not yes:
         report = _run(context, path, None, again=again)
         _show(report)
