@@ -30,7 +30,7 @@ PANELS = {
     " agenda.remind",
     "Memory": "context.context memory evaluation.eval_ sessions sessions.undo moving.import_"
     " moving.export",
-    "Automation": "skills heartbeat event.event event.listen",
+    "Automation": "skills heartbeat heartbeat.event heartbeat.listen",
     "Programs": "connect.connect connect.mcp mcp-servers connect.hook",
     "Setup": "setup.init .doctor.doctor setup.trust_ secrets daemon setup.completion config",
 }
