@@ -44,10 +44,15 @@ def ask(question: str, default: str | None = None) -> str:
     return text or default or ""
 
 
-def choose(question: str, keys: Keys, default: str) -> str:
-    """The key that the owner presses; `?` and anything unknown explain the keys and ask again."""
+def choose(name: str) -> str:
+    """The key that the owner presses at a question of questions.toml; `?` and anything unknown
+    explain the keys and ask again."""
+    from assistant.tables import beside  # tomllib: only for a question
+
+    asked = beside(__file__)[name]
+    keys: Keys = asked["keys"]
     while True:
-        answer = ask(f"{question} {listed(keys)}", default).casefold()
+        answer = ask(f"{asked['question']} {listed(keys)}", asked["default"]).casefold()
         for key, meaning in keys.items():
             if answer in (key, meaning.partition(",")[0]):
                 return key

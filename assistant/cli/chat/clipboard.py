@@ -4,27 +4,15 @@ import base64
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assistant.cli.palette import DUMB
 from assistant.disk import programs
 from assistant.errors import UsageError
+from assistant.tables import beside
 
-PROGRAMS: Sequence[tuple[str, Sequence[str]]] = (
-    ("WAYLAND_DISPLAY", ("wl-copy",)),
-    ("DISPLAY", ("xclip", "-selection", "clipboard")),
-    ("DISPLAY", ("xsel", "--clipboard", "--input")),
-    ("WSL_DISTRO_NAME", ("clip.exe",)),
-    ("HOME", ("pbcopy",)),
-    ("HOME", ("termux-clipboard-set",)),
-)
-"""Programs that copy, each with the environment variable it needs."""
-PICTURES: Sequence[tuple[str, Sequence[str]]] = (
-    ("WAYLAND_DISPLAY", ("wl-paste", "--type", "image/png")),
-    ("DISPLAY", ("xclip", "-selection", "clipboard", "-target", "image/png", "-out")),
-    ("HOME", ("pngpaste", "-")),
-)
-"""Programs that print a copied picture."""
+PROGRAMS: Mapping[str, Sequence[Sequence[str]]] = beside(__file__)
+"""Programs that `copy`, and that print a copied `picture`, each after the variable it needs."""
 PATIENCE = 5.0
 
 
@@ -33,7 +21,7 @@ def copied(text: str) -> bool:
 
     Return False where there is neither.
     """
-    if any(_run(program, text.encode()) is not None for program in _present(PROGRAMS)):
+    if any(_run(program, text.encode()) is not None for program in _present("copy")):
         return True
     terminal = sys.__stdout__
     if terminal is None or not terminal.isatty() or os.environ.get("TERM", "") in DUMB:
@@ -48,7 +36,7 @@ def picture() -> bytes:
 
     Raises UsageError without a program that reads it.
     """
-    commands = list(_present(PICTURES))
+    commands = list(_present("picture"))
     if not commands:
         raise UsageError(
             "no program here reads pictures from the clipboard",
@@ -57,11 +45,10 @@ def picture() -> bytes:
     return next(filter(None, map(_run, commands)), b"")
 
 
-def _present(commands: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Sequence[str]]:
-    for variable, command in commands:
-        program = programs.find(command[0])
-        if os.environ.get(variable) and program:
-            yield [program, *command[1:]]
+def _present(purpose: str) -> Iterator[Sequence[str]]:
+    for variable, name, *arguments in PROGRAMS[purpose]:
+        if os.environ.get(variable) and (program := programs.find(name)):
+            yield [program, *arguments]
 
 
 def _run(command: Sequence[str], data: bytes = b"") -> bytes | None:

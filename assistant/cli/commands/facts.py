@@ -164,11 +164,6 @@ def _show(written: Remembered) -> None:
 
 Learn = Callable[[str, str], None]
 """Called with the name and the value of a secret that was registered."""
-SECRET_KEYS = {
-    "y": "yes, write it as it is",
-    "n": "no, write nothing",
-    "e": "edit, register the secret under a name and write that name in its place",
-}
 
 
 def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) -> Remembered | None:
@@ -178,7 +173,7 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
         return written
     for secret in written.secrets:
         say(f"It contains {_described(fact.text, secret)}.")
-    match choose("Write it?", SECRET_KEYS, "n"):
+    match choose("secret"):
         case "y":
             (written,) = memory.remember([replace(fact, secrets="keep")])
             return written

@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from assistant.upkeep.tidy import Proposal
 
 
-REVIEW_KEYS = {
-    "y": "yes, write it to memory",
-    "n": "no, drop it",
-    "e": "edit, then write it",
-    "a": "all, write this one and all that follow",
-    "l": "later, leave it waiting",
-    "q": "quit, leave the rest waiting",
-}
-TIDY_KEYS = {
-    "y": "yes, make this change",
-    "n": "no, leave both facts",
-    "a": "all, make this change and all that follow",
-    "q": "quit, leave the rest",
-}
-
-
 def review(
     context: typer.Context,
     accept: Annotated[list[str] | None, option("--accept ID", "Accept this one.")] = None,
@@ -131,7 +115,7 @@ def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> Non
     key = ""
     for pending in waiting:
         _show_pending(memory, workspace, pending)
-        key = key if key == "a" else choose("Remember this?", REVIEW_KEYS, "l")
+        key = key if key == "a" else choose("review")
         if key == "q":
             return
         if key == "n":
@@ -219,7 +203,7 @@ def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
         show_diff(_diff(proposal))
         if not sys.stdin.isatty():
             continue
-        key = key if key == "a" else choose("Make this change?", TIDY_KEYS, "n")
+        key = key if key == "a" else choose("tidy")
         if key == "q":
             return
         if key in ("y", "a"):
