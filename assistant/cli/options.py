@@ -78,9 +78,6 @@ AsJson = Annotated[
 ]
 """The option of a command whose `answer` is then printed, and no text on standard output."""
 Yes = Annotated[bool, option("--yes -y", "Do not ask.")]
-Most = Annotated[int | None, option("-k N", "Maximum number of passages.", min=1)]
-ALL = 1 << 31
-"""A budget that any passage fits into."""
 INPUT = "Standard input"
 """The title of what is piped with a message."""
 PATIENCE = 2.0
@@ -166,8 +163,8 @@ def note(text: str) -> None:
 
 
 def at_terminal() -> bool:
-    """Whether standard input is a terminal, or closed."""
-    return sys.stdin is None or sys.stdin.isatty()
+    """Whether standard input is a terminal."""
+    return sys.stdin.isatty()
 
 
 def given(words: Sequence[str] | None, what: str) -> str:

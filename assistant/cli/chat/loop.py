@@ -13,7 +13,7 @@ from assistant.cli.chat.turn_view import TurnView, show_past
 from assistant.cli.palette import BAD, faint, styled
 from assistant.cli.questions import asked_by
 from assistant.display import counted, spelled
-from assistant.errors import AssistantError, UsageError
+from assistant.errors import AssistantError, MemoryFailure, UsageError
 from assistant.events import Event
 from assistant.session.history import group
 from assistant.session.listing import LEFT, abandoned, title_of
@@ -58,27 +58,22 @@ class ChatLoop(Host):
             hint = f"/resume {session.id[-SHORT_ID:]} continues it"
             self.screen.put(faint(f"{left} · {hint}"), "line")
 
-    @property
-    def written_facts(self) -> list[str]:
-        """The facts that this chat has written since it was opened, oldest first.
-
-        Raises MemoryFailure.
-        """
-        session, since = self.chat.conversation.transcript.session, self.chat.opened
-        return [
-            write.text
-            for write in reversed(self.chat.memory.log())
-            if write.origin.session == session
-            and write.action != "undo"
-            and not write.undone
-            and datetime.fromisoformat(write.time) >= since
-        ]
-
-    @property
-    def name(self) -> str:
-        """The session's short id; empty if there is nothing to resume."""
-        record = self.chat.conversation.transcript
-        return "" if record.off_the_record or not record.entries else record.session[-SHORT_ID:]
+    def close(self) -> tuple[list[str], str]:
+        """Close the chat; return the facts that it has written, oldest first, and the session's
+        short id, empty if there is nothing to resume."""
+        record, facts = self.chat.conversation.transcript, []
+        with contextlib.suppress(MemoryFailure):  # reported in the chat
+            facts = [
+                write.text
+                for write in reversed(self.chat.memory.log())
+                if write.origin.session == record.session
+                and write.action != "undo"
+                and not write.undone
+                and datetime.fromisoformat(write.time) >= self.chat.opened
+            ]
+        self.chat.close()
+        resumes = record.entries and not record.off_the_record
+        return facts, record.session[-SHORT_ID:] if resumes else ""
 
     def _send(self, message: str) -> None:
         """Run a turn with the message and its attachments."""

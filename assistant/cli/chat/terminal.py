@@ -21,7 +21,6 @@ from assistant.cli.options import Globals
 from assistant.cli.palette import DUMB, PROMPT, faint, owner_text
 from assistant.disk import storage
 from assistant.display import shortened, spelled
-from assistant.errors import MemoryFailure
 from assistant.workspace.folder import command_for
 
 if TYPE_CHECKING:
@@ -89,14 +88,9 @@ class _Background:
             return self._loop.result()
 
     def close(self) -> tuple[list[str], str]:
-        """Close the chat if it was opened; return the facts it wrote and its session's short id."""
-        if not self._loop.done() or self._loop.exception() is not None:
-            return [], ""
-        loop, facts = self._loop.result(), []
-        with contextlib.suppress(MemoryFailure):  # reported in the chat
-            facts = loop.written_facts
-        loop.chat.close()
-        return facts, loop.name
+        """Close the chat if it was opened, as `ChatLoop.close` does."""
+        opened = self._loop.done() and self._loop.exception() is None
+        return self._loop.result().close() if opened else ([], "")
 
     def leave(self) -> None:
         """Exit at once if modules are still being imported.

@@ -18,9 +18,7 @@ from assistant.cli.memory_text import (
     written_json,
 )
 from assistant.cli.options import (
-    ALL,
     AsJson,
-    Most,
     Yes,
     answer,
     argument,
@@ -49,6 +47,8 @@ from assistant.memory.base import (
     Secret,
 )
 
+ALL = 1 << 31
+"""A budget that any passage fits into."""
 AT_ONCE = 100
 """Facts from a pipe that are written together."""
 
@@ -101,7 +101,7 @@ def remember(
         under=section,
     )
     facts = [replace(form, text=text) for text in (_facts() if several else [given(fact, "fact")])]
-    asks = not (as_json or as_is or secret) and sys.stdin is not None and sys.stdin.isatty()
+    asks = not (as_json or as_is or secret) and at_terminal()
     outcomes = []
     with context.obj.memory() as memory:
         for written in _written(memory, facts, secret or (), asks=asks):
@@ -251,7 +251,7 @@ def recall(
     query: Annotated[
         list[str] | None, argument("[QUERY]...", "The question; `-` reads one per line.")
     ] = None,
-    k: Most = None,
+    k: Annotated[int | None, option("-k N", "Maximum number of passages.", min=1)] = None,
     budget: Annotated[int | None, option("--budget N", "Maximum number of tokens.", min=1)] = None,
     as_of: Annotated[
         str | None,
@@ -270,7 +270,12 @@ def recall(
       assistant recall where do I live --as-of 2025-06-01 --all
       assistant recall door code -k 1 --why
     """
-    as_of = None if as_of is None else _iso_day(as_of)
+    if as_of is not None:
+        from datetime import date  # both are only needed with --as-of
+
+        from assistant.memory.text.times.dates import day_of
+
+        as_of = day_of(as_of, date.today(), last=True).isoformat()
     if sessions and within:
         raise UsageError("--sessions and --in exclude each other", "Give one of them")
     verbatim = sys.stdout.isatty()
@@ -301,14 +306,6 @@ def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
     for passage in best:
         cost = counted(passage.tokens, "token")
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
-
-
-def _iso_day(text: str) -> str:
-    from datetime import date  # both are only needed with --as-of
-
-    from assistant.memory.text.times.dates import day_of
-
-    return day_of(text, date.today(), last=True).isoformat()
 
 
 # Forget

@@ -20,7 +20,7 @@ from assistant.cli.questions import must_confirm
 from assistant.disk import programs, storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
-from assistant.memory.base import Origin, ServerStatus
+from assistant.memory.base import Origin
 from assistant.memory.open import copies as copies_in
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.merge import CopyMerge, merge_texts
@@ -57,17 +57,12 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
         typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
-    if state.server:
-        typer.echo(f"Chroma server: {state.server.url}, {_lacking(state.server)}")
+    if server := state.server:
+        lack = counted(server.lacks, "vector") if server.lacks else "no vector"
+        unused = f"not in use; it lacked {lack} when last seen"
+        typer.echo(f"Chroma server: {server.url}, {unused if server.trouble else f'lacks {lack}'}")
     for notice in state.notices:
         typer.echo(f"note: {spelled(notice)}")
-
-
-def _lacking(server: ServerStatus) -> str:
-    missing = counted(server.lacks, "vector") if server.lacks else "no vector"
-    return (
-        f"not in use; it lacked {missing} when last seen" if server.trouble else f"lacks {missing}"
-    )
 
 
 EVERY_WRITE = 100_000
@@ -254,7 +249,9 @@ def _merge_versions(versions: Sequence[Path]) -> None:
         try:
             texts.append(path.read_bytes().decode("utf-8"))
         except UnicodeDecodeError:
-            raise typer.Exit(_by_git(ours, base, theirs)) from None
+            git = programs.find("git") or "git"  # which merges what is no text
+            merged = subprocess.run([git, "merge-file", ours, base, theirs], check=False)
+            raise typer.Exit(merged.returncode) from None
         except OSError as error:
             raise UsageError(
                 f"{path} cannot be read: {error.strerror}", "Check the path"
@@ -265,22 +262,16 @@ def _merge_versions(versions: Sequence[Path]) -> None:
                 f"{name} has unresolved conflict markers, in line {line}",
                 "Keep the right lines, remove the markers, and commit; then merge again",
             )
-    merged = merge_texts(*texts)
-    ours.write_bytes(merged.text.encode())
+    united = merge_texts(*texts)
+    ours.write_bytes(united.text.encode())
     path = Path(name).absolute()
     for workspace in map(Workspace, path.parents):
         if workspace.journal.exists():
             source = path.relative_to(workspace.root).as_posix()
-            copies_in(workspace).note_merge(source, texts, merged.text)
-    if merged.conflicts:
+            copies_in(workspace).note_merge(source, texts, united.text)
+    if united.conflicts:
         typer.echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)
         raise typer.Exit(1)
-
-
-def _by_git(ours: Path, base: Path, theirs: Path) -> int:
-    """Merge a file that is not text as git does."""
-    git = programs.find("git") or "git"
-    return subprocess.run([git, "merge-file", ours, base, theirs], check=False).returncode
 
 
 def _show_merge(planned: CopyMerge) -> None:
