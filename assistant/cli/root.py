@@ -28,11 +28,11 @@ DAILY, MORE = "Every day", "More, each with its own --help"
 PANELS = {
     DAILY: ".talk.chat .talk.ask facts.remember facts.recall facts.forget agenda.agenda"
     " agenda.remind",
-    "Memory": "context.context memory evaluation.eval_ sessions sessions.undo moving.import_"
-    " moving.export",
-    "Automation": "skills heartbeat heartbeat.event heartbeat.listen",
-    "Programs": "connect.connect connect.mcp mcp-servers connect.hook",
-    "Setup": "setup.init .doctor.doctor setup.trust_ secrets daemon setup.completion config",
+    "Memory": "context.context evaluation.eval_ sessions.undo moving.import_ moving.export memory"
+    " sessions",
+    "Automation": "heartbeat.event heartbeat.listen skills heartbeat",
+    "Programs": "connect.connect connect.mcp connect.hook mcp-servers",
+    "Setup": "setup.init .doctor.doctor setup.trust_ setup.completion secrets daemon config",
 }
 """The panels of the first page, with their groups and commands, each a function of a module of
 `commands`, or of this package."""

@@ -137,7 +137,9 @@ class PlainScreen(LineDialogue):
             rows = [f"{n}. {choice.title}  {choice.facts}" for n, choice in enumerate(shown, 1)]
             self.put("\n".join([title, *rows]))
             more = THERE_ARE_MORE * (len(matching) > MOST)
-            answer = self.answer(f"A number, words to search{more}, or Enter: ").strip()
+            answer = ""
+            with contextlib.suppress(EOFError):
+                answer = self.answer(f"A number, words to search{more}, or Enter: ").strip()
             if not answer:
                 return None
             if answer.isdecimal() and 1 <= int(answer) <= len(shown):

@@ -109,8 +109,9 @@ def show(
 ) -> None:
     """List the names of the registered secrets, or print the value of one."""
     if name is not None:
-        typer.echo(registered.value(name))
-        return
+        value = registered.value(name)
+        answer(value)
+        return typer.echo(value)
     names = registered.names()
     answer(names)
     if not names:

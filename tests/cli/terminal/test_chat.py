@@ -308,6 +308,10 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         tty.wait("forty 2")
         tty.say("/sessions")
         tty.wait(lambda tty: "1 turn" in tty.text and tty.text.endswith("\n›"))
+        tty.say("/rewind")
+        tty.wait("or Enter:")
+        tty.send("\x04")  # closes the list, not the chat
+        tty.wait(lambda tty: tty.text.endswith("\n›"))
         assert "Esc stops" not in tty.raw and "\x1b[38" not in tty.raw
         assert leaves(tty) == 0
 
