@@ -97,7 +97,8 @@ def test_secrets_are_listed_by_name_and_never_shown(run: Run) -> None:
     listed = run("secrets", "show")
     assert listed.stdout == "door_key\n"
     assert "horse" not in added.stdout + listed.stdout
-    assert json.loads(run("secrets", "show", "door_key", "--json").stdout) == "correct horse battery"
+    as_json = run("secrets", "show", "door_key", "--json").stdout
+    assert json.loads(as_json) == "correct horse battery"
     assert run("secrets", "remove", "door_key").returncode == 0
     none = run("secrets", "show")
     assert none.stdout == "" and "assistant secrets add NAME" in none.stderr
