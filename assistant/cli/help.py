@@ -83,9 +83,9 @@ class Group(TyperGroup):
                     formatter.write_dl(rows)
 
 
-def first_sentence(text: str) -> str:
+def first_sentence(text: str | None) -> str:
     """The first paragraph of a help text, on one line."""
-    return " ".join(text.strip().partition("\n\n")[0].split())
+    return " ".join((text or "").strip().partition("\n\n")[0].split())
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -177,8 +177,8 @@ def _warning(text: str) -> str:
     return styled(spelled(text), WARNING)
 
 
-def _diff_row(row: str) -> str:
-    return styled(spelled(row), diff_colour(row) or FAINT)
+def _diff_row(text: str) -> str:
+    return styled(spelled(text), diff_colour(text) or FAINT)
 
 
 def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:

@@ -179,8 +179,8 @@ def capture(
         if read.failed and not (read.stored or read.waiting):
             typer.echo(f"{read.session}: not read: {spelled(read.failed)}")
             continue
-        wait = counted(read.waiting, "waits", "wait")
-        left = f", {wait} for `assistant memory review`" if read.waiting else ""
+        waits = counted(read.waiting, "waits", "wait")
+        left = f", {waits} for `assistant memory review`" if read.waiting else ""
         typer.echo(f"{read.session}: {counted(len(read.stored), 'fact')}{left}")
         for fact in read.stored:
             typer.echo(f"  {spelled(fact)}")
