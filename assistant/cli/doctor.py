@@ -187,10 +187,7 @@ def _stores(options: Globals) -> str:
         )
     if unknown := stores.unlisted(workspace):
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
-        raise Remark(
-            f"no purge reaches {unknown[0]}{more}",
-            "Delete what you do not need",
-        )
+        raise Remark(f"no purge reaches {unknown[0]}{more}", "Delete what you do not need")
     paths = [
         path for store in stores.STORES if store.words != "none" for path in store.files(workspace)
     ]

@@ -9,14 +9,7 @@ import typer
 from assistant import events
 from assistant.app.undo import TakenBack
 from assistant.cli.memory_text import undone_lines
-from assistant.display import (
-    abbreviated,
-    compact_call,
-    counted,
-    local_time,
-    outcome,
-    spelled,
-)
+from assistant.display import abbreviated, compact_call, counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
 from assistant.session import entries, listing
 from assistant.session.entries import Entry
@@ -57,11 +50,7 @@ def session_facts(session: SessionSummary) -> str:
     if session.fault:
         return spelled(session.fault)
     tokens = session.usage.tokens
-    facts = [
-        local_time(session.updated),
-        counted(session.turns, "turn"),
-        counted(tokens, "token"),
-    ]
+    facts = [local_time(session.updated), counted(session.turns, "turn"), counted(tokens, "token")]
     if session.usage.cost is not None:
         facts.append(f"${session.usage.cost:.4f}")
     if session.origin:

@@ -330,16 +330,13 @@ def resume(host: Host, name: str) -> None:
     """Continue another session, picked from a list."""
     if not name:
         own = host.chat.conversation.transcript.session
-        past = [
-            session
+        choices = [
+            Choice(session.id, spelled(session.title), session_facts(session))
             for session in listing.sessions(host.chat.workspace.sessions)
             if session.id != own
         ]
-        if not past:
+        if not choices:
             raise UsageError("there is no other session", "Continue this one")
-        choices = [
-            Choice(session.id, spelled(session.title), session_facts(session)) for session in past
-        ]
         picked = host.screen.pick("Which session?", choices)
         name = picked.name if picked else ""
     if name:

@@ -7,16 +7,7 @@ from typing import Any
 from assistant import events
 from assistant.cli.chat.markdown import finished_blocks, newest
 from assistant.cli.chat.screen import Screen
-from assistant.cli.palette import (
-    BAD,
-    FAINT,
-    GOOD,
-    WARNING,
-    diff_colour,
-    faint,
-    owner_text,
-    styled,
-)
+from assistant.cli.palette import BAD, FAINT, GOOD, WARNING, diff_colour, faint, owner_text, styled
 from assistant.cli.session_text import branches, call_text, entry_text, result_text
 from assistant.display import counted, outcome, spelled
 from assistant.events import Event, State

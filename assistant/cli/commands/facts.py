@@ -84,8 +84,8 @@ def remember(
     """
     several = reads_lines(fact)
     if several and (replaces or secret):
-        option = "--replaces" if replaces else "--secret"
-        raise UsageError(f"{option} goes with one fact", "Give that fact as an argument")
+        name = "--replaces" if replaces else "--secret"
+        raise UsageError(f"{name} goes with one fact", "Give that fact as an argument")
     if as_is and secret:
         raise UsageError("--as-is and --secret exclude each other", "Give one of them")
     if of_project:
@@ -207,10 +207,7 @@ def _give_named(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
 
 
 def _keep_out(
-    memory: Memory,
-    fact: Fact,
-    names: Mapping[str, str],
-    learn: Learn = lambda name, value: None,
+    memory: Memory, fact: Fact, names: Mapping[str, str], learn: Learn = lambda name, value: None
 ) -> Remembered:
     """Register values under names, and write the fact with placeholders for them.
 
@@ -235,12 +232,9 @@ def _described(text: str, secret: Secret) -> str:
     """A secret by its kind and its first and last characters."""
     value = text[secret.start : secret.end]
     hint = f"{value[:2]}…{value[-2:]}" if len(value) >= 8 else f"{value[:1]}…"
-    kind = (
-        f"the secret {secret.kind} ("
-        if secret.certain
-        else f"what looks like a secret ({secret.kind}, "
-    )
-    return spelled(f"{kind}{hint})")
+    if secret.certain:
+        return spelled(f"the secret {secret.kind} ({hint})")
+    return spelled(f"what looks like a secret ({secret.kind}, {hint})")
 
 
 # Recall

@@ -38,9 +38,7 @@ def list_(
 
 
 def approve(
-    context: typer.Context,
-    name: Annotated[str, argument("NAME", "The server.")],
-    yes: Yes = False,
+    context: typer.Context, name: Annotated[str, argument("NAME", "The server.")], yes: Yes = False
 ) -> None:
     """Approve a server of a .mcp.json, or tools that have changed."""
     server, pins = _named(context.obj, name), Pins()

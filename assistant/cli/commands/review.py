@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistant.cli.commands.memory import sentences
-from assistant.cli.memory_text import (
-    one_line,
-    passage_line,
-    show_diff,
-    show_written,
-    written_json,
-)
+from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written, written_json
 from assistant.cli.options import AsJson, Globals, answer, argument, note, option, print_json
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled

@@ -56,11 +56,7 @@ def rename(
     typer.echo(f"{session_id} is now {spelled(' '.join(title))!r}.")
 
 
-def delete(
-    context: typer.Context,
-    session: Session,
-    yes: Yes = False,
-) -> None:
+def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
     """Delete a conversation for good; facts learnt from it stay."""
     workspace = context.obj.workspace()
     session_id = transcript.find(workspace.sessions, session)
@@ -72,10 +68,7 @@ def delete(
     typer.echo(f"Deleted {session_id}.")
 
 
-def undo(
-    context: typer.Context,
-    yes: Yes = False,
-) -> None:
+def undo(context: typer.Context, yes: Yes = False) -> None:
     """Undo what the last turn of the latest chat changed: files and facts."""
     workspace = context.obj.workspace()
     session = listing.latest(workspace.sessions)

@@ -140,9 +140,7 @@ def stop(context: typer.Context) -> None:
 Shell = Literal["bash", "zsh", "fish"]
 
 
-def completion(
-    shell: Annotated[Shell, argument("SHELL", "bash, zsh or fish.")],
-) -> None:
+def completion(shell: Annotated[Shell, argument("SHELL", "bash, zsh or fish.")]) -> None:
     """Print the script that completes commands in your shell.
 
     Examples:
