@@ -160,7 +160,7 @@ def _files(options: Globals) -> str:
 
 
 def _journal(options: Globals) -> str:
-    writes = storage.read_or_empty(options.workspace().journal).count(b"\n")
+    writes = storage.read_or_empty(options.workspace().journal).count(b'{"type":"write"')
     return counted(writes, "write")
 
 

@@ -19,6 +19,7 @@ PARTS = """
 
 
 def test_a_healthy_place_is_told_part_by_part(place: Path, run: Run) -> None:
+    run("remember", "The ladder is in the shed")
     done = run("doctor", "--json")
     assert done.returncode == 0, done.stdout
     found = {each["name"].replace(" ", "_"): each for each in json.loads(done.stdout)}
@@ -28,6 +29,7 @@ def test_a_healthy_place_is_told_part_by_part(place: Path, run: Run) -> None:
     assert re.fullmatch(r"\d+ files read", found["files"]["said"])
     assert re.fullmatch(r"your words are in \d+ files, \d\.\d MB", found["stores"]["said"])
     assert found["embedder"]["said"].startswith("all-MiniLM-L6-v2-")
+    assert found["journal"]["said"] == "1 write"
 
 
 @pytest.mark.slow
