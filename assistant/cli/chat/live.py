@@ -128,7 +128,7 @@ class LiveScreen:
         return rendered(markdown, self.size[0])
 
     def put(self, text: str, kind: Kind = "block") -> None:
-        """Write a text above the prompt, for good."""
+        """Write a text above the prompt, for good. It may contain SGR sequences (colours) only."""
         separated = kind != "more" and "block" in (kind, self._last)
         self._last = self._last if kind == "more" else kind
         columns = self.size[0]

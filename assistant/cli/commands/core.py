@@ -94,7 +94,11 @@ def _change(options: Globals, memory: Keeper, what: str, target: str) -> None:
             "`memory core` takes `add` or `drop`, and a fact",
             "`assistant memory core add I am allergic to nuts`",
         )
-    fact = _chosen(memory, target)
+    located = locate(memory, target)
+    if at_terminal() and not (located.exact and len(located.passages) == 1):
+        fact = pick(located.passages, "Which one?")
+    else:
+        fact = located.one(target)
     if fact is None:
         raise typer.Exit(1)
     if fact.source in PROCEDURE_FILES or fact.source.startswith(ARCHIVE):
@@ -117,14 +121,3 @@ def _change(options: Globals, memory: Keeper, what: str, target: str) -> None:
 
 def _line(fact: Passage) -> str:
     return f"{spelled(fact.citation)}  {one_line(fact.plain)}"
-
-
-def _chosen(memory: Keeper, target: str) -> Passage | None:
-    """The one fact that is meant, or that the owner picks at the terminal; None for none.
-
-    Raises LedgerError if there is none, or without a terminal more than one.
-    """
-    located = locate(memory, target)
-    if at_terminal() and not (located.exact and len(located.passages) == 1):
-        return pick(located.passages, "Which one?")
-    return located.one(target)

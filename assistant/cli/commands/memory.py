@@ -29,7 +29,6 @@ from assistant.secrets.registered import redactor
 from assistant.session import entries, transcript
 from assistant.session.listing import recalls
 from assistant.upkeep import changes
-from assistant.upkeep.changes import Change
 from assistant.workspace.folder import Workspace, path_of
 
 
@@ -114,19 +113,14 @@ def _show_changes(options: Globals, since: str) -> None:
     for heading, of_day in itertools.groupby(changed, key=lambda change: change.day):
         typer.echo(typer.style(heading, bold=True))
         for change in of_day:
-            _show_change(change)
+            mark, colour = MARKS[change.kind]
+            text = typer.style(f"{mark} {spelled(' '.join(change.text.split()))}", fg=colour)
+            typer.echo(text + typer.style(f"  {spelled(change.place)}", dim=True))
+            if change.now:
+                typer.echo(f"  → {spelled(change.now)}")
     kinds: list[str] = [change.kind for change in changed]
     total = ", ".join(f"{kinds.count(kind)} {kind}" for kind in MARKS)
     typer.echo(f"Since {day.isoformat()}: {total}.", err=True)
-
-
-def _show_change(change: Change) -> None:
-    mark, colour = MARKS[change.kind]
-    text = spelled(" ".join(change.text.split()))
-    location = typer.style(f"  {spelled(change.place)}", dim=True)
-    typer.echo(typer.style(f"{mark} {text}", fg=colour) + location)
-    if change.now:
-        typer.echo(f"  → {spelled(change.now)}")
 
 
 def undo(context: typer.Context, as_json: AsJson = False) -> None:

@@ -13,7 +13,7 @@ from assistant.cli.options import AsJson, Globals, answer, argument, note, optio
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError, UsageError
-from assistant.memory.base import Fact, Held, JournalEntry, Keeper, Pair
+from assistant.memory.base import Fact, Held, Keeper, Pair
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
@@ -67,8 +67,13 @@ def restore(
     answer([written_json(fact) for fact in written] if chosen else erased)
     for fact in written:
         show_written(fact)
-    if not chosen:
-        _show_erased(erased)
+    for entry in () if chosen else erased:
+        line = f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}"
+        typer.echo(spelled(line))
+    if not erased:
+        typer.echo("Nothing to restore.")
+    elif not chosen:
+        typer.echo("Restore one by its ID, or --all of them; with --dismiss, drop them.")
     elif dismiss:
         typer.echo(f"{counted(len(chosen), 'fact')} will not be offered again.")
 
@@ -135,20 +140,6 @@ def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
     source += f", recorded {pending.fact.recorded}" if pending.fact.recorded else ""
     for line in (source, *sentences(workspace, origin)):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))
-
-
-# Restore
-
-
-def _show_erased(erased: Sequence[JournalEntry]) -> None:
-    for entry in erased:
-        typer.echo(
-            spelled(f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}")
-        )
-    if erased:
-        typer.echo("Restore one by its ID, or --all of them; with --dismiss, drop them.")
-    else:
-        typer.echo("Nothing to restore.")
 
 
 # Tidy

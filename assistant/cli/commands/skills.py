@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.help import did_you_mean
-from assistant.cli.options import AsJson, Globals, answer, argument, option
+from assistant.cli.options import AsJson, answer, argument, option
 from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -28,7 +28,8 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the skills, and what is wrong with them."""
-    skills = _loaded(context.obj)
+    chosen = context.obj.settings().skills
+    skills = loading.load(context.obj.workspace(), chosen.disabled, chosen.folders)
     if name is not None:
         return _show(skills, name)
     listed = [
@@ -98,9 +99,3 @@ def new(
     text = template.format(name=name, description=quoted, words=words, title=words.capitalize())
     storage.replace(file, text.encode())
     typer.echo(f"Written: {spelled(str(file))}")
-
-
-def _loaded(options: Globals) -> Skills:
-    """The skills as a conversation would have them."""
-    chosen = options.settings().skills
-    return loading.load(options.workspace(), chosen.disabled, chosen.folders)
