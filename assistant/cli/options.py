@@ -229,13 +229,8 @@ def _text(data: bytes) -> str:
 
 def answer(value: Any) -> None:
     """Print what the command has found or done, with `--json`; otherwise its text says so."""
-    if _answers.get():
-        print_json(value)
-
-
-def print_json(value: Any) -> None:
-    """Print a JSON document."""
-    typer.echo(as_json(value), file=_answers.get())
+    if output := _answers.get():
+        typer.echo(as_json(value), file=output)
 
 
 def run_editor(path: Path) -> None:

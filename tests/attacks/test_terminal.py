@@ -22,8 +22,7 @@ from assistant.cli.chat.markdown import rendered
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Kind
 from assistant.cli.chat.turn_view import TurnView
-from assistant.cli.options import print_json
-from assistant.display import exactly, spelled
+from assistant.display import as_json, exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered
 from assistant.session import listing, transcript
@@ -186,7 +185,7 @@ def test_a_link_shows_where_it_leads() -> None:
 @pytest.mark.parametrize("trick", ["\x7f", "\x9b2J", "\x9d0;x\x9c", "\x1b[2J"])
 def test_json_carries_no_control_character(trick: str) -> None:
     with terminal() as screen:
-        print_json({"text": trick})
+        typer.echo(as_json({"text": trick}))
     assert json.loads(screen.shown) == {"text": trick}
     assert is_clean(screen.shown)
 

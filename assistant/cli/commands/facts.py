@@ -27,7 +27,6 @@ from assistant.cli.options import (
     lines,
     note,
     option,
-    print_json,
     reads_lines,
 )
 from assistant.cli.questions import ask, choose, confirm, must_confirm, say
@@ -293,7 +292,7 @@ def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
     is_final = recall.passages or recall.behind or query.within
     best = () if is_final else memory.recall(replace(query, k=1, budget=ALL)).passages
     if as_json:
-        print_json(recall_json(recall, query.within))
+        answer(recall_json(recall, query.within))
     elif not best:
         whole = query.why or query.k is not None or query.budget is not None
         show_recall(recall, why=query.why, within=query.within, whole=whole)
@@ -339,7 +338,7 @@ def forget(
         except (LedgerError, UsageError):
             if as_json:
                 candidates = map(passage_json, memory.locate(words).passages)
-                print_json({"candidates": list(candidates)})
+                answer({"candidates": list(candidates)})
             raise
     if forgotten is None:
         raise typer.Exit(1)

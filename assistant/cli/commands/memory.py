@@ -15,7 +15,7 @@ import typer
 
 from assistant.agent.capture import ended
 from assistant.cli.memory_text import one_line, show_diff, show_undone
-from assistant.cli.options import AsJson, Globals, Yes, answer, argument, option, print_json
+from assistant.cli.options import AsJson, Globals, Yes, answer, argument, option
 from assistant.cli.questions import must_confirm
 from assistant.disk import programs, storage
 from assistant.display import counted, local_time, spelled
@@ -92,7 +92,7 @@ def log(
     with context.obj.memory() as memory:
         writes = memory.log(limit)
     if as_json:
-        return print_json(writes)
+        return answer(writes)
     if not writes:
         typer.echo("Nothing has been written to memory yet.", err=True)
     for entry in writes:
@@ -304,7 +304,7 @@ def map_(
             memory, recalls(workspace.sessions), str(workspace.root), now, redactor().redact
         )
     if as_json:
-        return print_json(data)
+        return answer(data)
     target = storage.expanded(to or workspace.private / "map.html").resolve()
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}", "Create it, or name another")

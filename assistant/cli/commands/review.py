@@ -9,7 +9,7 @@ import typer
 
 from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written, written_json
-from assistant.cli.options import AsJson, Globals, answer, argument, note, option, print_json
+from assistant.cli.options import AsJson, Globals, answer, argument, note, option
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError, UsageError
@@ -43,7 +43,7 @@ def review(
             return answer({"accepted": accepted, "refused": list(refuse or ())})
         waiting = memory.waiting()
         if as_json:
-            return print_json(waiting)
+            return answer(waiting)
         if sys.stdin.isatty() or not waiting:
             return decide(memory, workspace, waiting)
         for pending in waiting:
@@ -98,7 +98,7 @@ def tidy(
             _add_what_facts_matter_for(context.obj, memory)
         proposals = _proposals(workspace, memory.pairs(limit))
         if as_json:
-            return print_json(proposals)
+            return answer(proposals)
         if not proposals:
             typer.echo("Nothing to tidy.")
         _offer(memory, proposals)
