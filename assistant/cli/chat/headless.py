@@ -29,7 +29,7 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
 
     It is 0, 1 if a turn failed, 130 if one was interrupted, 3 if the last one asks a question.
     """
-    code, is_waiting = 0, False
+    code = 0
     for turn in turns:
         reply, last = _Reply(), None
         for event in turn:
@@ -44,9 +44,9 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
                 code = FAILED
             case events.TurnFinished(interrupted=True):
                 return INTERRUPTED
-            case events.TurnFinished(waiting=waiting):
-                is_waiting = waiting
-    return WAITING if is_waiting and not code else code
+            case events.TurnFinished(waiting=waiting) if code != FAILED:
+                code = WAITING if waiting else 0
+    return code
 
 
 class _Reply:
@@ -119,7 +119,6 @@ class Piped(Host):
     def __init__(self, chat: Chat) -> None:
         super().__init__(chat, PlainScreen(""))
         self._code = 0
-        self._waits = False
 
     def talk(self, lines: Iterable[str]) -> int:
         """Handle the lines until `/quit` or an interruption, and return the exit code."""
@@ -135,7 +134,7 @@ class Piped(Host):
             except AssistantError as error:
                 typer.echo(f"assistant: {spelled(str(error))}", err=True)
                 self._code = FAILED
-        return WAITING if self._waits and not self._code else self._code
+        return self._code
 
     def go_on(self) -> None:
         """Finish a turn that a crash interrupted."""
@@ -157,5 +156,5 @@ class Piped(Host):
 
     def _print(self, turn: Iterator[Event]) -> None:
         code = print_turns([turn])
-        self._waits = code == WAITING
-        self._code = self._code if code in (0, WAITING) else code
+        if self._code != FAILED or code == INTERRUPTED:
+            self._code = code
