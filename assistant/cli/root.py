@@ -40,7 +40,7 @@ GROUPS = {
     "memory": (
         "Inspect and maintain memory: its state, history, reviews and index.",
         "memory.status memory.log memory.undo memory.check memory.capture memory.merge memory.map_"
-        " review.review review.restore review.tidy core.core",
+        " review.review review.restore review.tidy memory.core",
     ),
     "sessions": (
         "Inspect past conversations.",

@@ -103,7 +103,6 @@ class LiveScreen:
         }
         self._thread.start()
         self._canvas.drawn.wait()
-        self._region.render = self.render
         return self
 
     def __exit__(self, *_: object) -> None:

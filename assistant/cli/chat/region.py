@@ -55,7 +55,6 @@ class Region:
     message: Buffer
     prompt: str
     answer: Buffer = field(default_factory=lambda: Buffer(multiline=False))
-    render: Callable[[str], str] = str
     growing: str = ""
     thought: str = ""
     doing: str = ""
@@ -117,7 +116,9 @@ class Region:
     def _growing(self) -> str:
         size = get_app().output.get_size()
         if self.growing:
-            rows = self.render(self.growing).split("\n")[-max(1, size.rows // 2) :]
+            from assistant.cli.chat.markdown import rendered  # rich: behind the prompt
+
+            rows = rendered(self.growing, size.columns).split("\n")[-max(1, size.rows // 2) :]
         else:
             last = self.thought.strip().split("\n")[-THOUGHT_ROWS:] if self.thought.strip() else []
             rows = [typer.style(faint(row[: size.columns - 1]), italic=True) for row in last]
