@@ -26,9 +26,14 @@ def asked_by(answer: Answer) -> Iterator[None]:
         _chat.reset(before)
 
 
+def in_chat() -> bool:
+    """Whether a chat asks the questions."""
+    return _chat.get() is not None
+
+
 def say(text: str) -> None:
     """Tell the owner something that is not the command's output."""
-    typer.echo(text, err=_chat.get() is None)
+    typer.echo(text, err=not in_chat())
 
 
 def ask(question: str, default: str | None = None) -> str:
@@ -71,7 +76,7 @@ def explained(keys: Keys) -> str:
 
 def confirm(question: str) -> bool:
     """Whether the owner says yes."""
-    if _chat.get() is None:
+    if not in_chat():
         return typer.confirm(question, err=True)
     return ask(question, "y/N").lower() in ("y", "yes")
 

@@ -29,7 +29,7 @@ from assistant.cli.options import (
     option,
     reads_lines,
 )
-from assistant.cli.questions import ask, choose, confirm, must_confirm, say
+from assistant.cli.questions import ask, choose, confirm, in_chat, must_confirm, say
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import (
@@ -380,7 +380,7 @@ def choice(memory: Keeper, target: str, *, yes: bool = False) -> Passage | None:
         return passages[0]
     if not located.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
-    if not at_terminal():
+    if not (at_terminal() or in_chat()):
         for passage in passages:
             say(passage_line(passage))
         if len(passages) == 1 and located.exact:

@@ -94,7 +94,7 @@ SECRET = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vW7" * 2
 def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     (place / "notes.txt").write_text("Mia likes rooibos\n")
     said = "!echo forty-two\nsee @notes.txt\n/usage\nsee @nowhere.txt\n/nonsense\n/recall\n"
-    said += f"/remember the key is {SECRET}\n/quit\nmore\n"
+    said += f"/remember the key is {SECRET}\n/forget the spare key\n/quit\nmore\n"
     with Provider("Tea.") as provider:
         code, shown, beside = done(command(place, provider.url, "chat"), said)
     assert code == 1 and shown.startswith("forty-two\n") and "\nTea.\n" in shown
@@ -102,6 +102,7 @@ def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     assert "there is no file nowhere.txt" in beside and "no command /nonsense" in beside
     assert "/recall needs QUERY. Write " in beside
     assert "/remember asks a question." in beside and SECRET not in beside
+    assert "/forget asks a question." in beside and "--yes" not in beside
     (request,) = provider.requests
     sent = str(request.body["messages"][-1]["content"])
     assert "rooibos" in sent and "Output of echo forty-two, " in sent
