@@ -66,7 +66,7 @@ def greet(options: Globals) -> str:
             _write(workspace.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
         if not has_model:
             _choose_model(options)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         pass  # Ctrl-C and Ctrl-D skip the remaining questions
     except _Message as error:
         message = str(error)

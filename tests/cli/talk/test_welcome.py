@@ -76,6 +76,23 @@ def test_each_question_may_be_skipped(made: Path) -> None:
     assert {path.name: path.read_bytes() for path in made.glob("*.md")} == before
 
 
+def test_ctrl_c_while_a_model_is_tried_opens_the_chat_without_one(made: Path) -> None:
+    subprocess.run([ASSISTANT, "init"], capture_output=True)
+    with Provider() as provider:
+        keys = {"OPENAI_API_KEY": "x", "ASSISTANT_API_BASE": provider.url}
+        with Tty("chat", variables=keys) as tty:
+            for question in ("What is your name?", "How should I sound?"):
+                tty.wait(question)
+                tty.say("")
+            tty.wait("Which model?")
+            tty.say("openai/test")
+            tty.wait("trying openai/test")
+            tty.send("\x03")
+            tty.wait("›")
+            tty.send("\x04")
+            assert tty.end() == 0
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
