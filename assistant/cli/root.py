@@ -15,14 +15,13 @@ from typer.exceptions import Abort, Exit, TyperException
 from typer.main import get_group
 
 from assistant import __version__
+from assistant.cli import COMPLETES
 from assistant.cli.help import Function, Group, Sections, first_sentence, group
 from assistant.cli.options import Globals, at_terminal, option
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 from assistant.workspace.folder import path_of
 
-COMPLETES = "_ASSISTANT_COMPLETE"
-"""The variable by which a shell's script asks for completions."""
 DAILY, MORE = "Every day", "More, each with its own --help"
 """The panel whose commands the first page describes, and the title of the others."""
 PANELS = {

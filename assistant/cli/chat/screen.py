@@ -1,17 +1,13 @@
-"""What the screens of a chat have in common: `live.py` draws, `plain.py` only writes lines."""
+"""What the chat needs of a terminal: `live.py` draws on one, `plain.py` only writes lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack
 
 if TYPE_CHECKING:
-    from assistant.cli.chat.live import LiveScreen
-    from assistant.cli.chat.plain import LineDialogue, PlainScreen
+    from assistant.conversation import Conversation
 
-Screen: TypeAlias = "LiveScreen | PlainScreen"
-"""A terminal that the chat is shown on and typed into."""
-Dialogue: TypeAlias = "LiveScreen | LineDialogue"
-"""A terminal on which the owner is asked."""
 QUIET = 0.5
 """Seconds without a key before a question is asked, so as not to catch half a word."""
 
@@ -33,6 +29,24 @@ class Choice:
         return all(word in text for word in words.casefold().split())
 
 
+class Dialogue(Protocol):
+    """A terminal on which the owner is asked."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+
+    def put(self, text: str, kind: Kind = "block") -> None:
+        """Write a text above the prompt, for good. It may contain SGR sequences (colours) only."""
+
+    def asking(self) -> AbstractContextManager[None]:
+        """Wait until no key has been pressed for a while; what is typed before a question, or
+        between two, stays in the prompt, unsent."""
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str:
+        """The owner's answer; arrow keys may choose an option. Raises EOFError."""
+
+
 class Parts(TypedDict, total=False):
     """The parts of the region below the scrollback.
 
@@ -48,3 +62,31 @@ class Parts(TypedDict, total=False):
     progress: str
     status: Sequence[str]
     folded: str
+
+
+class Screen(Dialogue, Protocol):
+    """A terminal that the chat is shown on and typed into."""
+
+    def render(self, markdown: str) -> str:
+        """Render markdown for this terminal."""
+
+    def draw(self, **parts: Unpack[Parts]) -> None:
+        """Update the region."""
+
+    def read(self) -> str:
+        """The owner's next line. Raises EOFError when they leave."""
+
+    def end(self, error: BaseException) -> None:
+        """Make `read` raise this error; for any thread."""
+
+    def working(self, talk: "Conversation | None") -> AbstractContextManager[None]:
+        """While something runs, typed messages join the turn of `talk`, or wait without one."""
+
+    def give_back(self, text: str) -> None:
+        """Put an unsent message back into the prompt."""
+
+    def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
+        """The choice that the owner picks from a list; None if they close it."""
+
+    def aside(self, action: Callable[[], object]) -> None:
+        """Run an action that needs the terminal to itself."""

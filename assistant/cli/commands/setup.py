@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from assistant.cli import COMPLETES
 from assistant.cli.options import AsJson, answer, argument, option, own_command
 from assistant.display import counted
 from assistant.secrets import registered
@@ -149,7 +150,5 @@ def completion(shell: Annotated[Shell, argument("SHELL", "bash, zsh or fish.")])
       assistant completion fish > ~/.config/fish/completions/assistant.fish
     """
     from typer.completion import get_completion_script
-
-    from assistant.cli.root import COMPLETES
 
     typer.echo(get_completion_script(prog_name="assistant", complete_var=COMPLETES, shell=shell))
