@@ -85,7 +85,7 @@ def read(package: Package, kind: str, texts: Sequence[str]) -> Items:
             yield from guarded(name, partial(_facts, package, name))
     for name in package.names():
         if kind == "OpenClaw" and _SESSION.search(name):
-            yield from _session(package, name)
+            yield from guarded(name, partial(_session, package, name))
 
 
 def _facts(package: Package, name: str) -> Iterator[Item]:

@@ -12,7 +12,15 @@ from typing import Any
 from assistant.display import counted
 from assistant.errors import ImportFailure
 from assistant.importing import chatgpt, claude, folders
-from assistant.importing.items import ExportedFact, Items, Malformed, Problem, day, guarded
+from assistant.importing.items import (
+    ExportedFact,
+    Items,
+    Malformed,
+    Problem,
+    day,
+    described,
+    guarded,
+)
 from assistant.importing.package import Package, documents, head
 
 KNOWN = (
@@ -51,8 +59,7 @@ class Export:
 
     def items(self) -> Items:
         """Yield all items of the export."""
-        for name in self._package.outside_links:
-            yield Problem(name, "it is a link that leads out of the folder")
+        yield from self._package.problems
         for name in sorted(self._json):
             yield from self._of_document(name)
         if not self._json:
@@ -60,14 +67,14 @@ class Export:
 
     def _of_document(self, name: str) -> Items:
         number = 0
-        with self._package.open(name) as file:
-            try:
+        try:
+            with self._package.open(name) as file:
                 for number, item in enumerate(documents(file), start=1):
                     where = f"{name}, item {number}{_label(item)}"
                     yield from guarded(where, partial(_of_item, item))
-            except Malformed as error:
-                reason = f"it is truncated or damaged after {counted(number, 'item')}: {error}"
-                yield Problem(name, reason, cut=True)
+        except (Malformed, ImportFailure) as error:
+            reason = f"it is truncated or damaged after {counted(number, 'item')}"
+            yield Problem(name, f"{reason}: {described(error)}", cut=True)
 
 
 def _label(item: Any) -> str:

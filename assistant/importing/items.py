@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from assistant.errors import ImportFailure
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import digest
 from assistant.session.adopting import Message
@@ -127,6 +128,8 @@ def item_id(id: object, content: object) -> str:
 def described(error: Exception) -> str:
     """Why something could not be read, for the owner."""
     match error:
+        case ImportFailure():
+            return error.message
         case Malformed():
             return str(error)
         case UnicodeDecodeError():
@@ -139,11 +142,23 @@ def described(error: Exception) -> str:
             return "it does not have the expected form"
 
 
+UNREADABLE = (
+    ImportFailure,
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    RecursionError,
+)
+"""What reading an item may raise."""
+
+
 def guarded(where: str, read: Callable[[], Items]) -> Items:
     """The items that something holds; a problem if it cannot be read."""
     try:
         yield from list(read())
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except UNREADABLE as error:
         yield Problem(where, described(error))
 
 

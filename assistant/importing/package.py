@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from assistant.errors import ImportFailure
-from assistant.importing.items import Malformed, described
+from assistant.importing.items import Malformed, Problem, described
 
 HEAD = 1 << 16
 """Bytes by which the kind of a document is recognised."""
@@ -43,13 +43,14 @@ COPY_AGAIN = "Download or copy it again"
 class Package:
     """Files by name; for a folder, including those of archives directly in it.
 
-    Hidden files are left out, and so are links that lead out of the folder (`outside_links`).
+    Hidden files are left out, and so are links that lead out of the folder, and archives in it that
+    are damaged or unsafe (`problems`).
     """
 
     def __init__(self, path: Path) -> None:
         """Raises ImportFailure if there is nothing to read, or an archive is damaged or unsafe."""
         self.path = path
-        self.outside_links: list[str] = []
+        self.problems: list[Problem] = []
         self._files: dict[str, tuple[Path, str]] = {}
         if path.is_dir():
             self._add_folder(path)
@@ -93,14 +94,18 @@ class Package:
         inside = root.resolve()
         for path in sorted(root.rglob("*")):
             relative = path.relative_to(root)
+            name = relative.as_posix()
             if _is_hidden(relative):
                 continue
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
-                self.outside_links.append(relative.as_posix())
+                self.problems.append(Problem(name, "it is a link that leads out of the folder"))
             elif path.suffix.casefold() == ".zip" and len(relative.parts) == 1:
-                self._add_archive(path, f"{relative.stem}/")
+                try:
+                    self._add_archive(path, f"{relative.stem}/")
+                except ImportFailure as error:
+                    self.problems.append(Problem(name, error.message))
             elif path.is_file():
-                self._files[relative.as_posix()] = (path, "")
+                self._files[name] = (path, "")
 
     def _add_archive(self, path: Path, prefix: str) -> None:
         try:
@@ -112,10 +117,10 @@ class Package:
             ) from error
         if len(members) > MOST:
             raise ImportFailure(f"{path} holds {len(members):,} files", "No export has so many")
-        for member in members:
-            if not member.is_dir():
-                check_member(path, member)
-                self._files[f"{prefix}{member.filename}"] = (path, member.filename)
+        files = [member for member in members if not member.is_dir()]
+        for member in files:
+            check_member(path, member)
+        self._files |= {f"{prefix}{file.filename}": (path, file.filename) for file in files}
 
 
 def check_member(path: Path, member: zipfile.ZipInfo) -> None:
@@ -146,8 +151,12 @@ def _is_hidden(relative: Path) -> bool:
 
 
 def head(package: Package, name: str) -> str:
-    """The beginning of a file, as text."""
-    return package.read(name, HEAD).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    """The beginning of a file, as text; a file that cannot be read is a problem of its package."""
+    try:
+        return package.read(name, HEAD).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    except ImportFailure as error:
+        package.problems.append(Problem(name, error.message))
+        return ""
 
 
 def documents(file: IO[bytes]) -> Iterator[Any]:

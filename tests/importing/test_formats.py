@@ -246,6 +246,35 @@ def test_what_is_nested_without_end_takes_no_more_memory_than_there_is(tmp_path:
     assert isinstance(problem, Problem) and problem.cut and "nested too deep" in problem.why
 
 
+def damaged(path: Path, member: str) -> None:
+    """Change some bytes of a member of a zip."""
+    data = bytearray(path.read_bytes())
+    begin = zipfile.ZipFile(path).getinfo(member).header_offset + 30 + len(member)
+    data[begin : begin + 4] = bytes(each ^ 0xFF for each in data[begin : begin + 4])
+    path.write_bytes(data)
+
+
+def test_a_damaged_file_stops_no_other(tmp_path: Path) -> None:
+    notes = folder(tmp_path / "notes", {"own.md": "Mine\n"})
+    (notes / "cut.zip").write_bytes(b"PK\x03\x04 no more of it")
+    cut, own = found(notes)
+    assert own == Document("own.md", "Mine\n")
+    assert isinstance(cut, Problem) and cut.where == "cut.zip" and "not a zip" in cut.why
+
+    packed = zipped(tmp_path / "notes.zip", {"a.md": b"A " * 99, "b.md": b"B\n"})
+    damaged(packed, "a.md")
+    bad, b = found(packed)
+    assert b == Document("b.md", "B\n")
+    assert isinstance(bad, Problem) and bad.where == "a.md" and "is damaged" in bad.why
+
+    chats = {f"{name}.json": [simple(name, "One")] for name in "ab"}
+    packed = zipped(tmp_path / "chats.zip", chats)
+    damaged(packed, "a.json")
+    bad, b = found(packed)
+    assert said(b) == ["One"]
+    assert isinstance(bad, Problem) and bad.where == "a.json" and "is damaged" in bad.why
+
+
 def test_an_archive_that_is_not_sound_is_refused(tmp_path: Path) -> None:
     good = zipped(tmp_path / "good.zip", {"conversations.json": [simple("a", "One")]})
     cut = tmp_path / "cut.zip"
