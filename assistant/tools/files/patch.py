@@ -170,9 +170,6 @@ def _read_hunk(lines: Sequence[str], index: int, files: list[FilePatch]) -> int:
         hunk.lines.append((sign, text))
         old -= sign != "+"
         new -= sign != "-"
-    for _ in range(-min(old, new)):
-        if hunk.lines and hunk.lines[-1] == (" ", ""):
-            hunk.lines.pop()
     files[-1].hunks.append(hunk)
     return index
 
