@@ -19,7 +19,6 @@ GIT_HEADER = re.compile(
 )
 ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
-FENCE = "```"
 
 
 @dataclass(slots=True)
@@ -63,8 +62,6 @@ class FilePatch:
 def parse(text: str) -> list[FilePatch]:
     """Return the files of a patch, in order. Raises ToolError if the text is not a patch."""
     lines = [line.removesuffix("\r") for line in text.strip("\n").split("\n")]
-    if lines[0].startswith(FENCE):
-        lines = lines[1 : -1 if lines[-1].startswith(FENCE) else None]
     files: list[FilePatch] = []
     index = 0
     while index < len(lines):

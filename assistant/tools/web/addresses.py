@@ -7,11 +7,13 @@ import socket
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from assistant.errors import ToolError
 from assistant.tools.places import INNER_NETWORKS
 
+T = TypeVar("T")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
 ODD = re.compile(r"[\s\\\x00-\x20]")
@@ -102,6 +104,15 @@ class Guard:
             for address in addresses:
                 self._check(host, ipaddress.ip_address(address.partition("%")[0]))
         return addresses
+
+    def connected(self, host: str, port: int, connect: Callable[[str], T]) -> T:
+        """Return what connects to the first of the name's addresses that answers. Raises ToolError,
+        as `addresses` does, and the error of the last address."""
+        *others, last = self.addresses(host, port)
+        for address in others:
+            with suppress(Exception):  # the next one may answer
+                return connect(address)
+        return connect(last)
 
     def _check(self, host: str, address: Address) -> None:
         if not (is_public(address) or any(_holds(name, address) for name in self.allowed)):

@@ -81,7 +81,10 @@ class _Client(socketserver.StreamRequestHandler):
         else:
             host = str(ipaddress.ip_address(self.rfile.read(4 if kind == IPV4 else 16)))
         try:
-            server = self._connected(host, int.from_bytes(self.rfile.read(2)))
+            port = int.from_bytes(self.rfile.read(2))
+            server = self.server.guard.connected(
+                host, port, lambda address: socket.create_connection((address, port), SILENCE)
+            )
         except ToolError as error:
             self.server.refused[host] = error.message
             self.wfile.write(NOT_ALLOWED)
@@ -89,15 +92,6 @@ class _Client(socketserver.StreamRequestHandler):
         with server:
             self.wfile.write(DONE)
             _relay(self.connection, server)
-
-    def _connected(self, host: str, port: int) -> socket.socket:
-        last_error: OSError | None = None
-        for address in self.server.guard.addresses(host, port):
-            try:
-                return socket.create_connection((address, port), SILENCE)
-            except OSError as error:
-                last_error = error
-        raise last_error or OSError("no address")
 
 
 def _relay(client: socket.socket, server: socket.socket) -> None:

@@ -92,16 +92,14 @@ class _Backend(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect to the first of the name's addresses that answers."""
-        last_error: Exception | None = None
-        for address in self._guard.addresses(host, port):
-            try:
-                stream = self._sockets.connect_tcp(
-                    address, port, _remaining(self._deadline), local_address, socket_options
-                )
-                return _Timed(stream, self._deadline)
-            except httpcore2.NetworkError as error:
-                last_error = error
-        raise last_error or httpcore2.ConnectError(f"{host} has no address")
+        stream = self._guard.connected(
+            host,
+            port,
+            lambda address: self._sockets.connect_tcp(
+                address, port, _remaining(self._deadline), local_address, socket_options
+            ),
+        )
+        return _Timed(stream, self._deadline)
 
 
 class _Timed(httpcore2.NetworkStream):
