@@ -189,6 +189,8 @@ every morning at 15:00: x
 every evening at 9:00 in the morning: x
 every afternoon at 23:00: x
 every night at 13:00: x
+every Friday night at 1: x
+every Friday at 2:30 in the night: x
 every day at 9 Mars/Olympus: x
 every day at 9 EST: x
 every day at 9 CET: x

@@ -23,6 +23,7 @@ LONGEST = 300
 """Characters in which a schedule is looked for."""
 FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026-11-24”"
 NO_DAY = "The calendar has no such day"
+NEXT_DAY = "Say on which day that is: “every Saturday at 01:00”"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 MORNING, EVENING, NIGHT = 8, 18, 21
 SIX = time(6)
@@ -501,6 +502,8 @@ class _Reader:
         self.is_dated = False
         """Whether the one day is named by its date."""
         self.times: list[time] = []
+        self._is_of_night = False
+        """Whether a time lies behind the midnight that ends a day."""
         self.halved: list[time] = []
         """Those times that say "am"."""
         self._settled = 0
@@ -577,6 +580,8 @@ class _Reader:
         timed = bool(self.times)
         if self._lone:
             self.fault = self._lone, ONE_DAY
+        if self._is_of_night and (self._days or self._monthdays or self.once):
+            self.fault = words, NEXT_DAY
         if self.once:
             return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
         if self._unit in _MINUTES:
@@ -778,6 +783,7 @@ class _Reader:
                 self.fault = f"{at:%H:%M}", "It is not in that part of the day"
             else:
                 self.times.append(meant)
+                self._is_of_night |= part in (EVENING, NIGHT) and meant < SIX
         if part is not None:
             self._settled = len(self.times)
 
