@@ -260,7 +260,9 @@ class MemoryTools:
             "waiting": memory.waiting_for_review,
             "you": self._name(),
             "writes": self.permissions.writes if trusted else "refused",
-            "notices": "; ".join(memory.notices) if trusted else "",
+            "notices": f"{len(memory.notices)}, which `assistant memory status` shows the owner"
+            if memory.notices and trusted
+            else "",
         }
         return "\n".join(f"{name}: {value}".rstrip() for name, value in state.items())
 

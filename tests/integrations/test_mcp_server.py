@@ -10,7 +10,7 @@ import pytest
 from mcp_types import ElicitResult
 
 from assistant.integrations.mcp_tools import Permissions
-from assistant.memory.base import Query
+from assistant.memory.base import Fact, Query
 from assistant.memory.local import LocalMemory
 from assistant.messages import estimate_tokens
 from assistant.workspace import trust
@@ -77,6 +77,24 @@ def test_a_fact_waits_with_a_receipt_and_the_writers_name(
     asyncio.run(scenario())
     memory.review(memory.waiting()[0].id, accept=True)
     assert memory.log(1)[0].origin.kind == "mcp:claude-code"
+
+
+def test_the_words_of_notices_are_the_owners_alone(
+    connect: Connect, memory: LocalMemory, workspace: Workspace
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    before = path.read_text()
+    memory.remember([Fact("The owner has a nut allergy")])
+    path.write_text(before)  # as an editor that had opened it before would save it
+    assert "nut allergy" in " ".join(memory.status().notices)
+
+    async def scenario() -> None:
+        async with connect() as client:
+            told = said(await client.call_tool("status"))
+            assert "nut allergy" not in told
+            assert "notices: 1, which `assistant memory status` shows the owner" in told
+
+    asyncio.run(scenario())
 
 
 def test_trust_hangs_on_how_the_server_was_started_and_not_on_a_name(
