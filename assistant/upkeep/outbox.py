@@ -80,14 +80,16 @@ def try_out(command: str | None) -> str:
 
 
 def take(workspace: Workspace) -> list[str]:
-    """Take all news out of the outbox, as lines."""
+    """Take all news out of the outbox, as lines; what is left out is in a session."""
     if not beats.load(workspace).untold:
         return []
     with beats.changing(workspace) as state:
         news = state.untold
-        lines = [_line(workspace, item) for item in news[-MOST_SHOWN:]]
+        reminders = {item.task: item for item in news if item.task}  # the latest of each
+        shown = [*reminders.values(), *[item for item in news if not item.task][-MOST_SHOWN:]]
+        lines = [_line(workspace, item) for item in news if item in shown]
         state.untold = []
-    more = len(news) - len(lines)
+    more = sum(not item.task for item in news if item not in shown)
     return [*lines, *([f"{more} earlier: `assistant sessions list`"] if more else ())]
 
 

@@ -119,6 +119,18 @@ def test_the_desktop_is_reached_from_cron(
     assert (tmp_path / "notified").read_text().startswith(f"unix:path={tmp_path}/bus call the bank")
 
 
+def test_no_reminder_is_left_out_however_much_there_is_to_tell(here: Workspace) -> None:
+    for number in range(7):
+        remind(here, f"in {number + 1} minutes", NOW, f"water plant {number}")
+    list(beat.run(here, NOW + timedelta(minutes=30)))
+    with beats.changing(here) as known:
+        for number in range(7):
+            known.tell(News(f"2026-11-23T11:0{number}", f"s{number}"))
+    *lines, more = outbox.take(here)
+    assert [line for line in lines if "plant" in line or "bank" in line] == lines[:8]
+    assert len(lines) == 8 + 5 and more == "2 earlier: `assistant sessions list`"
+
+
 def test_a_beat_that_died_and_a_month_without_tokens_are_told_once(
     here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
