@@ -32,7 +32,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "BLIS_NUM_THR
 """The matrices of an answer are small: more threads would only wait busily, and double a recall's
 processor time."""
 OPEN_FILES = 4096
-"""Each client takes one; the default on macOS is 256."""
+"""Enough for `MOST_CONNECTIONS`; the default on macOS is 256."""
 
 logger = logging.getLogger(__name__)
 

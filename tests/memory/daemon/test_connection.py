@@ -21,6 +21,7 @@ from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import Fact
 from assistant.memory.daemon import client, sockets, wire
+from assistant.memory.daemon.server import MOST_CONNECTIONS
 from assistant.memory.daemon.wire import OPERATIONS
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import answer, dial, ended, pid
@@ -174,16 +175,22 @@ def test_half_a_line_keeps_nobody_waiting(
         connection.close()
 
 
-def test_more_clients_than_a_process_may_open_files_by_default_are_served(
+def test_one_client_too_many_takes_the_place_of_the_one_idle_for_longest(
     daemon: int, memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
+    """It is the first of all that is hung up on, and comes again by itself."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 1100
-    if 0 <= hard < needed + 500:
+    needed = MOST_CONNECTIONS + 500
+    if 0 <= hard < needed:
         pytest.skip("this machine allows fewer open files")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed + 500), hard))
-    many = [dial(workspace) for _ in range(needed)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
+    many = [dial(workspace) for _ in range(MOST_CONNECTIONS)]
     try:
+        assert found(memory, FACTS[1])[0] == FACTS[1]
+        assert ended(many[0])
+        with many[1].makefile("rb") as lines:
+            many[1].sendall(wire.request("1", "status", {}))
+            assert answer(lines).id == "1"
         with contextlib.closing(client.connect(workspace, {})) as fresh:
             assert found(fresh, FACTS[2])[0] == FACTS[2]
     finally:
