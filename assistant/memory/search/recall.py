@@ -61,16 +61,7 @@ class Ranked:
     matrix: Matrix
 
 
-@dataclass(frozen=True, slots=True)
-class _Results:
-    """The results for a text, best first, and whether all of them are weak."""
-
-    chosen: list[Passage]
-    others: list[Passage]
-    weak: bool
-
-
-NOTHING = _Results([], [], True)
+NOTHING = Recall("", (), weak=True)
 
 
 class Recaller:
@@ -94,19 +85,19 @@ class Recaller:
     def recall(self, query: Query) -> Recall:
         """The best passages within the budget. Raises UsageError if `as_of` is not a date."""
         own = self._search(query.text, query)
-        lists, weak = [own.chosen], own.weak
+        lists, weak = [own.passages], own.weak
         if query.before and own is not NOTHING:
             context = self._search(f"{query.before}\n{query.text}", query)
-            lists = [own.chosen[:LEADING], context.chosen[:LEADING], own.chosen[LEADING:]]
+            lists = [own.passages[:LEADING], context.passages[:LEADING], own.passages[LEADING:]]
             weak = weak and context.weak
         if query.own is not None:
             source, count = query.own
-            lists.insert(0, self._search(query.text, query, only=source).chosen[:count])
+            lists.insert(0, self._search(query.text, query, only=source).passages[:count])
         chosen, others = fill(_distinct(lists), *self.limits(query))
         return Recall(
             query=query.text,
             passages=tuple(chosen),
-            near_misses=tuple((others + own.others)[:SHOWN_MISSES]) if query.why else (),
+            near_misses=(*others, *own.near_misses)[:SHOWN_MISSES] if query.why else (),
             weak=weak and query.turn and bool(chosen),
         )
 
@@ -141,8 +132,8 @@ class Recaller:
         """The most passages and tokens."""
         return query.k or self._settings.k, query.budget or self._settings.budget
 
-    def _search(self, text: str, query: Query, only: str | None = None) -> _Results:
-        """Search for a text, if wanted in one source `only`."""
+    def _search(self, text: str, query: Query, only: str | None = None) -> Recall:
+        """Search for a text, if wanted in one source `only`; of any length, but for a turn."""
         spelling = Spelling(self.store.catalog, self._embedder)
         question = read(text, self.store.catalog, self._today(), spelling)
         if not question.words:
@@ -151,10 +142,10 @@ class Recaller:
         k, budget = self.limits(query)
         results = self._arranged(ranked, max(READ, 2 * k + SPARE), query.as_of, question.telling)
         if not query.turn:
-            return _Results(results, [], False)
+            return Recall(text, tuple(results))
         chosen, strength = relevant(results, budget)
-        others = [passage for passage in results if passage not in chosen]
-        return _Results(chosen, others, strength == 0)
+        others = tuple(passage for passage in results if passage not in chosen)
+        return Recall(text, tuple(chosen), others, weak=strength == 0)
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question, those of one source `only` if given."""
