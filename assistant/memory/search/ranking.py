@@ -24,19 +24,11 @@ from assistant.memory.index.words import Postings, Term
 from assistant.memory.search.question import Question
 from assistant.memory.text.dialogue import label
 from assistant.memory.text.times.period import Period, period
+from assistant.tables import beside
 
 Weights = Mapping[str, float]
 
-WEIGHTS: Weights = {
-    "dense": 1.0,  # cosine of the question and the chunk
-    "heading": 0.3,  # cosine of the question and the headings of what stands alone
-    "covered": 0.25,  # the share of the question that it and its headings hold, squared
-    "bm25": 0.7,  # the words of a turn of a conversation and those around it
-    "date": 1.0,  # how near its dates are to the times the question names, by its cosine
-    "speaker": 0.35,  # the question names who says it
-    "dated": 0.12,  # a turn says when something was
-    "task": -1.0,  # a line of HEARTBEAT.md after the first two
-}
+WEIGHTS: Weights = beside(__file__)
 SIGNALS = tuple(WEIGHTS)
 
 Matrix = NDArray[np.float32]
