@@ -227,12 +227,12 @@ class Catalog:
 
     # Changes
 
-    def touch(self, name: str, stat: Stat, read_ns: int) -> None:
-        """Record that a file with unchanged content has another stat, or was read again."""
+    def touch(self, name: str, stat: Stat) -> None:
+        """Record that a file with unchanged content has another stat, or was read again now."""
         self.database.rows(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, read_ns = ?"
             " WHERE name = ?",
-            *stat, read_ns, name,
+            *stat, time.time_ns(), name,
         )  # fmt: skip
 
     def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> None:

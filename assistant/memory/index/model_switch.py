@@ -16,11 +16,11 @@ from assistant.memory.index.database import open_cache, translated
 from assistant.memory.index.vector_cache import (
     add_vectors,
     cache_path,
+    embedded_texts,
     vector_ids,
     vector_key,
 )
 from assistant.memory.text.chunk import Chunker
-from assistant.memory.text.headings import topic_of
 from assistant.memory.text.masking import masked
 from assistant.secrets.redactor import Redactor
 
@@ -94,6 +94,4 @@ class ModelSwitch:
             except (OSError, ValueError):
                 continue  # `memory status` names it
             for chunk in masked(chunks(text, name), text, self._redactor):
-                yield chunk.plain
-                yield chunk.matters_for
-                yield topic_of(name, chunk.heading)
+                yield from embedded_texts(chunk)

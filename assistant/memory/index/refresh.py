@@ -8,7 +8,6 @@ import contextlib
 import logging
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +34,8 @@ from assistant.memory.index.corpus import (
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.layout import NOWHERE
 from assistant.memory.index.store import DAMAGED, DELETED, NO_WRITES, IndexStore
-from assistant.memory.index.vector_cache import vector_key
+from assistant.memory.index.vector_cache import embedded_texts, vector_key
 from assistant.memory.text.chunk import Chunk, Chunker
-from assistant.memory.text.headings import topic_of
 from assistant.memory.text.masking import masked
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import IndexSettings
@@ -317,9 +315,8 @@ class Synchronizer:
         file = self._read(name, stat)
         if file is None or indexed is None or indexed.sha256 != file.digest:
             return file
-        now = time.time_ns()
-        self.store.catalog.touch(name, file.stat, now)
-        self._indexed[name] = replace(indexed, stat=file.stat, read_ns=now)
+        self.store.catalog.touch(name, file.stat)
+        self._indexed[name] = replace(indexed, stat=file.stat)
         self._note_warning(file)
         return None
 
@@ -368,18 +365,10 @@ class Synchronizer:
         chunks = list(masked(refined, text, self._redactor()))
         file = replace(file, chunks=chunks)
         same = file.unchanged(self.store.catalog.columns(file.name))
-        headings: set[tuple[str, ...]] = set()
-        beside: set[str] = set()
-        """The texts of headings and occasions."""
         for index in np.flatnonzero(same == NOWHERE).tolist():
-            key = vector_key(chunks[index].plain, fingerprint)
-            group.texts[key] = chunks[index].plain
-            group.documents.add(key)
-            headings.add(chunks[index].heading)
-            beside.add(chunks[index].matters_for)
-        beside.update(topic_of(file.name, heading) for heading in headings)
-        for text in beside - {""}:
-            group.texts.setdefault(vector_key(text, fingerprint), text)
+            texts = {vector_key(text, fingerprint): text for text in embedded_texts(chunks[index])}
+            group.texts |= texts
+            group.documents.add(next(iter(texts)))
         group.files.append(file)
 
     def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> None:
@@ -415,7 +404,7 @@ class Synchronizer:
         self._faults.remove(file.name)
         if file.warning:
             self._faults.add(file.name, file.stat, file.warning, indexed=False)
-            self.store.catalog.touch(file.name, file.stat._replace(inode=UNPROVEN), time.time_ns())
+            self.store.catalog.touch(file.name, file.stat._replace(inode=UNPROVEN))
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
         self._faults.add(name, stat, what, indexed=name in self._indexed)

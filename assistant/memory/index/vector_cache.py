@@ -17,6 +17,8 @@ from assistant.disk import storage
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
+from assistant.memory.text.chunk import Chunk
+from assistant.memory.text.headings import topic_of
 
 BATCH = 1000
 """Vectors read at once; a hundred thousand as Python objects would take 100 MB more."""
@@ -117,6 +119,12 @@ class VectorCache:
 def vector_key(plain: str, fingerprint: str) -> bytes:
     """The name of a cached vector: the embedded text and the model that reads it."""
     return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def embedded_texts(chunk: Chunk) -> list[str]:
+    """The texts of a chunk that have vectors: first its own, then occasions and headings."""
+    beside = (chunk.matters_for, topic_of(chunk.source, chunk.heading))
+    return [chunk.plain, *filter(None, beside)]
 
 
 def add_vectors(db: sqlite3.Connection, keys: Sequence[bytes], vectors: Vectors) -> None:

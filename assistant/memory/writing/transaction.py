@@ -124,9 +124,6 @@ class Commits:
         nothing. Raises StorageError if a file is not UTF-8.
         """
         with self.locked():
-            if not texts:
-                yield
-                return
             draft = Draft(self.workspace)
             write = amendment(draft, texts, origin)
             draft.writes.append(write)

@@ -270,7 +270,7 @@ def test_a_failed_change_changes_nothing(catalog: Catalog) -> None:
 def test_everything_outlives_a_reopening(tmp_path: Path) -> None:
     first = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
     put(first, facts("tea"))
-    first.touch("MEMORY.md", Stat(9, 9, 9, 9), 77)
+    first.touch("MEMORY.md", Stat(9, 9, 9, 9))
     generation = first.generation
     first.close()
     second = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
