@@ -16,7 +16,7 @@ from pydantic import Field
 
 from assistant.disk import programs
 from assistant.display import counted, exactly
-from assistant.errors import ToolError
+from assistant.errors import AssistantError, ToolError
 from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
@@ -96,21 +96,19 @@ class Job:
         self._describe = describe
         self._began = time.monotonic()
         self._fresh = Output()
-        self._ending: Ending | None = None
+        self._ended = ""
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
     @property
     def runs(self) -> bool:
         """Whether the command still runs."""
-        return self._ending is None
+        return not self._ended
 
     @property
     def state(self) -> str:
         """How long the command has been running, or how it ended."""
-        if self._ending is None:
-            return f"[running, {time.monotonic() - self._began:.0f} s]"
-        return self._describe(self._ending) or "[exit 0]"
+        return self._ended or f"[running, {time.monotonic() - self._began:.0f} s]"
 
     def read(self) -> str:
         """Return the output since the last read."""
@@ -133,11 +131,13 @@ class Job:
     def _follow(self) -> None:
         for data in self._process.arriving():
             self._fresh.add(data)
+        ending = ""
         try:
             with self._cleanup:
-                ending = self._process.close()
-        finally:
-            self._ending = ending
+                ending = self._describe(self._process.close()) or "[exit 0]"
+        except AssistantError as error:  # what it changed cannot be kept
+            ending = f"{ending} [{error}]"
+        self._ended = ending
 
 
 class Jobs:

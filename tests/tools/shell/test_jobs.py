@@ -11,6 +11,7 @@ from assistant.tools.files.access import Roots
 from assistant.tools.policy import ApproveAll
 from assistant.tools.shell.command import MOST, Jobs, Shell, job_tools
 from assistant.tools.toolbox import Toolbox
+from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling, ends, happens, reached
 
@@ -127,3 +128,19 @@ def test_stand_ins_stay_as_long_as_any_command_of_the_workspace_runs(
     assert "Read-only" in run("shell", command="echo evil | tee SOUL.md").content
     run("stop_job", job=1)
     assert happens(lambda: not (workspace.root / "SOUL.md").exists())
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_change_that_cannot_be_kept_is_told(
+    roots: Roots, jobs: Jobs, workspace: Workspace, background: bool
+) -> None:
+    checkpoints = Checkpoints(workspace.checkpoints)
+    checkpoints.begin("session", "e1")
+    shell = Shell(roots, Redactor(), threading.Event(), jobs=jobs, checkpoints=checkpoints)
+    call = calling(Toolbox([*shell.tools(), *job_tools(jobs, threading.Event())]), ApproveAll())
+    command = f"echo > a; rm -r {workspace.checkpoints}; touch {workspace.checkpoints}"
+    answer = call("shell", command=command, background=background, outside=True).content
+    if background:
+        assert happens(lambda: "running" not in call("list_jobs").content)
+        answer = call("read_job", job=1).content
+    assert "checkpoints/session.e1 cannot be made" in answer
