@@ -141,6 +141,17 @@ class _Markdown:
             self._line = []
         self._line.append(last)
 
+    def call_in(self, text: str) -> tuple[re.Match[str] | None, int]:
+        """Continue up to the first opening tag in the text that is not quoted, or to the last one
+        that is; return the first, and how far the text was followed."""
+        followed = 0
+        for head in OPEN.finditer(text):
+            self.add(text[followed : head.start()])
+            followed = head.start()
+            if not self.is_quoted():
+                return head, followed
+        return None, followed
+
     def is_quoted(self) -> bool:
         """Whether the text ends inside a markdown fence, code span or quotation."""
         last = "".join(self._line)
@@ -180,18 +191,14 @@ class CallFilter:
             self._calls.append(piece)
             return ""
         text = self._held + piece
-        followed = start = 0
-        while head := OPEN.search(text, start):
-            self._shown.add(text[followed : head.start()])
-            followed, start = head.start(), head.end()
-            if not self._shown.is_quoted():
-                self._calls.append(text[followed:])
-                self._has_prose |= bool(text[:followed].strip())
-                return text[:followed].rstrip()
-        end = start + _safe_length(text[start:])
+        head, followed = self._shown.call_in(text)
+        end = followed if head else _safe_length(text)
+        self._has_prose |= bool(text[:end].strip())
+        if head:
+            self._calls.append(text[end:])
+            return text[:end].rstrip()
         self._shown.add(text[followed:end])
         self._held = text[end:]
-        self._has_prose |= bool(text[:end].strip())
         return text[:end]
 
     def finish(self, *, ended: bool) -> str:
@@ -208,7 +215,7 @@ class CallFilter:
 
     def _read_calls(self, text: str, *, ended: bool) -> Iterator[str]:
         """Read the calls of a text; yield the prose around them."""
-        while head := _next_call(text):
+        while head := _Markdown().call_in(text)[0]:
             yield text[: head.start()].rstrip()
             call = Block(head["name"] or "", text[head.end() :], closed=True)
             end = self._end(text, head)
@@ -239,17 +246,6 @@ class CallFilter:
         except ValueError:
             return False
         return True
-
-
-def _next_call(text: str) -> re.Match[str] | None:
-    """Find the first opening tag that is not quoted."""
-    before, followed = _Markdown(), 0
-    for head in OPEN.finditer(text):
-        before.add(text[followed : head.start()])
-        followed = head.start()
-        if not before.is_quoted():
-            return head
-    return None
 
 
 def _safe_length(text: str) -> int:
