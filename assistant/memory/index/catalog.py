@@ -93,13 +93,8 @@ class SourceUpdate:
 
     def unchanged(self, before: NDArray[Any]) -> Rows:
         """Return where in the source's previous columns each chunk is, `NOWHERE` for a new one."""
-        if not len(before):
-            return np.full(len(self.chunks), NOWHERE)
-        order = np.argsort(before["content"])
-        index = order.take(
-            np.searchsorted(before["content"], self.content, sorter=order), mode="clip"
-        )
-        return np.where(before["content"][index] == self.content, index, NOWHERE)
+        known = {content: index for index, content in enumerate(before["content"].tolist())}
+        return np.array([known.get(content, NOWHERE) for content in self.content.tolist()], int)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from assistant.memory.text.headings import topic_of
 
 BATCH = 1000
 """Vectors read at once; a hundred thousand as Python objects would take 100 MB more."""
-_MARKS = 500
-"""Maximum parameters of one statement; every SQLite build allows 999."""
 
 
 def cache_path(root: Path) -> Path:
@@ -137,13 +135,8 @@ def add_vectors(db: sqlite3.Connection, keys: Sequence[bytes], vectors: Vectors)
 
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
     """The numbers of the cached vectors among these keys."""
-    numbers: dict[bytes, int] = {}
-    for start in range(0, len(keys), _MARKS):
-        part = list(keys[start : start + _MARKS])
-        marks = ",".join("?" * len(part))
-        query = f"SELECT key, id FROM vectors WHERE key IN ({marks})"
-        numbers.update(db.execute(query, part).fetchall())
-    return numbers
+    rows = ((key, db.execute("SELECT id FROM vectors WHERE key = ?", (key,))) for key in keys)
+    return {key: row[0] for key, found in rows if (row := found.fetchone())}
 
 
 def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:

@@ -89,8 +89,7 @@ class InvertedIndex:
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
         with self._database.using() as db:
-            blocks = _blocks(db, table)
-            return {term.text: _read(db, table, blocks, term.text) for term in terms}
+            return {term.text: _read(db, table, term.text) for term in terms}
 
     def holds_any(self, terms: Sequence[Term]) -> bool:
         """Whether a chunk or a heading contains any of these terms."""
@@ -196,28 +195,18 @@ def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
         yield int(block[start]), names[term[start]], postings[start:end].tobytes()
 
 
-def _blocks(db: sqlite3.Connection, table: str) -> str:
-    """The numbers of all blocks, as JSON, so that a query can look into each."""
-    last = db.execute(f"SELECT max(block) FROM {table}").fetchone()[0]
-    return json.dumps(list(range(last + 1 if last is not None else 0)))
-
-
 def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict[str, int]:
     """The number of rows that contain each term, for the terms that occur at all."""
     query = (
-        f"SELECT p.term, sum(length(p.found)) FROM json_each(?) t CROSS JOIN json_each(?) b"
-        f" CROSS JOIN {table} p ON p.block = b.value AND p.term = t.value GROUP BY p.term"
+        f"SELECT term, sum(length(found)) FROM {table}"
+        " WHERE term IN (SELECT value FROM json_each(?)) GROUP BY term"
     )
-    rows = db.execute(query, (json.dumps(terms), _blocks(db, table)))
+    rows = db.execute(query, (json.dumps(terms),))
     return {term: size // _POSTING.itemsize for term, size in rows}
 
 
-def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Postings:
-    query = (
-        f"SELECT p.block, p.found FROM json_each(?) b CROSS JOIN {table} p"
-        " ON p.block = b.value AND p.term = ?"
-    )
-    rows = db.execute(query, (blocks, term)).fetchall()
+def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
+    rows = db.execute(f"SELECT block, found FROM {table} WHERE term = ?", (term,)).fetchall()
     postings = np.frombuffer(b"".join(packed for _, packed in rows), _POSTING)
     sizes = [len(packed) // _POSTING.itemsize for _, packed in rows]
     begin = np.repeat(np.array([block * BLOCK for block, _ in rows], np.int64), sizes)

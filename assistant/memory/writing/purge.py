@@ -206,7 +206,7 @@ class _Plan:
         match store:
             case "memory" | "journal" | "history" | "vectors":
                 return ()  # these have steps of their own
-            case "index" | "synced index" | "index in memory":
+            case "index" | "synced index":
                 return ()  # it scrubs itself
             case "review":
                 return self._review.without(self.words.occur_in)
