@@ -23,11 +23,11 @@ def spelled(text: str) -> str:
     return text if plain else exactly(text.replace("\r\n", "\n"), KEPT)
 
 
-def exactly(text: str, kept: Collection[str] = ()) -> str:
+def exactly(text: str, kept: Collection[str] = (), categories: Collection[str] = SPELLED) -> str:
     """Escape everything that controls, breaks lines or is invisible, except `kept`."""
     return "".join(
         f"\\u{{{ord(char):x}}}"
-        if char not in kept and (char in UNSEEN or unicodedata.category(char) in SPELLED)
+        if char not in kept and (char in UNSEEN or unicodedata.category(char) in categories)
         else char
         for char in text
     )
@@ -39,13 +39,7 @@ def revealed(text: str) -> str:
     Beyond what `exactly` escapes: line ends and tabs, spaces other than the space, unassigned
     characters.
     """
-    return "".join(f"\\u{{{ord(char):x}}}" if _deceives(char) else char for char in text)
-
-
-def _deceives(char: str) -> bool:
-    if char.isascii():
-        return not char.isprintable()
-    return char in UNSEEN or unicodedata.category(char) in UNTOLD
+    return exactly(text, " ", UNTOLD)
 
 
 def outcome(call: str, decision: str, reason: str = "") -> str:
