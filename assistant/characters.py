@@ -5,6 +5,7 @@ package `regex`: joiners, fillers, direction marks, variation selectors, tags.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def mend(text: str) -> str:
     if SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def plain_words(text: str) -> str:
+    """Return the words in lower case, without accents and punctuation, between single spaces."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    mapped = (c if c.isalnum() else "" if unicodedata.category(c) == "Mn" else " " for c in letters)
+    return " ".join("".join(mapped).split())
 
 
 STRETCH = 1 << 16

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+from assistant.characters import plain_words
 from assistant.tables import beside
 
 Kind = Literal["greeting", "thanks", "farewell", "abilities", "chat"]
@@ -19,15 +20,8 @@ BESIDE = r"(?: (?:there|again|all|you|everyone|so much|a lot|very much|assistant
 HOW = r"(?: how are you(?: doing)?(?: today)?| how is it going| how s it going| what s up)?"
 
 
-def _plain(text: str) -> str:
-    """Return the words in lower case, without accents and punctuation."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    mapped = (c if c.isalnum() else "" if unicodedata.category(c) == "Mn" else " " for c in letters)
-    return " ".join("".join(mapped).split())
-
-
 def _pattern(listed: str) -> "re.Pattern[str]":
-    phrases = "|".join(re.escape(_plain(phrase)) for phrase in listed.split(","))
+    phrases = "|".join(re.escape(plain_words(phrase)) for phrase in listed.split(","))
     return re.compile(f"(?:{phrases}){BESIDE}{HOW}")
 
 
@@ -42,7 +36,7 @@ LONGEST = 60
 
 def small_talk(text: str) -> Kind | None:
     """Return the kind of small talk, if the message is nothing else."""
-    words = _plain(text) if len(text) <= LONGEST else ""
+    words = plain_words(text) if len(text) <= LONGEST else ""
     kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
     return next(kinds, None)
 

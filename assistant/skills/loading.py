@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import yaml
 
+from assistant.characters import plain_words
 from assistant.disk import storage
 from assistant.errors import AssistantError, StorageError
 from assistant.workspace.folder import Workspace, read_text
@@ -50,25 +51,17 @@ def trigger(text: str) -> Trigger:
 
 
 def _words(text: str) -> Callable[[str], bool]:
-    words = _folded(text).split()
+    words = plain_words(text)
     if not words:
         raise ValueError(f"the trigger {text!r} contains no word, so every message would match")
-    phrase = f" {' '.join(words)} "
-    if not phrase.isascii() and not any(map(_is_spaced, phrase)):
-        return lambda message: phrase.strip() in _folded(message)
-    return lambda message: phrase in f" {_folded(message)} "
+    space = " " if words.isascii() or any(map(_is_spaced, words)) else ""
+    phrase = f"{space}{words}{space}"
+    return lambda message: phrase in f" {plain_words(message[:LONGEST_MESSAGE])} "
 
 
 def _is_spaced(char: str) -> bool:
     """Return whether a letter belongs to a script that puts spaces between words."""
     return unicodedata.name(char, "").startswith(("LATIN", "CYRILLIC", "GREEK", "ARABIC", "HEBREW"))
-
-
-def _folded(text: str) -> str:
-    """Return words without case, accents and punctuation, separated by single spaces."""
-    plain = unicodedata.normalize("NFKD", text[:LONGEST_MESSAGE]).casefold()
-    letters = "".join(char for char in plain if not unicodedata.combining(char))
-    return " ".join(re.sub(r"[^\w]+", " ", letters).split())
 
 
 def _pattern(source: str) -> Callable[[str], bool]:
