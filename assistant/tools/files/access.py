@@ -159,11 +159,6 @@ class Location:
     shown: str
     missing: bool = False
 
-    @property
-    def is_directory(self) -> bool:
-        """Whether the location is an existing directory."""
-        return self.name is None
-
     def status(self) -> os.stat_result | None:
         """Return the location's own status, without following a link; None if it does not exist."""
         if self.name is None:

@@ -97,9 +97,8 @@ class Tree:
         """Return what is denied to the tool below the location, and what needs approval."""
         rules, tool = self.access.roots.rules, self.access.tool
         needs_approval = rules.asked(tool)
-        approved = needs_approval.holds(
-            str(self.location.path), directory=self.location.is_directory
-        )
+        location = self.location
+        approved = needs_approval.holds(str(location.path), directory=location.name is None)
         return rules.denied(tool), Named() if approved else needs_approval
 
     def _count_shut(self, error: OSError) -> None:

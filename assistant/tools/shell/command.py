@@ -347,7 +347,9 @@ class Shell:
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
         start = partial(self._start, argv, not unsafe)
         not_undoable = "" if reads else too_much(self.roots.directories, self._untouched)
-        keeping = nullcontext if reads or not_undoable else self._keep_checkpoint
+        keeping: Keeping = partial(self.checkpoints.around, self.roots.directories, self._untouched)
+        if reads or not_undoable:
+            keeping = nullcontext
         seconds = timeout or TIMEOUT
         describe = partial(self._describe_ending, timeout=seconds)
         run = partial(self._run_in_background, text, start, timeout, keeping)
@@ -359,10 +361,6 @@ class Shell:
         detail = f"{description}:\n{exactly(text, kept=chr(10))}"
         work = None if background else wait
         return Plan(run, (text,), lambda: detail, dangerous, work=work)
-
-    def _keep_checkpoint(self) -> AbstractContextManager[None]:
-        """Keep what the command changes below the roots, so that it can be undone."""
-        return self.checkpoints.around(self.roots.directories, self._untouched)
 
     def _untouched(self, path: str) -> bool:
         """Return whether a checkpoint may skip this path: commands cannot change it, memory's
