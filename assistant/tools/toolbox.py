@@ -88,8 +88,8 @@ class Toolbox:
         self._off_the_record = off_the_record
         self._closing = closing
         self._interrupt = interrupt or threading.Event()
-        self._groups = {CORE}
-        self._fetched: list[str] = []
+        self._loaded = [CORE]
+        """The groups that are offered, and single tools to offer first, in the order of loading."""
         self.most_tokens: int | None = None
         """The most tokens of tool descriptions in the model's window; tools that do not fit are
         loaded one by one."""
@@ -223,7 +223,8 @@ class Toolbox:
         if call.name not in tools:
             raise ToolError(_unknown_tool(call.name, list(tools)))
         selected = tools[call.name]
-        self._groups.add(selected.group)
+        if selected.group not in self._loaded:
+            self._loaded.append(selected.group)
         arguments = in_all(live, call.arguments)
         if not selected.restores:
             return selected.plan(in_all(self._redactor.redact, arguments))
@@ -246,11 +247,11 @@ class Toolbox:
         """Return the tools of the loaded groups that fit the token limit: those loaded last
         first, then those of memory, then the others in order."""
         loaded = [
-            candidate for candidate in self._available().values() if candidate.group in self._groups
+            candidate for candidate in self._available().values() if candidate.group in self._loaded
         ]
         if self.most_tokens is None:
             return loaded
-        priority = (*reversed(self._fetched), *FIRST)
+        priority = (*reversed(self._loaded), *FIRST)
         ranks = {name: rank for rank, name in reversed(list(enumerate(priority)))}
         fitting: set[str] = set()
         remaining = self.most_tokens
@@ -266,7 +267,7 @@ class Toolbox:
         waiting: dict[str, list[str]] = {}
         offered = {candidate.name for candidate in self._offered()}
         for candidate in self._available().values():
-            if candidate.group not in self._groups:
+            if candidate.group not in self._loaded:
                 waiting.setdefault(candidate.group, []).append(candidate.name)
             elif candidate.name not in offered:
                 waiting[candidate.name] = [candidate.name]
@@ -282,10 +283,7 @@ class Toolbox:
         ) -> ToolResult:
             if group not in waiting:
                 raise ToolError(f"there is no group {group!r}; there are {listed}")
-            if waiting[group] == [group]:
-                self._fetched.append(group)
-            else:
-                self._groups.add(group)
+            self._loaded.append(group)
             names = ", ".join(waiting[group])
             return ToolResult(f"You can now call {names}.", compact=f"loaded {names}")
 
