@@ -109,11 +109,15 @@ class Chat:
     def switch(self, resume: str | None = None) -> None:
         """Switch to another session, or to a new one; memory, model and approver stay the same.
 
-        Raises SessionError, and changes nothing, if the session cannot be opened.
+        Raises SessionError, and what `begin` does, and changes nothing, if it cannot be opened.
         """
         old = self.conversation
         options = replace(self.options, resume=resume, latest=False)
-        new = self.begin(_open_session(self.workspace, options, trusted=self.trusted))
+        with ExitStack() as resources:
+            record = _open_session(self.workspace, options, trusted=self.trusted)
+            resources.callback(record.close)
+            new = self.begin(record)
+            resources.pop_all()
         new.model, new.approver = old.model, old.approver
         self._close_session()
         self.conversation = new
