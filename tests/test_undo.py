@@ -97,6 +97,19 @@ def test_a_fact_that_waits_is_dropped_with_its_turn(chat: Chat) -> None:
     assert [held.fact.text for held in chat.memory.waiting()] == ["Bo sails"]
 
 
+def test_a_fact_that_was_reviewed_meanwhile_stops_nothing(chat: Chat) -> None:
+    read = ("read_file", {"path": "notes.txt"})
+    facts = [("remember", {"fact": text}) for text in ("The notes are by hand", "Bo wrote them")]
+    turn(chat, "What do my notes say?", read, *facts)
+    record = chat.conversation.transcript
+    last = next(changed_by(chat.workspace, chat.memory, record.session, record.entries))
+    by_hand, _ = chat.memory.waiting()
+    chat.memory.review(by_hand.id, accept=False)  # in another shell, while `/undo` asks
+    back = take_back(chat.workspace, chat.memory, last)
+    assert back.dropped == ("Bo wrote them",)
+    assert [line.partition(":")[0] for line in back.left] == ["“The notes are by hand”"]
+
+
 def test_undo_walks_back_turn_by_turn(chat: Chat) -> None:
     root = chat.workspace.root
     for number in (1, 2):

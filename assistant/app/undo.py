@@ -111,15 +111,20 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
             undone += memory.undo([write.id])
         except AssistantError as error:
             unchanged.append(f"“{write.text}”: {error.message}")
+    dropped: list[str] = []
     for held in changed.waiting:
-        memory.review(held.id, accept=False)
+        try:
+            memory.review(held.id, accept=False)
+        except AssistantError as error:  # reviewed elsewhere since
+            unchanged.append(f"“{held.fact.text}”: {error.message}")
+        else:
+            dropped.append(held.fact.text)
     new = [path for path in restored if files.get(path) == "nothing"]
     old = [path for path in restored if path in files and path not in new]
     files_back, removed = (
         tuple(_relative(workspace, path) for path in paths) for paths in (old, new)
     )
-    dropped = tuple(held.fact.text for held in changed.waiting)
-    return TakenBack(files_back, removed, tuple(undone), dropped, tuple(unchanged))
+    return TakenBack(files_back, removed, tuple(undone), tuple(dropped), tuple(unchanged))
 
 
 def _turns_of(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], str]:
