@@ -231,7 +231,7 @@ def hoisted(arguments: list[str]) -> list[str]:
             return [*front, *rest, word, *words]
         if word in ("-w", "--workspace"):
             front += [word, *(value for value in [next(words, None)] if value is not None)]
-        elif word in ("--no-daemon", "--debug") or word.startswith("--workspace="):
+        elif word in ("--no-daemon", "--debug") or word.startswith(("--workspace=", "-w")):
             front.append(word)
         else:
             rest.append(word)

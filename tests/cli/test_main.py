@@ -98,6 +98,7 @@ def test_global_options_may_stand_anywhere() -> None:
         "x",
     ]
     assert hoisted(["recall", "--workspace=here"]) == ["--workspace=here", "recall"]
+    assert hoisted(["recall", "x", "-where"]) == ["-where", "recall", "x"]
     assert hoisted(["remember", "--", "-w is a flag"]) == ["remember", "--", "-w is a flag"]
 
 

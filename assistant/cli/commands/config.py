@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -236,11 +237,8 @@ def _doubts(values: Any, path: Keys) -> list[str]:
     else:
         is_model = path[0] in ("model", "profiles") and path[-1] == "name"
         tables = [value_at(values, path[:-1])] if is_model else []
-    return [
-        doubt
-        for table in tables
-        for doubt in catalogue.doubts(table["name"], table.get("api_base"))
-    ]
+    doubts = (catalogue.doubts(table["name"], table.get("api_base")) for table in tables)
+    return list(dict.fromkeys(chain.from_iterable(doubts)))
 
 
 def _put(document: Any, path: Keys, value: Any) -> None:
