@@ -69,7 +69,14 @@ def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
         return
 
     def opener(progress: Progress, notify: Notify) -> "LocalMemory":
-        return lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
+        from assistant.memory.daemon.watcher import Watcher  # while the daemon listens already
+
+        memory = lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
+        try:
+            Watcher(workspace, server.touch)  # it ends with the process
+        except OSError as error:
+            logger.warning("files cannot be watched, and are compared: %s", error)
+        return memory
 
     def listening() -> None:
         logger.info("listening as process %d", os.getpid())

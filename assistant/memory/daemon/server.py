@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 CHECK_SECONDS = 2.0
 """How often the server checks that its workspace and its socket still exist, and tells waiting
 clients that it is at work."""
-REFRESH_SECONDS, RETRY_SECONDS = 2.0, 30.0
-"""How often the files are compared with the index though nobody asks, and how soon again after that
-has failed."""
+COMPARE_SECONDS, RETRY_SECONDS = 10.0, 30.0
+"""How often files are compared without an event, since a network's disk reports no changes; and
+how soon again after that has failed."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
@@ -80,6 +80,8 @@ class Server:
         self._lock = lock
         self._idle_seconds = idle_seconds
         self._leaving = threading.Event()
+        self._touched = threading.Event()
+        """Set when the index may no longer be up to date."""
         self._woken, self._wake = os.pipe()
         self._clients: set[Connection] = set()
         self._changed = threading.Condition()
@@ -127,6 +129,10 @@ class Server:
                 f"Its log is {sockets.log_path(self._root)}",
             ) from error
 
+    def touch(self) -> None:
+        """Have the index refreshed: a memory file may have changed. From any thread."""
+        self._touched.set()
+
     # Life
 
     def _opened(self) -> "LocalMemory":
@@ -137,16 +143,18 @@ class Server:
             return self._memory
 
     def _keep_fresh(self) -> None:
-        """Refresh the index at intervals; if that fails, the next request reports why."""
+        """Refresh the index when a file was touched, and at intervals; if that fails, the next
+        request reports why."""
         while not self.is_leaving():
-            pause = REFRESH_SECONDS
+            self._touched.clear()
+            pause = COMPARE_SECONDS
             try:
                 self._opened().refresh()
             except BaseException as error:  # Chroma's panics, too: nobody else would see them
                 pause = RETRY_SECONDS
                 trace = not isinstance(error, AssistantError)
                 logger.warning("memory is not ready: %s", type(error).__name__, exc_info=trace)
-            self._leaving.wait(pause)
+            self._touched.wait(pause)
 
     def _accept(self, listening: socket.socket) -> None:
         try:
@@ -190,6 +198,7 @@ class Server:
         if not self._leaving.is_set():
             logger.info("leaving: %s", reason)
             self._leaving.set()
+            self._touched.set()
             os.write(self._wake, b".")
 
     def _finish(self) -> None:

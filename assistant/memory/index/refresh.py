@@ -1,8 +1,9 @@
 """Bring the index up to date with the files: stat → digest → parse → embed what is new → write.
 
-Before each recall, `refresh` compares every source's stat with the indexed one, and reads a file
-again that changed within 2 s of its last reading, because its stat may not show it. An edit costs
-what it changed, because a chunk's id does not depend on its position."""
+File events are only hints. Before each recall, `refresh` compares every source's stat with the
+indexed one, and reads a file again that changed within 2 s of its last reading, because its stat
+may not show it. An edit costs what it changed, because a chunk's id does not depend on its
+position."""
 
 import contextlib
 import logging
