@@ -14,9 +14,11 @@ from typing import TypeVar
 
 from assistant import config
 from assistant.disk import storage
+from assistant.display import shortened
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import (
     FACTS,
+    LONGEST_LINE,
     Chart,
     Due,
     Existing,
@@ -215,7 +217,8 @@ class LocalMemory:
 
     def locate(self, target: str) -> Located:
         self._library.check_changeable(target)
-        return self._read(lambda: self._locator.locate(target))
+        redacted = self._redaction.text(target)  # as the index has it
+        return self._read(lambda: self._locator.locate(redacted))
 
     def waiting(self) -> tuple[Held, ...]:
         return self._review.waiting()
@@ -598,11 +601,22 @@ class LocalMemory:
         return [passage for passage in chain.from_iterable(twins) if passage not in passages]
 
     def _check_past(self, fact: str) -> None:
-        """Raise LedgerError if a file still states a fact, or contains its words."""
-        located = self._read(lambda: self._locator.locate(fact))
+        """Raise LedgerError if a file still states a fact, or contains its words, or if these are
+        only a part of facts in the journal."""
+        located = self.locate(fact)
         for passage in located.passages:
             if located.exact or fact_key(fact) in fact_key(passage.plain):
                 raise LedgerError(f"{passage.citation} still says {fact!r}", "Name that line")
+        key = fact_key(fact)
+        texts = (write.text for write in self._journals.own.acknowledged())
+        facts = {fact_key(line): line for text in texts for line in text.split("\n")}
+        wider = [line for other, line in facts.items() if f" {key} " in f" {other} "]
+        if wider and key not in facts:
+            raise LedgerError(
+                f"{fact!r} is only a part of what memory held: "
+                + "; ".join(shortened(line, LONGEST_LINE) for line in wider[:SHOWN_LINES]),
+                "Name each fact in all its words",
+            )
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:

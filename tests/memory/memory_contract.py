@@ -345,6 +345,23 @@ class MemoryContract:
                 memory.purge((), past=[words])
         assert memory.locate(FACTS[1]).exact
 
+    def test_a_part_of_a_past_fact_is_not_purged_as_if_it_were_one(self, memory: Keeper) -> None:
+        remember(memory, "Client Alpha pays 900 euros")
+        memory.forget(memory.locate("Client Alpha pays 900 euros").passages)
+        for part in ("Alpha", "client alpha"):
+            with pytest.raises(LedgerError, match=r"only a part of .*Client Alpha pays 900 euros"):
+                memory.purge((), past=[part])
+        assert memory.log(1)[0].text == "Client Alpha pays 900 euros"
+        assert memory.purge((), past=["client alpha pays 900 euros"]).cleared
+        assert "Alpha" not in " ".join(entry.text for entry in memory.log())
+
+    def test_a_fact_with_a_secret_is_named_by_its_own_words(self, memory: Keeper) -> None:
+        fact = "Portal of Brandt: user jw, password: Sommer2026xyz9!"
+        memory.remember([Fact(fact, secrets="keep")])
+        located = memory.locate(fact)
+        assert located.exact and memory.purge(located.passages).purged
+        assert not memory.locate(fact).exact
+
     def test_the_log_names_writes_and_their_origin_newest_first(self, memory: Keeper) -> None:
         origin = Origin("assistant", "s1", ("e1", "e2"))
         memory.remember([Fact("Ana breeds sheep")])

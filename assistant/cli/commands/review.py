@@ -60,6 +60,8 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """List or restore facts that saving an older copy of a file erased."""
+    if dismiss and not (ids or everything):
+        raise UsageError("--dismiss needs the facts to drop", "Give their IDs, or --all")
     with context.obj.memory() as memory:
         erased = memory.erased()
         chosen = [entry.id for entry in erased] if everything else list(ids or ())

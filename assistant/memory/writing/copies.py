@@ -13,7 +13,7 @@ from assistant.memory.base import Origin
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.merge import CopyMerge, added, merge_copy
-from assistant.memory.writing.stale_saves import SavedText
+from assistant.memory.writing.stale_saves import ForgottenLines, SavedText
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace
 
@@ -26,6 +26,7 @@ class Copies:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._commits = Commits(workspace)
+        self._forgotten_lines = ForgottenLines(workspace, self._commits.journal)
 
     def plan(self) -> list[CopyMerge]:
         """The merge of each copy, one built on the other; of a copy that cannot be read, why.
@@ -41,7 +42,9 @@ class Copies:
             if fault:
                 merges.append(CopyMerge(copy, source, before, before, fault=fault))
                 continue
-            merged, left_out = merge_copy(before, text, forgotten)
+            purged = self._forgotten_lines.returned_in(source, text)
+            keys = {fact_key(line.text) for line in purged}
+            merged, left_out = merge_copy(before, text, forgotten | keys)
             after = merged if before.strip() else text
             texts[source] = after
             doubtful = tuple(line for key, line in added(before, after).items() if key in written)

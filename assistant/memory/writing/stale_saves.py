@@ -296,16 +296,19 @@ class ForgottenLines:
         """The forgotten lines that are in their files again, unless a later write added them or
         the owner wants to keep them. Raises StorageError."""
         draft = Draft(self._workspace)
-        for source, records in self._journal.forgotten().items():
-            if not draft.is_text(source):
-                continue
-            watched = self._journal.watched(source)
-            added = {_bare(record.item): record.line for record in watched if record.item}
-            lines = map(_bare, draft.text(source).splitlines())
-            for number, line, digest in self._digested(source, lines):
-                record = records.get(digest)
-                if record and added.get(line, 0) <= record.line:
-                    yield Returned(record.write.id, source, number, line, not record.reversible)
+        for source in self._journal.forgotten():
+            if draft.is_text(source):
+                yield from self.returned_in(source, draft.text(source))
+
+    def returned_in(self, source: str, text: str) -> Iterator[Returned]:
+        """The same of another text of a file."""
+        records = self._journal.forgotten().get(source, {})
+        watched = self._journal.watched(source)
+        added = {_bare(record.item): record.line for record in watched if record.item}
+        for number, line, digest in self._digested(source, map(_bare, text.splitlines())):
+            record = records.get(digest)
+            if record and added.get(line, 0) <= record.line:
+                yield Returned(record.write.id, source, number, line, not record.reversible)
 
     def _key(self) -> bytes:
         return storage.read_or_empty(self._workspace.forgotten_key)[:64]

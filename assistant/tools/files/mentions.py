@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from glob import escape, glob
 from pathlib import Path
 
 from assistant.disk import storage
@@ -63,8 +64,17 @@ class Mentions:
             first_match = next(existing, None)
             if first_match is not None:
                 yield first_match
+            elif not quoted and (longer := self._longer(bare)):
+                raise UsageError(f"there is no file {bare}", f'Quote its name: @"{longer}"')
             elif quoted or LIKE_A_FILE.search(names[-1]):
                 raise UsageError(f"there is no file {names[-1]}", NOT_MEANT)
+
+    def _longer(self, name: str) -> str:
+        """A file whose name begins with this one and a space; empty if there is none."""
+        for folder in (self._root, self._here):
+            for path in glob(f"{escape(name)} *", root_dir=folder):  # noqa: PTH207  # or absolute
+                return path
+        return ""
 
     def _path(self, name: str) -> Path | None:
         """Return the path that the name leads to; None if it does not exist."""

@@ -99,6 +99,9 @@ def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run:
     assert run("remember", "The quay is wet").returncode == 0
     before = (place / "MEMORY.md").read_text()
     assert run("forget", "The tide is high", "--yes").returncode == 0
+    assert run("remember", "The buoy is red").returncode == 0
+    before = (place / "MEMORY.md").read_text() + "- The tide is high\n"
+    assert run("forget", "The buoy is red", "--yes", "--purge").returncode == 0
     after = (place / "MEMORY.md").read_text().replace("- The quay is wet\n", "")
     (place / "MEMORY.md").write_text(after)
     (place / COPY).write_text(before + "- A parrot named Pip\n")
@@ -113,7 +116,7 @@ def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run:
     assert "2 copies merged" in run("memory", "merge", "--yes").stdout
     merged = (place / "MEMORY.md").read_text()
     assert all(each in merged for each in ("- A parrot named Pip\n", "- The quay is wet\n"))
-    assert "tide" not in merged
+    assert "tide" not in merged and "buoy" not in merged
     assert (place / "memory" / "Log.md").read_text() == "- Of a lost log\n"
     assert not (place / COPY).exists() and (place / ".assistant" / "merged" / COPY).exists()
     assert "There are no conflict copies" in run("memory", "merge").stdout

@@ -137,6 +137,8 @@ def test_erased_facts_are_listed_restored_and_dismissed(
     assert ana["id"] in run(place, "memory", "restore").stdout
     assert f"assistant memory restore {ana['id']}" in run(place, "memory", "status").stdout
     assert "Remembered" in run(place, "memory", "restore", ana["id"]).stdout
+    unclear = run(place, "memory", "restore", "--dismiss")
+    assert "--dismiss needs the facts to drop" in unclear.stderr
     run(place, "memory", "restore", ben["id"], "--dismiss")
     assert "Nothing to restore" in run(place, "memory", "restore").stdout
     assert "Ana breeds sheep" in text(place) and "Ben sails" not in text(place)

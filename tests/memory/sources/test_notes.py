@@ -248,3 +248,4 @@ def test_documents_are_notes(vault: Path, opened: Open) -> None:
     assert "950" in lease.text
     told = " ".join(memory.status().notices)
     assert "scan.pdf cannot be read: it holds no text; it may be a scan" in told
+    assert "UTF-8" not in told  # as none of them is

@@ -22,6 +22,7 @@ def mentions(tmp_path: Path) -> Mentions:
     (root / "cat.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
     (root / "blob.bin").write_bytes(b"a\0b")
     (root / "lease.pdf").write_bytes(pdf("The rent is 900 euro"))
+    (root / "lease 2026.pdf").write_bytes(pdf("The rent is 950 euro"))
     (root / "scan.pdf").write_bytes(pdf(""))
     (here / "main.py").write_text("print(1)\n")
     (tmp_path / "far" / "away.txt").write_text("far\n")
@@ -58,6 +59,8 @@ def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
     ("message", "why"),
     [
         ("see @tdoo.md", "there is no file tdoo.md"),
+        ("see @notes/my day.txt", 'there is no file notes/my. Quote its name: @"notes/my day.txt"'),
+        ("see @lease 2026.pdf", 'there is no file lease. Quote its name: @"lease 2026.pdf"'),
         ("see @notes/x", "there is no file notes/x"),
         ("see @secret/a.txt", "rules deny"),
         ("see @notes/../secret/a.txt", "rules deny"),
