@@ -44,6 +44,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         ("on 3 January at 8 call 112", "Sun 3 Jan 2027, 08:00", "call 112"),
         ("2026-11-27T18:40 the train", "Fri 27 Nov, 18:40", "the train"),
         ("morgen um 9 die Bank anrufen", "Tue 24 Nov, 09:00", "die Bank anrufen"),
+        ("morgen früh die Bank anrufen", "Tue 24 Nov, 08:00", "die Bank anrufen"),
+        ("morgen früh um 7 Brot holen", "Tue 24 Nov, 07:00", "Brot holen"),
         ("every Friday at 9: the bins", "every Friday at 09:00", "the bins"),
         ("weekdays 9:30 stand up", "Monday to Friday at 09:30", "stand up"),
     ],

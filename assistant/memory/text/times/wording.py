@@ -47,7 +47,14 @@ _BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
 _MINUTES = {"minute": 1, "hour": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _FIRST_DAY = {"week": "BYDAY=MO", "month": "BYMONTHDAY=1", "year": "BYMONTH=1;BYMONTHDAY=1"}
-_ABBREVIATED = {"jst": "Asia/Tokyo", "utc": "UTC", "gmt": "UTC", "z": "UTC"}
+_ABBREVIATED = {
+    **dict.fromkeys(("utc", "gmt", "z"), "UTC"),
+    **dict.fromkeys(("cet", "cest", "mez", "mesz"), "Europe/Berlin"),
+    **dict.fromkeys(("est", "edt"), "America/New_York"),
+    **dict.fromkeys(("pst", "pdt"), "America/Los_Angeles"),
+    "bst": "Europe/London",
+    "jst": "Asia/Tokyo",
+}
 _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
 """Words that only a task begins with, whatever colon comes behind them."""
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
