@@ -97,7 +97,8 @@ def run(
         raise StorageError(f"{what} failed: {error}") from error
     if process.returncode:
         message = (process.stderr or process.stdout).strip()[:200]
-        raise StorageError(f"{what} failed with {process.returncode}: {message}")
+        parts = [f"{what} failed with {process.returncode}", message]
+        raise StorageError(": ".join(filter(None, parts)))
     return process.stdout
 
 

@@ -195,7 +195,7 @@ def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
             return
         if key in ("y", "a"):
             _apply(memory, proposal)
-    if not sys.stdin.isatty():
+    if proposals and not sys.stdin.isatty():
         typer.echo("Run this in a terminal to accept any of them.", err=True)
 
 

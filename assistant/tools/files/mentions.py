@@ -45,7 +45,8 @@ class Mentions:
             try:
                 attachments[name] = self._content(path)
             except (ToolError, UsageError) as error:
-                raise UsageError(f"@{name}: {error.message}", error.cure or NOT_MEANT) from error
+                message = error.message.rstrip(".")
+                raise UsageError(f"@{name}: {message}", error.cure or NOT_MEANT) from error
         return attachments
 
     def _content(self, path: Path) -> str | Picture:
