@@ -1,18 +1,18 @@
 """A workspace: the folder of the assistant's markdown files, and its paths."""
 
 import os
+import re
 import shlex
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from assistant import config
 from assistant.disk import storage
 from assistant.display import exactly, shortened
 from assistant.errors import StorageError, UsageError, WorkspaceError
-from assistant.tables import beside, patterns
 from assistant.workspace import machine
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
@@ -242,7 +242,6 @@ def _identity(path: Path) -> tuple[int, int]:
 
 # The memory files, and sync conflict copies of them
 
-_RE = patterns(beside(__file__))
 _TOLD = ("confli", "konflikt")
 """Every copy's name contains one of these."""
 KEPT = 8192
@@ -251,18 +250,25 @@ _LEFT = (".orig", ".rej")
 """Suffixes of files that git and patch leave."""
 
 
+@cache
+def _patterns() -> "dict[str, re.Pattern[str]]":
+    from assistant.tables import beside, patterns  # a warm recall needs none
+
+    return patterns(beside(__file__))
+
+
 @lru_cache(KEPT)
 def original_of(name: str) -> str | None:
     """Return the name of the file that this one is a copy of, or None."""
     folder, slash, own = name.rpartition("/")
     if own.endswith(_LEFT):
         return f"{folder}{slash}{own.rpartition('.')[0]}"
-    if own.startswith("MEMORY") and _RE["of_memory"].fullmatch(name):
+    if own.startswith("MEMORY") and _patterns()["of_memory"].fullmatch(name):
         return "MEMORY.md"
     lowered = own.lower()
     if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # most files
         return None
-    match = _RE["copy"].fullmatch(own)
+    match = _patterns()["copy"].fullmatch(own)
     return f"{folder}{slash}{match['stem'].rstrip()}{match['ending'] or ''}" if match else None
 
 

@@ -13,21 +13,20 @@ from pathlib import Path
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError
-from assistant.tables import beside
 
 OWNER = "machine"
 """The file in a workspace's private folder that names its machine."""
-
-_data = beside(__file__)
-_MARKS: list[str] = _data["marks"].split()
-_NAMES: tuple[str, ...] = tuple(_data["names"])
 
 
 @functools.lru_cache(maxsize=64)
 def is_synced(root: Path) -> bool:
     """Return whether a folder appears to be inside one that a sync program manages."""
+    from assistant.tables import beside  # a warm recall needs none
+
+    table = beside(__file__)
+    marks, names = table["marks"].split(), tuple(table["names"])
     for folder in (root, *root.parents):
-        if folder.name.startswith(_NAMES) or any((folder / mark).exists() for mark in _MARKS):
+        if folder.name.startswith(names) or any((folder / mark).exists() for mark in marks):
             return True
     return False
 

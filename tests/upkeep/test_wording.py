@@ -192,8 +192,8 @@ every night at 13:00: x
 every Friday night at 1: x
 every Friday at 2:30 in the night: x
 every day at 9 Mars/Olympus: x
-every day at 9 EST: x
-every day at 9 CET: x
+every day at 9 IST: x
+every day at 9 AEST: x
 every day at 9 UTC+2: x
 every day at 9 local time: x
 every blue moon: x

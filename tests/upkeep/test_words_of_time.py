@@ -275,8 +275,8 @@ two days before Christmas
 at Christmas
 on my birthday
 on Easter Sunday
-at 9 CET
-at 9:00 EST
+at 9 IST
+at 9:00 AEST
 tomorrow at 9 Berlin time
 tomorrow at 9 Mars/Phobos
 every now and again

@@ -170,7 +170,9 @@ class Server:
         with self._changed:
             idle = [client for client in self._clients if client.asked is None]
             if len(self._clients) >= MOST_CONNECTIONS and idle:
-                min(idle, key=lambda client: client.used).hang_up()
+                oldest = min(idle, key=lambda client: client.used)
+                oldest.hang_up()
+                self._clients.discard(oldest)
             self._clients.add(client)
             self._used = client.used
         threading.Thread(target=client.converse, name="client", daemon=True).start()

@@ -19,7 +19,6 @@ from itertools import accumulate, groupby, takewhile
 import numpy as np
 
 from assistant.disk.storage import Stat, stat_or_none
-from assistant.documents import format_of
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
@@ -328,7 +327,7 @@ class Synchronizer:
             proven, data = read_file(f"{self._corpus.root}/{name}")
             digest = sha256(data).hexdigest()
             text = self._decode(name, data)
-            warning = "" if format_of(data) else text_warning(data)
+            warning = text_warning(data) if name.lower().endswith((".md", ".markdown")) else ""
             return SourceUpdate(name, proven, digest, (), text, warning, self._index_days)
         except FileNotFoundError:
             pass  # deleted since it was listed: the next refresh sees it gone
