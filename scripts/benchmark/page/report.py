@@ -71,7 +71,6 @@ class Report:
 
     def page(self) -> str:
         """The page in markdown."""
-        missed = [each for each in self.results if each.missed]
         head = (
             "`scripts/bench` measures these figures on your machine and writes this page; "
             "`scripts/bench --quick` runs a short version and writes nothing, and `scripts/bench "
@@ -86,10 +85,8 @@ class Report:
             for each in self.results
         ]
         goals = table(("what", "measured", "beside", "goal", "verdict"), rows)
-        misses = [f"- {each.what}: {each.measured}, {each.missed}." for each in missed]
-        told = "\n".join(misses) if misses else "Every goal was met in this run."
         machine = _machine(self._stolen())
-        parts = ["# Benchmarks", fill(head, WIDTH), machine, "## Goals", goals, "### Missed", told]
+        parts = ["# Benchmarks", fill(head, WIDTH), machine, "## Goals", goals]
         return "\n\n".join([*parts, *self.sections]) + "\n"
 
     def _stolen(self) -> float:
