@@ -81,6 +81,8 @@ class Recaller:
         self._weights = weights
         self._embedder = embedder
         self._view: View | None = None
+        self._core: tuple[Layout | None, list[Passage]] = None, []
+        """The core, and the layout that it was found in."""
 
     def recall(self, query: Query) -> Recall:
         """The best passages within the budget. Raises UsageError if `as_of` is not a date."""
@@ -107,12 +109,18 @@ class Recaller:
 
         "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease".
         But facts about a person's health, habits and wishes are alike: they are near the mean
-        vector of a few sentences of that kind.
+        vector of a few sentences of that kind. While no file changes they stay the same, as a part
+        of the prompt that providers cache: another search of Chroma may miss one.
         """
         layout = self.store.catalog.layout()
+        if layout is not self._core[0]:
+            self._core = layout, self._shaping_facts(layout)
+        return fill(self._core[1], CORE_FACTS, tokens)[0]
+
+    def _shaping_facts(self, layout: Layout) -> list[Passage]:
         near, cosines = self.store.dense.nearest(layout, self._shaping, CORE_FACTS)
         chunks = self.store.catalog.chunks(layout.rowid[near].tolist())
-        facts = [
+        return [
             passage(chunk, cosine)
             for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
             if chunk.status == "current"
@@ -120,7 +128,6 @@ class Recaller:
             and chunk.source not in PROCEDURE_FILES
             and not chunk.source.startswith(ARCHIVE)
         ]
-        return fill(facts, CORE_FACTS, tokens)[0]
 
     @functools.cached_property
     def _shaping(self) -> NDArray[np.float32]:

@@ -50,5 +50,18 @@ def test_what_shapes_any_answer_is_found_among_much_else(
     assert {each.plain for each in memory.core(TOKENS)} & {*TELLING} == {*TELLING[1:]}
 
 
+def test_it_stays_the_same_while_no_file_changes(
+    workspace: Workspace, memory: LocalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(workspace, "MEMORY.md", *TELLING)
+    core = memory.core(TOKENS)
+    dense = memory.index.store.dense
+    monkeypatch.setattr(dense, "nearest", lambda *_: pytest.fail("searched again"))
+    assert memory.core(TOKENS) == core
+    monkeypatch.undo()
+    write(workspace, "MEMORY.md", *TELLING[1:])
+    assert len(memory.core(TOKENS)) == len(core) - 1
+
+
 def test_an_empty_memory_has_no_core(memory: LocalMemory) -> None:
     assert memory.core(TOKENS) == ()
