@@ -191,7 +191,8 @@ def _stores(options: Globals) -> str:
     paths = [
         path for store in stores.STORES if store.words != "none" for path in store.files(workspace)
     ]
-    size = sum(path.stat().st_size for path in paths)
+    stats = map(storage.stat_or_none, paths)  # Chroma makes and deletes files at any time
+    size = sum(stat.size for stat in stats if stat)
     return f"your words are in {counted(len(paths), 'file')}, {size / 1e6:.1f} MB"
 
 

@@ -4,6 +4,7 @@
 """
 
 import itertools
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,6 +44,19 @@ class Store:
         for pattern in self.patterns:
             yield from (path for path in base.glob(pattern) if path.is_file())
 
+    def contains(self, workspace: Workspace, path: Path) -> bool:
+        """Return whether the path matches one of the patterns; the file may be gone already."""
+        base = root(workspace, self.base)
+        if not path.is_relative_to(base):
+            return False
+        name = path.relative_to(base).as_posix()
+        return any(re.fullmatch(_regex(pattern), name) for pattern in self.patterns)
+
+
+def _regex(pattern: str) -> str:
+    """Translate a glob, whose `**/` stands for any folders, to a regular expression."""
+    return re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
+
 
 _data = beside(__file__)
 STORES = tuple(msgspec.convert({"name": name, **store}, Store) for name, store in _data.items())
@@ -60,10 +74,11 @@ def root(workspace: Workspace, base: Base) -> Path:
 
 def unlisted(workspace: Workspace) -> list[Path]:
     """Return files in the program's own folders that belong to no store."""
-    listed = {path for store in STORES for path in store.files(workspace)}
     own_folders = (workspace.private, config.state_dir(), config.cache_dir())
     present = (path for folder in own_folders for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in present if path not in listed)
+    return sorted(
+        path for path in present if not any(store.contains(workspace, path) for store in STORES)
+    )
 
 
 RESTING = 60.0

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,25 @@ def test_a_file_that_nobody_listed_is_found(workspace: Workspace) -> None:
     stray.parent.mkdir()
     stray.write_text("what a new feature would keep")
     assert stores.unlisted(workspace) == [stray]
+
+
+def test_a_file_of_a_store_that_comes_and_goes_is_no_stray(workspace: Workspace) -> None:
+    chroma = workspace.private / "index/chroma"
+    chroma.mkdir(parents=True)
+    ended = threading.Event()
+
+    def transactions() -> None:
+        while not ended.is_set():
+            for name in range(20):
+                (chroma / f"{name}.sqlite3-journal").touch()
+            for name in range(20):
+                (chroma / f"{name}.sqlite3-journal").unlink()
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(transactions)
+        found = [stores.unlisted(workspace) for _ in range(100)]
+        ended.set()
+    assert found == [[]] * 100
 
 
 def test_a_store_of_words_that_no_purge_reaches_is_refused(workspace: Workspace) -> None:

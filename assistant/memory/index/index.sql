@@ -1,5 +1,5 @@
 -- The index of a corpus. It is derived from the files: SCHEMA_VERSION in database.py grows with each
--- change here, and an index of another version is made again.
+-- change here or of Chroma's settings, and an index of another version is made again.
 
 -- A file as it was last read; `layout` holds the columns of its chunks, see layout.py, `checksum`
 -- is theirs.

@@ -19,6 +19,7 @@ from assistant.memory.index.chroma import (
     VectorStore,
 )
 from assistant.settings.sections import IndexSettings
+from tests.support.hashing import HashingEmbedder
 
 VECTORS: Vectors = normalized(np.random.default_rng(1).normal(size=(2500, 16)).astype(np.float32))
 IDS = [f"id{number}" for number in range(len(VECTORS))]
@@ -55,6 +56,22 @@ def test_what_is_put_is_found_nearest_first(store: VectorStore) -> None:
     assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
     exact = dict(zip(IDS, (VECTORS @ VECTORS[7]).tolist(), strict=True))
     np.testing.assert_allclose(cosines, [exact[id_] for id_ in ids], atol=1e-4)
+
+
+def test_a_text_that_stands_apart_is_found_by_its_own_words(tmp_path: Path) -> None:
+    hashing = HashingEmbedder()
+    alike = hashing.embed([f"fact {n}: {n * 7919 % 10007} met {n * 31 % 997}" for n in range(200)])
+    apart = hashing.embed([f"pangolin number {n}" for n in range(4)])
+    for seed in range(12):
+        store = EmbeddedStore(tmp_path / f"chroma{seed}", {"root": "x"})
+        order = np.random.default_rng(seed).permutation(len(alike))
+        for some in np.split(order, 4):
+            store.upsert([f"alike{n}" for n in some], alike[some])
+        for number in range(4):
+            store.upsert([f"apart{number}"], apart[number : number + 1])
+            store.delete([f"apart{number - 1}"])
+            assert store.query(apart[number], 3)[0][0] == f"apart{number}"
+        store.close()
 
 
 def test_upserting_replaces_and_deleting_removes(store: VectorStore) -> None:
