@@ -178,6 +178,8 @@ on the 5th of every month = on the 5th of every month at 09:00
 every 3 days = every 3 days at 09:00, from 2026-11-24
 every 3 days at 10 = every 3 days at 10:00, from 2026-11-23
 every other day = every 2 days at 09:00, from 2026-11-24
+every 14 days on Monday at 19:00 = every 2 weeks on Monday at 19:00, from 2026-11-23
+alle 14 Tage montags um 19 Uhr = every 2 weeks on Monday at 19:00, from 2026-11-23
 every other Monday = every 2 weeks on Monday at 09:00, from 2026-11-30
 every second Friday = every 2 weeks on Friday at 09:00, from 2026-11-27
 every two weeks = every 2 weeks at 09:00, from 2026-11-24
@@ -208,6 +210,8 @@ at half past five
 this Monday
 """
 REFUSED = """\
+every 10 days on Monday at 8
+every 2 days except Sunday
 tomorrow at 25
 in drei Tagen um 9 Uhr 15
 morgen um halb

@@ -240,8 +240,9 @@ def _place(words: str, said: str) -> int:
 
 
 def _year(match: re.Match[str]) -> int:
-    """The year a match names, 0 for none. Raises ValueError for what is hardly one."""
+    """The year a match names, 0 for none; 26 is 2026. Raises ValueError for what is hardly one."""
     year = int(match.groupdict().get("year") or 0)
+    year += 2000 if 0 < year < 100 else 0
     if year and not 1800 <= year < 2200:
         raise ValueError("hardly a year")
     return year

@@ -122,14 +122,16 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         found, end = made
         if found.every:
             break
-        daily = found.rule == "FREQ=DAILY"
+        first = found.begins or EVER
+        unknown = "INTERVAL=" in found.rule and first.year == EVER.year
+        daily = found.rule == "FREQ=DAILY" or (unknown and "DAILY" in found.rule)
         habit = daily or _RE["habit"].search(text, 0, begin + end)
         vague = not found.is_dated or (habit and not found.is_timed and not _time(text))
         by_chance = found.rule.startswith("FREQ=YEARLY") and not _RE["each"].match(text, begin)
         if not found.rule or vague or by_chance or languages.says("yearly", text):
             continue
-        rule, rhythm_text, first = found.rule, rhythm(found), found.begins or EVER
-        if "INTERVAL=" in rule and first.year == EVER.year:
+        rule, rhythm_text = found.rule, rhythm(found)
+        if unknown:
             rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
             rhythm_text += FROM_WHEN
         rest = text[:begin] + text[begin + end :]

@@ -25,6 +25,7 @@ FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026
 NO_DAY = "The calendar has no such day"
 NEXT_DAY = "Say on which day that is: “every Saturday at 01:00”"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
+WHOLE_WEEKS = "Say “every 2 weeks on Monday”: so many days are not always a Monday"
 MORNING, EVENING, NIGHT = 8, 18, 21
 SIX = time(6)
 """When a night ends."""
@@ -596,6 +597,10 @@ class _Reader:
                 return None
             every = timedelta(minutes=_MINUTES[self._unit] * self._count)
             return interval(every, self._window, self._days)
+        if self._unit == "day" and self._days and self._count > 1:
+            self._unit, (self._count, days) = "week", divmod(self._count, 7)
+            if days:
+                self.fault = words, WHOLE_WEEKS
         dated = bool(self._days or self._monthdays or self._begins or self._unit == "day")
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)

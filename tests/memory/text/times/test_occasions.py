@@ -343,6 +343,25 @@ def test_what_comes_round_from_an_unknown_day_is_listed_each_time_and_says_so() 
 
 
 @pytest.mark.parametrize(
+    "fact", ["The bin is emptied every 10 days", "Alle 3 Tage werden die Blumen gegossen"]
+)
+def test_days_that_nobody_can_tell_are_not_listed_daily(fact: str) -> None:
+    assert occasions(fact, TOLD) == ()
+
+
+@pytest.mark.parametrize(
+    "fact", ["Zahnarzt am 04.12.26", "04.12.26 Zahnarzt", "Dec 4: dentist", "Dentist, 04.12.26"]
+)
+def test_a_day_is_read_as_notes_write_it(fact: str) -> None:
+    assert [occasion.start for occasion in occasions(fact, TOLD)] == [date(2026, 12, 4)]
+
+
+@pytest.mark.parametrize("fact", ["The train is at Dec 4:30", "Ubuntu 22.04.2 is on the server"])
+def test_figures_that_are_no_day_are_read_as_none(fact: str) -> None:
+    assert occasions(fact, TOLD) == ()
+
+
+@pytest.mark.parametrize(
     ("fact", "anchor", "day", "since"),
     [
         ("Our son was born on 3 June 2019", TOLD, "2027-06-03", 2019),
