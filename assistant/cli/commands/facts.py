@@ -357,7 +357,7 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
     """Purge the fact that is named or chosen, or one that is in no file any more."""
     located = memory.locate(words)
     if located.exact or (located.passages and not yes):
-        fact = choice(memory, words, yes=yes)
+        fact = choice(memory, words, yes=yes, purge=True)
         return memory.purge([fact], sessions=sessions) if fact else None
     must_confirm("No file contains this. Remove it from the journal and all copies?", yes=yes)
     forgotten = memory.purge((), past=[words], sessions=sessions)
@@ -366,7 +366,9 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
     return forgotten
 
 
-def choice(memory: Keeper, target: str, *, yes: bool = False) -> Passage | None:
+def choice(
+    memory: Keeper, target: str, *, yes: bool = False, purge: bool = False
+) -> Passage | None:
     """The fact that the owner picks from the candidates at a terminal, or None; with `yes` the one
     with this id, `FILE:LINE` or text.
 
@@ -388,13 +390,14 @@ def choice(memory: Keeper, target: str, *, yes: bool = False) -> Passage | None:
         raise UsageError(
             "it is not clear which fact is meant", "Run it again with its FILE:LINE and --yes"
         )
-    if len(passages) == 1:
-        _say_whole(passages[0])
-        chosen = passages[0] if confirm("Forget it?") else None
-    elif chosen := pick(passages, "Forget which one?"):
+    chosen = passages[0] if len(passages) == 1 else pick(passages, "Forget which one?")
+    if chosen:
         _say_whole(chosen)
-    if chosen is None:
+    question = "Remove it for good? No undo brings it back." if purge else "Forget it?"
+    asks = purge or len(passages) == 1  # an undo takes back a wrong pick
+    if chosen is None or (asks and not confirm(question)):
         say("Nothing was forgotten.")
+        return None
     return chosen
 
 

@@ -83,6 +83,29 @@ def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> N
     assert ("Tom" in left, DENTIST in left) == (taken == "My", taken != "My")
 
 
+@pytest.mark.parametrize("words", ["dentist is in Hull", DENTIST])
+def test_a_purge_says_that_it_is_for_good_and_is_asked_about(
+    place: Path, line: int, words: str
+) -> None:
+    before = (place / MEMORY).read_text()
+    child = pexpect.spawn(
+        str(ASSISTANT),
+        ["-w", str(place), "forget", "--purge", words],
+        env=dict(os.environ),
+        encoding="utf-8",
+        timeout=60,
+        dimensions=(24, 100),
+    )
+    if words != DENTIST:
+        child.expect("which one")
+        child.send("2\r")
+    child.expect("No undo brings it back")
+    child.send("n\r")
+    child.expect("Nothing was forgotten")
+    child.expect(pexpect.EOF)
+    assert (place / MEMORY).read_text() == before
+
+
 @pytest.mark.parametrize("words", ["herz", "MEDIKAMENT", "übel", "Papas Herz"])
 def test_a_fact_with_the_word_in_a_longer_one_is_offered_first(
     place: Path, run: Run, words: str
