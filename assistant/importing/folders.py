@@ -69,6 +69,8 @@ def kind_of(package: Package) -> str:
 def read(package: Package, kind: str, texts: Sequence[str]) -> Items:
     """Yield the items of the folder."""
     if kind == "markdown":
+        for _ in set(package.names()).difference(texts):
+            yield Skipped("files that are neither markdown nor text")
         for name in texts:
             if original_of(name):
                 yield Skipped("copies that syncing left")

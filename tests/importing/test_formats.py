@@ -205,6 +205,8 @@ def test_what_other_programs_noted_is_facts(
 def test_a_text_is_a_note_by_itself_or_in_a_folder(tmp_path: Path) -> None:
     notes = folder(tmp_path / "notes", {"Porto.txt": "In May\n"})
     assert found(notes / "Porto.txt") == found(notes) == [Document("Porto.txt", "In May\n")]
+    (notes / "budget.xlsx").write_bytes(b"PK")
+    assert Skipped("files that are neither markdown nor text") in found(notes)
 
 
 def test_of_mem0_and_of_a_folder_of_markdown(tmp_path: Path) -> None:
