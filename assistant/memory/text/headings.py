@@ -54,8 +54,13 @@ def headings(text: str) -> dict[str, OwnersHeading]:
 
 def heading_above(text: str, at: int) -> str:
     """The line of the nearest heading above a character of a file; "" if there is none."""
-    lines = [line[0].strip() for line in _HEADING.finditer((blotted(text) or "")[:at])]
-    return lines[-1] if lines else ""
+    before = "\n" + (blotted(text) or "")[:at]
+    end = len(before)
+    while (place := before.rfind("\n#", 0, end)) >= 0:
+        if line := _HEADING.match(before, place + 1):
+            return line[0].strip()
+        end = place
+    return ""
 
 
 def heading_paths(text: str) -> list[tuple[str, ...]]:
