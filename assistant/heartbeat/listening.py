@@ -123,12 +123,15 @@ class _Request(BaseHTTPRequestHandler):
         """Queue an event."""
         token = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
         length = self.headers.get("Content-Length", "")
+        fits = length.isdecimal() and int(length) <= MOST_BYTES
+        # What is refused is read too: the sender may not see an answer before it has sent all.
+        data = self.rfile.read(int(length)) if fits else b""
         if not hmac.compare_digest(token, self.server.secret.encode()):
             self._answer(401, "the token is missing or wrong")
-        elif not length.isdecimal() or int(length) > MOST_BYTES:
+        elif not fits:
             self._answer(413, f"Content-Length is missing, or more than {MOST_BYTES:,}")
         else:
-            self._queue(self.rfile.read(int(length)))
+            self._queue(data)
 
     def _queue(self, data: bytes) -> None:
         id = next((value for name in IDS if (value := self.headers.get(name))), "")
