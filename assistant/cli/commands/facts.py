@@ -12,6 +12,7 @@ import typer
 from assistant.cli.memory_text import (
     passage_json,
     passage_line,
+    readable,
     recall_json,
     show_recall,
     show_written,
@@ -403,7 +404,7 @@ def choice(
 
 def _say_whole(passage: Passage) -> None:
     say(spelled(passage.citation))
-    for line in spelled(passage.shown).strip().split("\n"):
+    for line in spelled(readable(passage)).strip().split("\n"):
         say(f"  {line}")
 
 

@@ -8,6 +8,7 @@ import pytest
 from assistant.cli.commands.facts import show_answer
 from assistant.cli.memory_text import show_recall
 from assistant.memory.base import Keeper, Passage, Query, Recall
+from assistant.memory.writing.markup import escape
 
 LONG = Passage("p1", "- A fact", "A fact", "MEMORY.md", 1, 1, 0, 8)
 
@@ -51,3 +52,23 @@ def test_what_hardly_matches_is_counted_and_shown_when_asked_for(
     assert "fact 4" in shown.out and shown.err == ""
     show_recall(Recall("fact", passages[4:]))  # nothing stands out: the nearest are shown
     assert "fact 4" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("4. Dez. [[Ada]] **calls** about `x_y`", "4. Dez. [[Ada]] **calls** about `x_y`"),
+        (r"C:\docs and \*", r"C:\docs and \*"),
+    ],
+)
+def test_a_fact_is_shown_in_the_words_that_were_given(
+    written: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_recall(Recall("fact", (replace(LONG, text=f"- {escape(written)}"),)))
+    assert shown in capsys.readouterr().out
+
+
+def test_code_and_what_is_no_fact_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in (r"- grep `a\*b`", r"A paragraph with a \* star"):
+        show_recall(Recall("fact", (replace(LONG, text=text),)))
+        assert text in capsys.readouterr().out
