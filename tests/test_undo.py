@@ -1,5 +1,6 @@
 """Every turn can be taken back: what the model wrote and remembered, and what commands deleted."""
 
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from assistant.session.history import group
 from assistant.tools.policy import ApproveAll
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
+from tests.cli.conftest import ASSISTANT
 from tests.support.scripted import ScriptedModel
 
 
@@ -299,3 +301,30 @@ def test_a_turn_of_which_all_was_changed_since_does_not_keep_the_one_before(chat
         COMMANDS["/undo"].run(host, "")
     COMMANDS["/new"].run(host, "")
     assert not host.attachments
+
+
+def test_a_shell_undoes_the_last_turn_of_the_latest_chat_or_of_another(tmp_path: Path) -> None:
+    place = template.create(tmp_path / "place").workspace
+    trust.grant(place)
+    sessions = []
+    for colour in ("blue", "red"):
+        with open_chat(place, ChatOptions(), approver=ApproveAll(), no_daemon=True) as chat:
+            fact = f"The {colour} boat leaks"
+            write = ("write_file", {"path": f"{colour}.txt", "text": "by the model\n"})
+            turn(chat, fact, ("remember", {"fact": fact}), write)
+            sessions.append(chat.conversation.transcript.session)
+
+    def undo(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [ASSISTANT, "-w", place.root, "--no-daemon", "undo", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert undo("nonsense", "--yes").returncode == 1
+    asked = undo(sessions[0])
+    assert asked.returncode == 2 and "blue boat" in asked.stderr and "--yes" in asked.stderr
+    assert undo(sessions[0], "--yes").returncode == 0
+    text = (place.root / "MEMORY.md").read_text()
+    assert "red boat" in text and "blue boat" not in text
+    assert not (place.root / "blue.txt").exists() and (place.root / "red.txt").exists()
+    assert undo("--yes").returncode == 0
+    assert "red boat" not in (place.root / "MEMORY.md").read_text()
+    assert not (place.root / "red.txt").exists()

@@ -68,13 +68,25 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
     typer.echo(f"Deleted {session_id}.")
 
 
-def undo(context: typer.Context, yes: Yes = False) -> None:
-    """Undo what the last turn of the latest chat changed: files and facts."""
+def undo(
+    context: typer.Context,
+    session: Annotated[str, argument("[ID]", "Another chat's ID.")] = "",
+    yes: Yes = False,
+) -> None:
+    """Undo what the last turn of the latest chat changed: files and facts.
+
+    Examples:
+      assistant undo
+      assistant undo k7q
+    """
     workspace = context.obj.workspace()
-    session = listing.latest(workspace.sessions)
+    if session:
+        session = transcript.find(workspace.sessions, session)
+    else:
+        session = listing.latest(workspace.sessions) or ""
     with context.obj.memory() as memory:
         conversation = transcript.read(workspace.sessions, session) if session else ()
-        turns = last_changes(workspace, memory, session or "", conversation)
+        turns = last_changes(workspace, memory, session, conversation)
         for turn in turns:
             typer.echo(spelled(f"“{turn.turn.request}” changed"), err=True)
             for changed in (*turn.files, *(fact.text for fact in turn.facts)):
