@@ -32,7 +32,7 @@ def show_written(written: Remembered) -> None:
     position = spelled(f": {written.source}:{written.line}") if written.source else ""
     typer.echo(text + position)
     if written.similar:
-        typer.echo("Similar facts (--replaces FILE:LINE supersedes one):")
+        typer.echo("Similar facts (`assistant remember --replaces FILE:LINE` supersedes one):")
         for passage in written.similar:
             typer.echo(f"  {passage_line(passage)}")
 
