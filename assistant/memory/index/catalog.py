@@ -34,7 +34,7 @@ from assistant.memory.index.words import (
     PostingsWriter,
     Tokenizer,
     Vocabulary,
-    add_words,
+    count_words,
     folded,
     searchable,
 )
@@ -256,11 +256,6 @@ class Catalog:
     def scrub(self) -> None:
         """Erase deleted content from free pages and the log."""
         self.vectors.prune(0)
-        with self.database.transaction() as db:
-            db.execute("DELETE FROM vocabulary")
-            texts = db.execute("SELECT plain, text FROM chunks").fetchall()
-            add_words(db, (searched(plain, text) for plain, text in texts))
-            add_words(db, (heading for (heading,) in db.execute("SELECT heading FROM sections")))
         self.database.vacuum()
 
     # Reading
@@ -423,7 +418,7 @@ class _Writer:
                 (source, encoded, vector),
             ).fetchone()
         self._headings.add(sorted((numbers[path], _heading_text(name, path)) for path in new))
-        add_words(self._db, map("\n".join, new))
+        count_words(self._db, map("\n".join, new), 1)
         return numbers
 
     def _drop_sections(self, source: int, name: str, used: Rows) -> None:
@@ -432,7 +427,9 @@ class _Writer:
             " WHERE source = ? AND id NOT IN (SELECT value FROM json_each(?))",
             (source, json.dumps(np.unique(used).tolist())),
         ).fetchall()
-        self._headings.drop((id_, _heading_text(name, _decoded(heading))) for id_, heading in rows)
+        gone = [(id_, _decoded(heading)) for id_, heading in rows]
+        self._headings.drop((id_, _heading_text(name, path)) for id_, path in gone)
+        count_words(self._db, ("\n".join(path) for _, path in gone), -1)
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in rows])
 
     def _delete(self, rowids: Sequence[int]) -> None:
@@ -441,7 +438,9 @@ class _Writer:
             " WHERE rowid IN (SELECT value FROM json_each(?))",
             (json.dumps(rowids),),
         ).fetchall()
-        self._words.drop((row, searchable(searched(plain, text))) for row, _, plain, text in gone)
+        texts = [(row, searched(plain, text)) for row, _, plain, text in gone]
+        self._words.drop((row, searchable(text)) for row, text in texts)
+        count_words(self._db, (text for _, text in texts), -1)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
         for table in ("occasions", "marks"):
             self._db.executemany(f"DELETE FROM {table} WHERE chunk = ?", [(row,) for row in rowids])
@@ -490,7 +489,7 @@ class _Writer:
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
         marked = [(row, vectors[key]) for row, key in marks.items()]
         self._db.executemany("INSERT INTO marks VALUES (?, ?)", marked)
-        add_words(self._db, (chunk.searched for chunk in chunks))
+        count_words(self._db, (chunk.searched for chunk in chunks), 1)
         self._enqueue(chunk.id for chunk in chunks)
 
     def _enqueue(self, ids: Iterable[str]) -> None:

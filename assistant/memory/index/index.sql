@@ -32,8 +32,8 @@ CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NO
 
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- Words as they are spelt, and where each term stands, see words.py.
-CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
+-- Words as they are spelt and the number of texts with each; where each term stands; see words.py.
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY, texts INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE postings (
   block INTEGER NOT NULL, term TEXT NOT NULL, found BLOB NOT NULL,
   PRIMARY KEY (term, block)) WITHOUT ROWID;

@@ -3,8 +3,8 @@
 FTS5 splits texts into terms. The postings are in a table of our own: those of a term in a block of
 rows are one blob, which numpy reads in some nanoseconds per posting (300 through `fts5vocab`), and
 their number is known without reading them. New rows come last, so that writes are contiguous. The
-vocabulary suggests what a misspelt word may mean; a word that no chunk contains any more stays in
-it until a purge.
+vocabulary suggests what a misspelt word may mean; it counts the texts with each word, so that a
+word leaves it with the last of them.
 """
 
 import json
@@ -12,6 +12,7 @@ import re
 import sqlite3
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -246,7 +247,7 @@ class Vocabulary:
         self._database = database
 
     def __contains__(self, word: str) -> bool:
-        """Whether a text contains, or contained, the folded word in this form."""
+        """Whether a text contains the folded word in this form."""
         return bool(self._database.rows("SELECT 1 FROM vocabulary WHERE word = ?", word))
 
     def near(self, word: str) -> list[tuple[str, int]]:
@@ -272,9 +273,16 @@ class Vocabulary:
         return same or [match for match in near if match[1] == 1]
 
 
-def add_words(db: sqlite3.Connection, texts: Iterable[str]) -> None:
-    """Add the words of texts, within a transaction of the catalog's."""
-    words: set[str] = set()
-    for text in texts:
-        words.update(_LETTERS_ONLY.findall(folded(text)))
-    db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", ((word,) for word in words))
+def count_words(db: sqlite3.Connection, texts: Iterable[str], change: int) -> None:
+    """Add texts to the vocabulary (`change` 1), or take them out of it (-1), within a transaction
+    of the catalog's."""
+    counts = Counter(word for text in texts for word in set(_LETTERS_ONLY.findall(folded(text))))
+    db.executemany(
+        "INSERT INTO vocabulary VALUES (?, ?)"
+        " ON CONFLICT DO UPDATE SET texts = texts + excluded.texts",
+        ((word, change * number) for word, number in counts.items()),
+    )
+    if change < 0:
+        db.executemany(
+            "DELETE FROM vocabulary WHERE word = ? AND texts <= 0", ((word,) for word in counts)
+        )

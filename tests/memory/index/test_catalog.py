@@ -344,3 +344,19 @@ def test_threads_may_read_while_one_writes(catalog: Catalog) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_word_leaves_the_vocabulary_with_the_last_text_that_has_it(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    put(catalog, facts("Schubkarre: die Wabenschleuder", "die Schubkarre ist grün"))
+    put(catalog, facts("aussi la schubkarre", source="a.md", heading=("Étagère",)), "a.md")
+    put(catalog, facts("die Schubkarre ist grün"))
+    assert "wabenschleuder" not in catalog.vocabulary and "schubkarre" in catalog.vocabulary
+    put(catalog, [])
+    assert "schubkarre" in catalog.vocabulary and "etagere" in catalog.vocabulary
+    catalog.delete_source("a.md")
+    assert catalog.database.rows("SELECT * FROM vocabulary") == []
+    catalog.close()
+    kept = (tmp_path / "catalog.db").read_bytes().lower()
+    assert not [word for word in (b"wabenschleu", b"schubkarr", b"etager") if word in kept]
