@@ -22,13 +22,15 @@ from assistant.integrations.visible import SCHEME
 from assistant.memory.open import open_memory
 from assistant.quoting import neutralised
 from assistant.tables import beside
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import Workspace, command_for
 
 Json = dict[str, Any]
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that start with `initialize`; newer clients fall back to it."""
 MARKDOWN = "text/markdown"
+QUOTING = ("recall", "read", "context", "agenda")
+"""The tools whose answers are memory's own words; in other answers, a command is for the owner."""
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FAILED, NO_RESOURCE = -32603, -32002
 _data: Json = beside(__file__)
@@ -136,6 +138,8 @@ class Server:
         except Exception as error:
             traceback.print_exc()
             text = f"{name} failed: {type(error).__name__}: {error}"
+        if failed or name not in QUOTING:
+            text = text.replace("`assistant ", f"`{command_for(self._tools.workspace.root)} ")
         return {"content": [{"type": "text", "text": text}], "isError": failed}
 
     def _file(self, uri: str) -> str:

@@ -230,7 +230,7 @@ class MemoryTools:
         if topic.strip():
             without = (PROCEDURES_FILE,) if procedures else ()
             recall = self.memory.recall(Query(topic, turn=True, without=without))
-            if passages := relevant(topic, files.shown(recall.passages), weak=recall.weak):
+            if passages := relevant(topic, files.shown(recall.passages)):
                 parts.append(f"# What memory holds on this\n\n{framed(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
 

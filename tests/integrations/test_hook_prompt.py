@@ -129,6 +129,37 @@ where is totalDue set?
 """.strip().splitlines()
 
 
+LIFE = """\
+- I am allergic to hazelnuts
+- I take lisinopril 10 mg every morning
+- My daughter is called Ronja
+- I am vegetarian
+"""
+OF_LIFE = [
+    ("Which antibiotics may I take?", "penicillin"),
+    ("which medicine do I take?", "lisinopril"),
+    ("what can I eat? there is only nut cake", "hazelnuts"),
+    ("Is there anything I must not eat?", "vegetarian"),
+    ("Welche Medikamente nehme ich?", "lisinopril"),
+    ("what is my daughter called", "Ronja"),
+    ("find me a restaurant", "vegetarian"),
+]
+IDLE = """
+the address form needs street and city
+what is a monad?
+make it faster
+why do I get a 500 here?
+I don't like this, try again
+can you explain that to me again
+where should I put this?
+how do I exit vim?
+I'm not sure this is right
+let me see it
+my terminal is weird
+yes, do it
+""".strip().splitlines()
+
+
 @pytest.fixture
 def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     (workspace.root / "MEMORY.md").write_text(FACTS)
@@ -139,7 +170,7 @@ def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMe
 
 def told(memory: LocalMemory, prompt: str) -> list[str]:
     found = memory.recall(Query(prompt, turn=True))
-    return [each.plain for each in relevant(prompt, found.passages, weak=found.weak)]
+    return [each.plain for each in relevant(prompt, found.passages)]
 
 
 def test_a_prompt_about_code_is_told_nothing_and_what_it_needs_is_told(
@@ -177,3 +208,17 @@ def test_a_prompt_about_code_is_told_what_shares_its_topic_and_nothing_personal(
     private = ("Carla", "salary", "blood", "gardener", "Ada")
     given = " ".join(text for texts in answers.values() for text in texts)
     assert not any(word in given for word in private)
+
+
+def test_a_prompt_about_the_owners_life_is_told_what_matters_for_it_and_an_idle_one_nothing(
+    memory: LocalMemory, workspace: Workspace
+) -> None:
+    (workspace.root / "MEMORY.md").write_text(FACTS + LIFE)
+    answers = {prompt: told(memory, prompt) for prompt, _ in OF_LIFE}
+    missed = {
+        prompt: answers[prompt]
+        for prompt, needed in OF_LIFE
+        if not any(needed in text for text in answers[prompt])
+    }
+    assert missed == {}
+    assert {prompt: texts for prompt in IDLE if (texts := told(memory, prompt))} == {}

@@ -14,7 +14,7 @@ from assistant.memory.base import Fact, Query
 from assistant.memory.local import LocalMemory
 from assistant.messages import estimate_tokens
 from assistant.workspace import trust
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import Workspace, command_for
 from tests.integrations.conftest import Connect
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -92,7 +92,8 @@ def test_the_words_of_notices_are_the_owners_alone(
         async with connect() as client:
             told = said(await client.call_tool("status"))
             assert "nut allergy" not in told
-            assert "notices: 1, which `assistant memory status` shows the owner" in told
+            command = command_for(workspace.root)
+            assert f"notices: 1, which `{command} memory status` shows the owner" in told
 
     asyncio.run(scenario())
 
@@ -129,13 +130,21 @@ def test_trust_hangs_on_how_the_server_was_started_and_not_on_a_name(
         ("accept", True, "Forgotten: MEMORY.md:3"),
         ("accept", False, "The owner said no"),
         ("decline", False, "The owner said no"),
-        ("cancel", False, "did not answer. They can run `assistant forget MEMORY.md:3`"),
+        ("cancel", False, "did not answer. They can run `{command} forget MEMORY.md:3`"),
     ],
 )
 def test_forgetting_asks_the_owner(
-    connect: Connect, memory: LocalMemory, mode: str, action: str, yes: bool, told: str
+    connect: Connect,
+    memory: LocalMemory,
+    workspace: Workspace,
+    mode: str,
+    action: str,
+    yes: bool,
+    told: str,
 ) -> None:
     asked: list[str] = []
+    command = command_for(workspace.root)  # a bare one would forget a line of another workspace
+    assert command != "assistant"
 
     async def answer(context: Any, request: Any) -> ElicitResult:
         asked.append(request.message)
@@ -145,11 +154,11 @@ def test_forgetting_asks_the_owner(
     async def scenario() -> None:
         async with connect(mode=mode, elicitation_callback=answer) as client:
             done = await client.call_tool("forget", {"target": "MEMORY.md:3"})
-            assert told in said(done)
+            assert told.format(command=command) in said(done)
         async with connect(mode=mode) as client:
             without = await client.call_tool("forget", {"target": "The spare key is with Ada"})
             assert without.is_error
-            assert ("assistant forget MEMORY.md:3" in said(without)) is not yes
+            assert (f"`{command} forget MEMORY.md:3`" in said(without)) is not yes
 
     asyncio.run(scenario())
     assert len(asked) == 1 and "The spare key is with Ada" in asked[0]
@@ -244,7 +253,7 @@ def test_the_files_are_resources_unless_they_may_be_somebody_elses(
                 ("remember", {"fact": "Tea"}),
             ):
                 answer = await client.call_tool(tool, arguments)
-                assert answer.is_error and "assistant trust" in said(answer)
+                assert answer.is_error and f"-w {workspace.root} trust" in said(answer)
 
     asyncio.run(scenario())
 
