@@ -32,6 +32,7 @@ Procedures lose against facts in recall: a task seldom mentions what its procedu
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[ \t]*$)", re.DOTALL | re.MULTILINE)
+HEADING, TOP_HEADING = (re.compile(rf"^#{{1,{most}}} ", re.MULTILINE) for most in (5, 1))
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 MOST_CITED = 8
 """The most entries that the briefing cites from the memory already in the prompt."""
@@ -63,10 +64,12 @@ def whole_procedures(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove front matter, HTML comments and repeated blank lines from markdown."""
+    """Remove front matter, HTML comments and repeated blank lines from markdown, and put its
+    headings below those of the prompt."""
     text = FRONT_MATTER.sub("", text.replace("\r\n", "\n"), count=1)
+    deeper = "#" if TOP_HEADING.search(FENCE.sub("", text)) else ""
     prose = [
-        COMMENT.sub("", piece) if index % 2 == 0 else piece
+        HEADING.sub(rf"{deeper}\g<0>", COMMENT.sub("", piece)) if index % 2 == 0 else piece
         for index, piece in enumerate(FENCE.split(text))
     ]
     return BLANK_LINES.sub("\n\n", "".join(prose)).strip()

@@ -327,7 +327,8 @@ def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
             ),
         ],
     ) -> Plan:
-        """Have independent subtasks done at the same time, by helpers with your tools."""
+        """Have independent subtasks done at the same time, by helpers with your tools. Use it when
+        a request has two or more."""
         if not all(task.strip() for task in tasks) or len(set(tasks)) < len(tasks):
             raise ToolError("the subtasks must be different, and none empty")
 

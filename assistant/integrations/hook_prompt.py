@@ -30,8 +30,8 @@ COMMON, CODING, TOPICS = (
 )
 """Stop words, and words of code without and with a topic."""
 MIN_SCORE = 0.32
-"""Minimum score for a prompt that is not about code. Of some 60 prompts, those about the owner's life
-had 0.34 or more, and such as "I'm not sure this is right" 0.3 or less."""
+"""Minimum score for a prompt that is not about code. Of some 60 prompts, those about the owner's
+life had 0.34 or more, and such as "I'm not sure this is right" 0.3 or less."""
 
 
 def relevant_passages(

@@ -97,9 +97,24 @@ def test_a_file_that_is_no_text_is_an_error(full: Workspace) -> None:
 def test_markdown_noise_is_stripped() -> None:
     text = "---\ntitle: x\n---\n# A\r\n\r\n\r\n\r\nText <!-- a\ncomment -->here"
     fence = "\n\n```\n<!-- kept -->\n```"
-    assert clean(f"{text}{fence}\n") == "# A\n\nText here\n\n```\n<!-- kept -->\n```"
+    assert clean(f"{text}{fence}\n") == "## A\n\nText here\n\n```\n<!-- kept -->\n```"
     assert clean("a\n<!-- never closed\nb") == "a"
     assert clean("a\n\n---\n\nb") == "a\n\n---\n\nb"
+
+
+def test_headings_stand_below_those_of_the_prompt() -> None:
+    code = "\n```\n# a comment\n```\n"
+    assert clean(f"# I am Zed\n## Voice{code}### Deep") == f"## I am Zed\n### Voice{code}#### Deep"
+    assert clean("## Voice\n### Deep") == "## Voice\n### Deep"
+    assert clean(f"## Voice{code}#tag") == f"## Voice{code}#tag"
+
+
+def test_each_file_of_the_owners_is_framed_by_what_it_is_for(full: Workspace) -> None:
+    (full.root / "IDENTITY.md").write_text("# I am Zed\n")
+    identity, guardrails, profile, *_ = stable_sections(full)
+    assert identity.text == "This is who you are and how you speak.\n\n## I am Zed"
+    assert "refuse, and explain why.\n\n" in guardrails.text
+    assert profile.text.startswith("This is what the owner says of themselves.")
 
 
 def test_a_passage_is_one_entry_with_its_place_and_date() -> None:
