@@ -56,12 +56,12 @@ def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
             is_interval = task.schedule.every and not task.schedule.hours
             begin = state.since(task.key, now, datetime.min if is_interval else written)
             latest = task.schedule.latest(now)
-            if latest and latest >= begin and claims.is_free(workspace, task, latest):
+            if latest and latest > begin and claims.is_free(workspace, task, latest):
                 due_tasks.append((task, latest))
         keys = {task.key for task in listed}
         state.seen = {key: since for key, since in state.seen.items() if key in keys}
         state.waiting = {key: due for key, due in state.waiting.items() if key in keys}
-        state.looked = now.isoformat(timespec="minutes")
+        state.looked = now.isoformat(timespec="seconds")
     return sorted(due_tasks, key=lambda item: item[1])
 
 
@@ -115,11 +115,14 @@ def _run_task(
 
 
 def _report(workspace: Workspace, beat: Beat) -> Beat:
-    """Report a beat to the owner, unless it is silent; report only once that a task waits."""
+    """Report a beat to the owner, unless it is silent; report only once that a task waits.
+
+    That holds until it has run, also if it is due again meanwhile.
+    """
     task, when, outcome = beat.task, f"{beat.due:%Y-%m-%dT%H:%M}", beat.outcome
     with beats.changing(workspace) as state:
         state.beat = datetime.now().isoformat(timespec="minutes")
-        if outcome.state == "waiting" and state.waiting.get(task.key) == when:
+        if outcome.state == "waiting" and task.key in state.waiting:
             return beat
         state.waiting.pop(task.key, None)
         if outcome.state == "waiting":

@@ -6,7 +6,7 @@ a task.
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from pathlib import Path
 
 from assistant.disk import notebook
@@ -62,12 +62,12 @@ class Beats(notebook.Spending):
             self.untold.append(news)
 
     def since(self, key: str, now: datetime, written: datetime) -> datetime:
-        """The time from which a task counts: the check before the one that first saw it, or the
+        """The time after which a task counts: the check before the one that first saw it, or the
         start of the day of the first check; but not before the file was `written`. So a new or
         edited task does not run for a time that has passed. If the clock was set back, the time
         moves back with it.
         """
-        first = self.looked or datetime.combine(now, time.min).isoformat()
+        first = self.looked or (datetime.combine(now, time.min) - timedelta(seconds=1)).isoformat()
         if written <= now:
             first = max(first, written.isoformat(timespec="seconds"))
         seen = self.seen.get(key, first)

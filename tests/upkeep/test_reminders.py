@@ -219,6 +219,18 @@ def test_an_edited_task_is_not_done_again_for_a_time_that_has_passed(here: Works
     assert sorted(tomorrow) == ["another", "look closely"]
 
 
+def test_an_edited_interval_is_not_run_twice_for_one_due_time(here: Workspace) -> None:
+    file = here.root / "HEARTBEAT.md"
+    file.write_text("- every 5 minutes: look at D\n")
+    for minute, second in ((40, 0), (45, 2)):
+        checked = NOW.replace(minute=minute, second=second)
+        assert len(beat.due(here, checked)) == 1
+        file.write_text(f"- every 5 minutes: look at D and {minute}\n")
+        assert beat.due(here, checked + timedelta(seconds=6)) == []
+    ((_, due),) = beat.due(here, NOW.replace(minute=50, second=0))
+    assert f"{due:%H:%M}" == "09:50"
+
+
 def test_a_task_written_after_its_time_waits_for_the_next(here: Workspace) -> None:
     file = here.root / "HEARTBEAT.md"
 
