@@ -9,8 +9,6 @@ from assistant.memory.base import Origin
 from assistant.memory.open import amend_files, with_item
 from assistant.memory.text.times.schedule import describe
 from assistant.memory.text.times.wording import (
-    Reading,
-    begins_with_time,
     instruction,
     moment,
     time_at_the_end,
@@ -32,7 +30,7 @@ NOTHING_WAKES = (
 )
 OWNER = Origin()
 _WHO = re.compile(r"\A(?:me|us|mich|uns)\b[\s,:]*", re.IGNORECASE)
-_JOINT = re.compile(r"\A[\s,:]*(?:(?:to|that|of|daran|an)\b[\s,:]*)?", re.IGNORECASE)
+_JOINT = re.compile(r"\A(?:to|daran)\b[\s,]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,7 @@ def remind(
     """
     when, what = (" ".join(text.split()) for text in (when, what))
     time = _time_of(_WHO.sub("", when), what, now)
-    text = what or _JOINT.sub("", time.rest)
-    text = text.replace("<!--", "<! --").strip()
+    text = time.rest.replace("<!--", "<! --").strip()
     if not text:
         raise UsageError("the reminder has no text", "Write it after the time")
     if not time.is_timed and (late := time_at_the_end(text)):
@@ -109,24 +106,24 @@ class _Time:
 def _time_of(when: str, what: str, now: datetime) -> _Time:
     """The one time that the words begin with, or else their rhythm. Raises UsageError."""
     words = f"{when}: {what}" if what else when
-    once, rhythm = moment(words, now), instruction(words, now)
-    rest = unparsed = ""
-    if once.end:
-        rest = words[once.end :]
-        unparsed = rest.split(":")[0].strip(" ,") if what else begins_with_time(rest)
-    if (due := once.due) and not unparsed:
+    once, rhythm = moment(words, now, whole=bool(what)), instruction(words, now)
+    is_once = bool(once.due) and not once.word
+    rest = once.rest if is_once else rhythm.rest
+    begin = words[: len(words) - len(rest)].rstrip()
+    if not begin.endswith(":"):
+        rest = _JOINT.sub("", rest)
+    if (due := once.due) and is_once:
         day, year = f"on {due:%Y-%m-%d}", "" if due.year == now.year else f" {due.year}"
         shown = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
         return _Time(f"{day} at {due:%H:%M}", shown, rest, day, once.is_timed)
     if (schedule := rhythm.schedule) and not schedule.once:
-        begin = words[: len(words) - len(rhythm.rest)].rstrip(" :,—–-")
+        begin = begin.rstrip(" :,—–-")
         if not instruction(begin).schedule:
             begin += f" from {schedule.begins}"  # it counts from now, and the file has to say so
         is_timed = schedule.is_timed or schedule.every is not None
-        return _Time(begin, describe(schedule), rhythm.rest, begin, is_timed)
-    problem = Reading(word=unparsed) if unparsed or due else once
-    if not rhythm.schedule and rhythm.word and not (unparsed or problem.cure):
-        problem = rhythm
+        return _Time(begin, describe(schedule), rest, begin, is_timed)
+    is_rhythm = rhythm.word and not (rhythm.schedule or once.cure)
+    problem = rhythm if is_rhythm else once
     fault = "has passed" if problem.passed else "is not understood as a time"
     raise UsageError(f"“{problem.word.rstrip(':')}” {fault}", problem.cure or CURE)
 

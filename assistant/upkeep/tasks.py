@@ -38,6 +38,7 @@ UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
     "“each Friday:”"
 )
+TWO_TIMES = "What is above it has a time, too: write before the task when it is due, and a colon"
 TASKLESS = "It has a time, and no task: write the task after it, or in a list below"
 
 
@@ -150,7 +151,7 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     text = entry.text
     late = next(filter(None, (pattern.search(text) for pattern in _LATE)), None)
     words = _REMINDS.search(text)
-    if late and words and words.end() <= late.start() and late[0].lstrip()[0] not in ",;(":
+    if late and words and words.end() <= late.start():
         late = None  # part of the reminder: "remind me: drop it if it is late"
     text = f"{text[: late.start()]} {text[late.end() :]}".strip() if late else text
     text = re.sub(r"\s+:", ":", text)
@@ -161,8 +162,8 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
     has_own_time = ":" in text.partition("\n")[0] and begins_with_time(text)
     days = None if inherited and (inherited.is_timed or inherited.every) else inherited
     parsed = instruction(text, days=days)
-    if parsed == Reading() and (days or not inherited):
-        parsed = _ending(text, days)
+    if parsed == Reading():
+        parsed = _ending(text, inherited)
     if inherited and not (parsed.schedule or parsed.end or has_own_time):
         parsed = Reading(inherited, rest=text)
     if parsed.schedule is None:
@@ -189,5 +190,7 @@ def _ending(text: str, days: Schedule | None) -> Reading:
         times = [time for word in what.split() if (time := sure_times(word))]
         if times:
             return Reading() if days else Reading(word=times[0])
+        if days and (days.is_timed or days.every):
+            return Reading(end=len(text), word=text[begin:], cure=TWO_TIMES)
         return Reading(match[0], rest=what)
     return Reading()

@@ -1,6 +1,7 @@
 """Reminders: a line of HEARTBEAT.md, at a moment that is understood or refused."""
 
 import os
+import re
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -48,6 +49,37 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         ("morgen früh um 7 Brot holen", "Tue 24 Nov, 07:00", "Brot holen"),
         ("every Friday at 9: the bins", "every Friday at 09:00", "the bins"),
         ("weekdays 9:30 stand up", "Monday to Friday at 09:30", "stand up"),
+        ("weekdays: 9:30 stand up", "Monday to Friday at 09:30", "stand up"),
+        ("tomorrow: at 10 the dentist", "Tue 24 Nov, 10:00", "the dentist"),
+        ("freitags: um 18 Uhr die Tonne", "every Friday at 18:00", "die Tonne"),
+        ("every Friday: 10 eggs", "every Friday at 09:00", "10 eggs"),
+        ("2026-12-03T08:00:00+00:00 passport", "Thu 3 Dec, 08:00", "passport"),
+        ("2026-12-03T08:00:30Z passport", "Thu 3 Dec, 08:00", "passport"),
+        ("2026-12-03T08:00:00.000Z: passport", "Thu 3 Dec, 08:00", "passport"),
+        ("2026-12-03T08:00:00-05:00 passport", "Thu 3 Dec, 13:00", "passport"),
+        ("tomorrow at 9 GMT+2 call Omar", "Tue 24 Nov, 07:00", "call Omar"),
+        ("tomorrow at 9 UTC-3:30: call Omar", "Tue 24 Nov, 12:30", "call Omar"),
+        ("in 10 Min. den Ofen aus", "Mon 23 Nov, 09:50", "den Ofen aus"),
+        ("Montag in einer Woche um 9 Zug", "Mon 7 Dec, 09:00", "Zug"),
+        ("Monday week at 9 the train", "Mon 7 Dec, 09:00", "the train"),
+        ("morgen um 8 den Müll rausbringen", "Tue 24 Nov, 08:00", "den Müll rausbringen"),
+        ("morgen um 9 am Bahnhof sein", "Tue 24 Nov, 09:00", "am Bahnhof sein"),
+        ("morgen um 9 in der Apotheke fragen", "Tue 24 Nov, 09:00", "in der Apotheke fragen"),
+        ("morgen um 7 an die Pizza denken", "Tue 24 Nov, 07:00", "an die Pizza denken"),
+        ("tomorrow at 9 at the bank ask", "Tue 24 Nov, 09:00", "at the bank ask"),
+        ("tomorrow at 10 an apple a day", "Tue 24 Nov, 10:00", "an apple a day"),
+        ("tomorrow at 7: that guy's birthday", "Tue 24 Nov, 07:00", "that guy's birthday"),
+        ("tomorrow at 7: to Bo or not", "Tue 24 Nov, 07:00", "to Bo or not"),
+        ("tomorrow at 9: on the way home", "Tue 24 Nov, 09:00", "on the way home"),
+        ("tomorrow at 9: every plant", "Tue 24 Nov, 09:00", "every plant"),
+        ("tomorrow at 9: one last thing", "Tue 24 Nov, 09:00", "one last thing"),
+        (
+            "morgen um 9: am Freitag um 10 ist es zu spät",
+            "Tue 24 Nov, 09:00",
+            "am Freitag um 10 ist es zu spät",
+        ),
+        ("tomorrow at 11: pills (skip if late)", "Tue 24 Nov, 11:00", "pills (skip if late)"),
+        ("on the 5th call mum", "Sat 5 Dec, 09:00", "call mum"),
     ],
 )
 def test_a_reminder_is_one_line_at_the_moment_that_is_named(
@@ -77,24 +109,56 @@ def test_a_reminder_is_one_line_at_the_moment_that_is_named(
         ("in 0 minutes the bank", "in 0 minutes"),
         ("next decade the bank", "next decade"),
         ("every other blue moon: the bins", "blue"),
-        ("yesterday at 9 the bank", "yesterday"),
+        ("tomorrow at 9 IST the bank", "IST"),
+        ("morgen um 9 CST die Bank", "CST"),
+        ("tomorrow at 9 Berlin time the bank", "Berlin"),
+        ("tomorrow at 9 UTC+25 the bank", "UTC+25"),
+        ("tomorrow at dawn the bank", "at dawn"),
+        ("tomorrow at 9 5 eggs", "5"),
+        ("first thing tomorrow water", "first thing"),
+        ("first aid course", "first aid"),
+        ("Third time lucky", "Third time"),
+        ("the 5th avenue visit", "the 5th avenue"),
+        ("weekdays: 9:00-10:00 stand up", "-10:00"),
+        ("2026-02-30 the rent", "2026-02-30"),
+        ("every quarter rent", "every quarter"),
     ],
 )
 def test_what_is_not_understood_is_refused_and_nothing_written(
     here: Workspace, words: str, named: str
 ) -> None:
     before = (here.root / "HEARTBEAT.md").read_text("utf-8")
-    with pytest.raises(UsageError, match=f"“{named}” is not understood"):
+    with pytest.raises(UsageError, match=f"“{re.escape(named)}” is not understood"):
         remind(here, words, NOW)
     with pytest.raises(UsageError, match="has no text"):
         remind(here, "tomorrow at 9", NOW)
     assert (here.root / "HEARTBEAT.md").read_text("utf-8") == before
 
 
-@pytest.mark.parametrize("words", ["at 9", "on 1 January 2020", "today at 9"])
+@pytest.mark.parametrize(
+    "words", ["at 9", "on 1 January 2020", "today at 9", "yesterday at 9", "gestern um 9"]
+)
 def test_a_time_that_has_passed_is_refused(here: Workspace, words: str) -> None:
     with pytest.raises(UsageError, match=f"“{words}” has passed"):
         remind(here, f"{words} the bank", NOW)
+
+
+@pytest.mark.parametrize(
+    ("words", "cure"),
+    [
+        ("at 18:00 JST call Tokyo", "Say “tomorrow at 18:00 Asia/Tokyo”"),
+        ("at 5 leave", "Say “tomorrow at 05:00” or “today at 17:00”"),
+        ("um 5 los", "Say “tomorrow at 05:00” or “today at 17:00”"),
+        ("at 5 am leave", "Say “tomorrow at 05:00”"),
+        ("at 05:00 UTC leave", "Say “tomorrow at 05:00 UTC”"),
+    ],
+)
+def test_the_cure_of_a_passed_time_keeps_its_zone_and_its_sense(
+    here: Workspace, words: str, cure: str
+) -> None:
+    with pytest.raises(UsageError, match="has passed") as refused:
+        remind(here, words, NOW)
+    assert refused.value.cure == cure
 
 
 @pytest.mark.parametrize(

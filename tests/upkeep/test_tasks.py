@@ -4,7 +4,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from assistant.memory.text.times.schedule import describe
-from assistant.upkeep.tasks import TASKLESS, UNTIMED, tasks
+from assistant.memory.text.times.wording import NO_DAY
+from assistant.upkeep.tasks import TASKLESS, TWO_TIMES, UNTIMED, tasks
 
 TEXT = """\
 <!-- every day: this is a comment -->
@@ -102,7 +103,7 @@ def test_words_of_time_in_a_task_change_nothing_of_the_heading_above_it() -> Non
         "review what I do daily",
         "plan the meals for every day",
         "write to Tom on Mondays",
-        "tidy the desk at 10",
+        "list what is due on Monday at 9",
     )
     found, unread = tasks("## Every Friday at 17:00\n" + "".join(f"- {item}\n" for item in items))
     assert [task.text for task in found] == [*items] and not unread
@@ -115,6 +116,49 @@ def test_words_of_time_in_a_task_change_nothing_of_the_heading_above_it() -> Non
     found, unread = tasks("## Every weekday\n" + "".join(f"- {item}\n" for item in items))
     assert [task.text for task in found] == [*items] and not unread
     assert {describe(task.schedule) for task in found} == {"Monday to Friday at 09:00"}
+
+
+def test_a_time_in_an_item_below_another_time_is_refused() -> None:
+    items = (
+        "stretch at 10",
+        "tidy the desk, 10:30",
+        "die Post holen um 11",
+        "call Bo every Monday at 8",
+    )
+    for above in ("Every weekday at 7", "Every 30 minutes"):
+        found, unread = tasks(f"## {above}\n" + "".join(f"- {item}\n" for item in items))
+        assert not found
+        assert [line.word for line in unread] == ["at 10", "10:30", "um 11", "every Monday at 8"]
+        assert {line.cure for line in unread} == {TWO_TIMES}
+    found, unread = tasks("## Every weekday at 7\n- every day at 10: stretch at 11\n")
+    assert [(describe(task.schedule), task.text) for task in found] == [
+        ("every day at 10:00", "stretch at 11")
+    ]
+
+
+def test_a_time_of_day_behind_a_colon_is_the_time_and_any_other_words_are_the_task() -> None:
+    found, unread = tasks(
+        "- weekdays: 9:30 standup\n- every Friday: at 10 check the mail\n"
+        "- montags: um halb neun die Tonne\n- every evening: at 8 read\n"
+        "- every day: 9:00 UTC look\n- weekdays: 10 push-ups\n- daily at 9: 10:30 is too late\n"
+        "- every 30 minutes: 9:30 or later?\n- every day: every plant\n"
+        "- weekdays: 9:00-10:00 standup\n- on 2026-11-31 at 9: x\n- every 15th at 9 x\n"
+        "- weekdays at 9 remind me: pills (skip if late)\n"
+    )
+    assert [(describe(task.schedule), task.text) for task in found] == [
+        ("Monday to Friday at 09:30", "standup"),
+        ("every Friday at 10:00", "check the mail"),
+        ("every Monday at 08:30", "die Tonne"),
+        ("every day at 20:00", "read"),
+        ("every day at 09:00 UTC", "look"),
+        ("Monday to Friday at 09:00", "10 push-ups"),
+        ("every day at 09:00", "10:30 is too late"),
+        ("every 30 minutes", "9:30 or later?"),
+        ("every day at 09:00", "every plant"),
+        ("Monday to Friday at 09:00", "pills (skip if late)"),
+    ]
+    assert [line.word for line in unread] == ["-10:00", "on 2026-11-31", "every 15th at 9"]
+    assert unread[1].cure == NO_DAY
 
 
 def test_a_zone_and_half_of_the_day_in_an_item_are_kept() -> None:

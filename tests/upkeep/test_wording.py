@@ -123,6 +123,7 @@ every day at 9:00 JST = every day at 09:00 Asia/Tokyo
 every day at 9:00 Europe/Berlin = every day at 09:00 Europe/Berlin
 weekdays at 17:30 America/New_York = Monday to Friday at 17:30 America/New_York
 every Monday 8:00 UTC = every Monday at 08:00 UTC
+every day at 9 UTC+2 = every day at 09:00 UTC+02:00
 täglich um 8 = every day at 08:00
 täglich um 8 Uhr = every day at 08:00
 jeden Morgen um 7 = every day at 07:00
@@ -194,7 +195,7 @@ every Friday at 2:30 in the night: x
 every day at 9 Mars/Olympus: x
 every day at 9 IST: x
 every day at 9 AEST: x
-every day at 9 UTC+2: x
+every day at 9 UTC+25: x
 every day at 9 local time: x
 every blue moon: x
 now and then: x

@@ -196,6 +196,9 @@ jeden zweiten Freitag = every 2 weeks on Friday at 09:00, from 2026-11-27
 alle zwei Monate = every 2 months at 09:00, from 2026-11-24
 """
 PASSED = """\
+gestern um 9
+yesterday at 10
+yesterday
 on 2026-11-23 at 00:00
 the 23rd at 0:00
 at half past nine
@@ -259,8 +262,6 @@ at nine-ish
 at 24:30
 at 9:61
 at 13 pm
-yesterday
-yesterday at 10
 last Friday
 on 31 April
 on 30 February 2027
@@ -311,7 +312,6 @@ demnächst
 gleich
 nachher
 in ein paar Minuten
-gestern um 9
 alle paar Tage
 immer wenn es regnet
 mañana a las 9

@@ -9,7 +9,7 @@ import calendar
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -60,7 +60,7 @@ class Schedule:
 
     def _nearest(self, now: datetime, step: int) -> datetime | None:
         if self.zone:
-            zone = ZoneInfo(self.zone)
+            zone = zone_of(self.zone)
             there = now.astimezone(zone).replace(tzinfo=None)
             found = replace(self, zone="")._nearest(there, step)
             return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
@@ -143,6 +143,14 @@ class Schedule:
                 yield local
 
 
+def zone_of(name: str) -> tzinfo:
+    """The zone of a name or of an offset from UTC: "Asia/Tokyo", "+05:30"."""
+    if name[0] in "+-":
+        sign, hours, minutes = name[0], *map(int, name[1:].split(":"))
+        return timezone((timedelta(hours=hours, minutes=minutes)) * (-1 if sign == "-" else 1))
+    return ZoneInfo(name)
+
+
 def interval(
     every: timedelta, hours: tuple[time, time] | None = None, days: Sequence[str] = ()
 ) -> Schedule:
@@ -172,6 +180,7 @@ _NTH = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", 
 def describe(schedule: Schedule) -> str:
     """When it is due: "Monday to Friday at 09:00", "every 30 minutes"."""
     zone = f" {schedule.zone}" if schedule.zone else ""
+    zone = zone.replace(" +", " UTC+").replace(" -", " UTC-")
     if schedule.every:
         return _interval(schedule) + zone
     times = f"at {listed([f'{at:%H:%M}' for at in schedule.times])}{zone}"

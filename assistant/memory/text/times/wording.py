@@ -12,11 +12,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import available_timezones
 
 from assistant.memory.text.times.languages import Language, languages, with_plain_am
 from assistant.memory.text.times.period import later
-from assistant.memory.text.times.schedule import CODES, DAY, NINE, WORKING, Schedule, interval
+from assistant.memory.text.times.schedule import (
+    ANCHOR,
+    CODES,
+    DAY,
+    NINE,
+    WORKING,
+    Schedule,
+    interval,
+    zone_of,
+)
 from assistant.tables import beside, patterns
 
 LONGEST = 300
@@ -26,7 +35,8 @@ NO_DAY = "The calendar has no such day"
 NEXT_DAY = "Say on which day that is: “every Saturday at 01:00”"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 WHOLE_WEEKS = "Say “every 2 weeks on Monday”: so many days are not always a Monday"
-MORNING, EVENING, NIGHT = 8, 18, 21
+MORNING, NOON, EVENING, NIGHT = 8, 12, 18, 21
+HALF_A_DAY = timedelta(hours=12)
 SIX = time(6)
 """When a night ends."""
 _PM = {12: range(1, 3), 15: range(1, 9), 18: range(4, 12), 21: range(6, 12)}
@@ -58,6 +68,10 @@ _ABBREVIATED = {
 }
 _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
 """Words that only a task begins with, whatever colon comes behind them."""
+_ARTICLES = ("the", "a", "an", "to")
+_PREPOSITIONS = ("on", "in", "at", "from", "past", "before")
+"""Kinds of words that a text may begin with, too, if no time follows them."""
+BEHIND_COLON = "If it is no time but the text, put a colon before it"
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that say that something comes round; so do the plurals of days."""
 _data = beside(__file__)
@@ -65,6 +79,9 @@ _RE = patterns(_data["patterns"])
 _WORDS = re.compile(r"(?<![\w-])\w+")
 _SPACE = re.compile(r"\s*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
+"""What parts a time from the text: behind it nothing is a time but a time of day."""
+_JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
 Meaning = tuple[str, Any, bool]
 """What a word stands for: the kind of token, its value, and whether it is a plural."""
 
@@ -73,8 +90,8 @@ Meaning = tuple[str, Any, bool]
 class Reading:
     """What a text begins with, up to `end`: a schedule or the one time `due`, and the `rest`.
 
-    If it is neither, `word` was not understood, or `passed`, as `cure` explains; all is empty if
-    the text does not begin with a time. `is_timed`: `due` is a time of day, not a day alone.
+    Otherwise `word` was not understood, or `passed`, as `cure` explains; all is empty if the text
+    does not begin with a time. `is_timed`: `due` is a time of day, not a day alone.
     """
 
     schedule: Schedule | None = None
@@ -113,7 +130,7 @@ def schedule(
     A rhythm that no calendar has ("31 February") is none. With `now`, "every other Friday" begins
     with the next one; without, it is none. A time alone is one on the `days` of another schedule.
     """
-    found = _Reader(text, now, days).schedule()
+    found = _read(text, _RHYTHM, now, days).schedule()
     return (found.schedule, found.end) if found.schedule else None
 
 
@@ -140,41 +157,36 @@ def instruction(text: str, now: datetime = datetime.min, days: Schedule | None =
     All words before a colon belong to the schedule; without one, the rest may not begin as if it
     went on with it. `now` and `days` are those of `schedule`.
     """
-    reader = _Reader(text, now, days)
+    reader = _read(text, _RHYTHM, now, days)
     found = reader.schedule()
     if found.word or not found.end:
         return found if found.word else reader.stuck()
-    rest = text[found.end :]
-    if not (joint := re.match(r"[ \t)]*:(?:\s+|$)", rest)):
-        joint = re.match(r"\s*(?:[:—–-](?=\s|$)|,(?=\s)|$)\s*|\s+", rest)
-        colon = re.match(r"[^\n]*?:(?=\s|$)", rest)
-        left = re.match(r"[\s,(]*([^\s,:]+)", rest)
-        is_task = left and left[1].lower() in _TASKS
-        dashed = joint and joint[0].strip() in ("—", "–", "-") and not colon
-        if left and not is_task and not dashed:
-            before_colon = colon and left.end() <= colon.end() and left[1] != "-"
-            goes_on = left[1].lower() in _connectives() or reader.goes_on(found.end + left.start(1))
-            if before_colon or goes_on:
-                return Reading(end=found.end, word=left[1])
+    rest, word = reader.behind(text, whole=True)
+    if word:
+        return Reading(end=found.end, word=word)
     if found.schedule is None:
         words = text[: found.end].strip()
         cure = f"It does not say on which days; write “every day {words}:”"
         return Reading(end=found.end, word=words, cure=cure)
-    return replace(found, rest=rest[joint.end() :]) if joint else Reading(word=rest.split()[0])
+    return replace(found, rest=rest)
 
 
-def moment(text: str, now: datetime) -> Reading:
+def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     """The one time to come that a text begins with, on the local clock: "in 20 minutes", "tomorrow
-    at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"."""
-    reader = _Reader(text, now)
-    end = reader.read(_MOMENT)
-    if reader.due:
-        return Reading(due=reader.due, end=end, is_timed=True)
+    at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"; and the rest of the text.
+
+    If `whole`, all words before a colon belong to the time.
+    """
+    reader = _read(text, _MOMENT, now)
     if reader.fault[0]:
         return Reading(None, 0, *reader.fault)
-    if not (reader.once or reader.times or reader.parts):
+    if not (reader.due or reader.once or reader.times or reader.parts):
         return Reading(word=reader.first_unknown())
-    words, part = text[:end].strip(), next(iter(reader.parts), None)
+    rest, word = reader.behind(text, whole=whole or not reader.is_timed)
+    found = Reading(None, reader.end, word, BEHIND_COLON if word else "", rest=rest)
+    if reader.due or word:
+        return replace(found, due=reader.due, is_timed=True)
+    words, part = text[: reader.end].strip(), next(iter(reader.parts), None)
     at = in_part(reader.times[0], part) if reader.times else time(part) if part else NINE
     if at is None:
         return Reading(word=words, cure="The time is not in that part of it")
@@ -185,31 +197,52 @@ def moment(text: str, now: datetime) -> Reading:
     if is_of_night or (at == time.min and ends_today):
         due += DAY  # the midnight that ends it, or the hours behind that
     if reader.zone:
-        due = due.replace(tzinfo=ZoneInfo(reader.zone)).astimezone().replace(tzinfo=None)
+        due = due.replace(tzinfo=zone_of(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
-        return Reading(due=due, end=end, is_timed=bool(reader.times))
-    again = f"Say “tomorrow at {at:%H:%M}”" if day == now.date() else "Name a time to come"
-    return Reading(end=end, word=words, cure=again, passed=True)
+        return replace(found, due=due, is_timed=bool(reader.times))
+    again = f"Say “tomorrow at {at:%H:%M}{reader.zone and f' {reader.zone}'}”"
+    if at.hour < NOON and (due + HALF_A_DAY > now) and not (reader.halved or part or reader.zone):
+        again += f" or “today at {due + HALF_A_DAY:%H:%M}”"
+    return Reading(
+        end=reader.end,
+        word=words,
+        cure=again if day == now.date() else "Name a time to come",
+        passed=True,
+    )
 
 
 def begins_with_time(text: str) -> str:
-    """The first words of a text that goes on as if it said more of a time; empty if it does not."""
-    rest = text.lstrip(" ,:")
-    word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
-    if word.lower() in ("to", "of", "the", "a", "an"):
-        return f"{word} {following}" if _ORDINAL.fullmatch(following) else ""
-    if not (_Reader(rest).knows(0) or word.lower() in _connectives() - {"about"}):
-        return ""
-    return f"{word} {following}" if _kind(word) == "at" or following[:1].isdigit() else word
+    """The first words of a text that begins as if it said when; empty if it does not."""
+    return _Reader(text).goes_on(text)
+
+
+def _read(
+    text: str,
+    productions: Sequence["_Production"],
+    now: datetime = datetime.min,
+    days: Schedule | None = None,
+) -> "_Reader":
+    """Read the time that a text begins with, also one whose time of day stands behind a colon:
+    "Mondays: 14:00 call the office"."""
+    reader = _Reader(text, now, days)
+    reader.read(productions)
+    colon = _COLON.match(text, reader.end)
+    if reader.end and colon and not reader.is_timed:
+        behind = _Reader(text[colon.end() :])
+        if behind._ahead(_pattern("clock | at CLOCK")):
+            reader = _Reader(text[: reader.end] + " " * len(colon[0]) + behind._text, now, days)
+            reader.read(productions)
+    return reader
 
 
 def time_at_the_end(text: str) -> str:
     """The time of day that a text ends with, such as "at 17:00"; empty if it ends with none."""
     text = text.rstrip(" .!?")
     for word in _WORDS.finditer(text):
-        reader = _Reader(text[word.start() :], datetime.min)
-        end = reader.read(_MOMENT)
-        if word.start() + end == len(text) and reader.times and not (reader.once or reader.due):
+        reader = _Reader(text[word.start() :], ANCHOR)
+        reader.read(_MOMENT)
+        reaches = word.start() + reader.end == len(text)
+        if reaches and reader.times and not (reader.once or reader.due):
             return text[word.start() :]
     return ""
 
@@ -366,9 +399,13 @@ def _single_tokens(text: str) -> Iterator[Token]:
         match found.lastgroup:
             case "word":
                 meanings = _words().get(word.lower(), ())
-                if meanings and text[at : at + 1] == "." and meanings[0][0] in ("day", "month"):
+                if (
+                    meanings
+                    and text[at : at + 1] == "."
+                    and meanings[0][0] in ("day", "month", "unit")
+                ):
                     at += len(word) <= 5  # "Sept."
-            case "sign":
+            case "joint":
                 meanings = (({"&": "and", ",": "comma"}.get(word, "to"), word, False),)
             case "pm":
                 meanings = (("pm", word, False),)
@@ -385,12 +422,12 @@ def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
     """A date, a zone, a time of day, an ordinal, a year or a number; None for one that no calendar
     or clock shows."""
     if found["iso"]:
-        try:
-            return "date", date.fromisoformat(found["iso"])
-        except ValueError:
-            return None
+        return "date", [int(number) for number in found["iso"].split("-")][::-1]
     if found["dotted"]:
-        return "dotted", [int(number) for number in re.findall(r"\d+", found[0])]
+        return "date", [int(number) for number in re.findall(r"\d+", found[0])]
+    if found["offset"]:
+        sign, hours, minutes = found["sign"], int(found["hours"]), found["minutes"] or "00"
+        return ("zone", f"{sign}{hours:02}:{minutes}") if hours < 15 else None
     if found["zone"]:
         name = _ABBREVIATED.get(found[0].lower(), found[0])
         return ("zone", name) if name == "UTC" or name in available_timezones() else None
@@ -462,9 +499,7 @@ class _Words(list[Token]):
     def day_of_year(self) -> tuple[int, int, int] | None:
         """Year (or 0), month and day; None for a day that no calendar has."""
         if dates := self.values("date"):
-            year, month, day = dates[0].year, dates[0].month, dates[0].day
-        elif dotted := self.values("dotted"):
-            day, month, year = (*dotted[0], 0)[:3]
+            day, month, year = (*dates[0], 0)[:3]
         else:
             (month,), (day,) = self.values("month"), self.values("num", "ord")
             year = (self.values("year") or [0])[0]
@@ -495,7 +530,7 @@ class _Reader:
         self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
         sizes = (len(token.kind) + 1 for token in self._tokens)
         self._places = list(itertools.accumulate(sizes, initial=0))
-        self._at = 0
+        self._at = self.end = 0
         self._unit, self._count = "", 1
         self._days: list[str] = []
         self._setpos = self._month = 0
@@ -513,7 +548,7 @@ class _Reader:
         self._is_of_night = False
         """Whether a time lies behind the midnight that ends a day."""
         self.halved: list[time] = []
-        """Those times that say "am"."""
+        """Those times that say "am"; of one time also "pm"."""
         self._settled = 0
         """How many of those times lie in a part of the day that is said."""
         self.parts: list[int] = []
@@ -522,15 +557,42 @@ class _Reader:
         self.due: datetime | None = None
         """A moment to the minute, behind which nothing can be said."""
 
-    def knows(self, place: int) -> bool:
-        """Whether a word of the grammar stands at a place."""
-        return any(token.start == place for token in self._tokens)
+    @property
+    def is_timed(self) -> bool:
+        """Whether a time of day was read, or an interval."""
+        return bool(self.times or self.due or self._unit in _MINUTES)
 
-    def goes_on(self, place: int) -> bool:
-        """Whether a word of the grammar stands at a place and is not an article of another word."""
-        last = self._tokens[-1]
-        is_article = last.start == place and last.kind in ("the", "a", "an")
-        return self.knows(place) and not is_article
+    def behind(self, text: str, *, whole: bool) -> tuple[str, str]:
+        """What follows the time in a text, and those words of it that say more of the time.
+
+        Behind a colon it is a text in any words. If `whole`, no word may stand before one.
+        """
+        rest = text[self.end :]
+        if colon := _COLON.match(rest):
+            return rest[colon.end() :], ""
+        joint = _JOINT.match(rest)
+        rest = rest[joint.end() :] if joint else rest
+        word = re.split(r"[\s,:]", rest.lstrip(" ,("), maxsplit=1)[0]
+        later = re.match(r"[^\n]*?:(?=\s|$)", rest)
+        is_text = not word or word.lower() in _TASKS or (joint and joint["dash"] and not later)
+        if joint and is_text:
+            return rest, ""
+        is_known = joint and not (whole and later and word != "-")
+        return rest, self.goes_on(rest) or ("" if is_known else word)
+
+    def goes_on(self, text: str) -> str:
+        """The first words of a text that goes on as if it said more of the time; empty if not."""
+        rest = text.lstrip(" ,(")
+        word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
+        kinds = [token.kind for token in _tokens(rest[:LONGEST])]
+        says_when = not {*kinds} <= {*_ARTICLES, *_PREPOSITIONS}
+        if _kind(word) in _PREPOSITIONS:
+            says_when |= not (self.times or self.due)
+        elif _kind(word) not in _ARTICLES:
+            says_when |= word.lower() in _connectives() or bool(_RE["zonelike"].match(rest))
+        if not says_when:
+            return ""
+        return f"{word} {following}" if _kind(word) == "at" or following[:1].isdigit() else word
 
     def first_unknown(self) -> str:
         """The beginning of the text, with the first word that the grammar does not know."""
@@ -544,13 +606,14 @@ class _Reader:
             return Reading()
         end = self._tokens[-1].end
         following = re.match(r"\s*([^\s:,]+)", self._text[end:])
-        return Reading(word=following[1] if following else self._text[:end])
+        is_begun = len(self._tokens) == 1 or self._tokens[-1].kind == "other"
+        return Reading(word=following[1] if following and is_begun else self._text[:end])
 
-    def read(self, productions: Sequence["_Production"]) -> int:
-        """Read as long as a production fits; returns where the words end."""
+    def read(self, productions: Sequence["_Production"]) -> None:
+        """Read as long as a production fits, up to the `end` of the words."""
         while not (self.fault[0] or self.due) and self._take(productions):
             pass
-        return self._tokens[self._at - 1].end if self._at else 0
+        self.end = self._tokens[self._at - 1].end if self._at else 0
 
     def _take(self, productions: Sequence["_Production"]) -> bool:
         begin = self._at
@@ -577,10 +640,10 @@ class _Reader:
     # What it adds up to
 
     def schedule(self) -> Reading:
-        """The schedule that the text begins with."""
-        end = self.read(_RHYTHM)
-        made = self._schedule(self._text[:end].strip()) if end and not self.fault[0] else None
-        return Reading(None, end, *self.fault) if self.fault[0] else Reading(made, end)
+        """What was read, as a schedule."""
+        words = self._text[: self.end].strip()
+        made = self._schedule(words) if words and not self.fault[0] else None
+        return Reading(None, self.end, *self.fault) if self.fault[0] else Reading(made, self.end)
 
     def _schedule(self, words: str) -> Schedule | None:
         """What was read, as a schedule; None if it is none, or has a fault."""
@@ -614,7 +677,7 @@ class _Reader:
 
     def _at_times_of(self, days: Schedule) -> Schedule:
         """Another schedule at the times that were read, in its part of the day if it names one."""
-        part = days.times[0].hour
+        part = days.times[0].hour if days.times else None
         times = {at if at in self.halved else in_part(at, part) or at for at in self.times}
         zone = self.zone or days.zone
         return replace(days, times=tuple(sorted(times)), zone=zone, is_timed=True)
@@ -624,7 +687,7 @@ class _Reader:
         rule = self._rule(1) if self._has_day else "FREQ=DAILY"
         first = Schedule(rule, times, zone=self.zone).following(self._now)
         if first and self.zone:
-            first = first.astimezone(ZoneInfo(self.zone))
+            first = first.astimezone(zone_of(self.zone))
         return first.date() if first else None
 
     def _rule(self, count: int) -> str:
@@ -853,22 +916,24 @@ class _Reader:
             weeks = unit == "fortnight"
             if number != int(number) or unit in _MINUTES:
                 return False
-            unit = "week" if weeks else unit
-            day = later(self._now.date(), int(number) * (1 + weeks), unit)
+            unit, begins = "week" if weeks else unit, self._now.date()
+            if weekdays and said[-1].kind == "unit":  # "Monday in a week"
+                begins += ((weekdays[0] - begins.weekday() - 1) % 7 + 1) * DAY
+            day = later(begins, int(number) * (1 + weeks), unit)
             self.once = day + (weekdays[0] - day.weekday()) * DAY if weekdays else day
         except (OverflowError, ValueError):
             return False
         return True
 
     def near_day(self, said: _Words) -> bool:
-        """Today, tonight, tomorrow, this evening."""
+        """Today, tonight, tomorrow, this evening, yesterday."""
         if self.once or said.values("unit") not in ([], ["day"]):
             return False
         kind = said[-1].kind
         if kind == "tonight":
             at = self._kinds.startswith("at_", self._places[self._at + len(said)])
             self.parts = [EVENING if at else NIGHT]
-        ahead = {"today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
+        ahead = {"yesterday": -1, "today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
         ahead += said.has("after")
         self.once = self._now.date() + timedelta(days=ahead)
         return True
@@ -881,7 +946,11 @@ class _Reader:
         first, reach = today, 9 * 366
         if self.once or said[-1].plural:
             return False
-        if said.has("month") or said.has("date") or said.has("dotted"):
+        if {token.kind for token in said} <= {"on", "the", "ord", "nth"} and said[0].kind != "day":
+            is_sure = said.has("on") and said.has("ord")  # "the 5th avenue" is no day
+            if not (is_sure or self._is_followed(said)):
+                return False
+        if said.has("month") or said.has("date"):
             if (found := said.day_of_year()) is None:
                 return self._fails(said, NO_DAY)
             year, month, number = found
@@ -912,10 +981,18 @@ class _Reader:
             self._fails(said, f"{self.once} is a {self.once:%A}")
         return True
 
+    def _is_followed(self, said: _Words) -> bool:
+        """Whether a time goes on behind these words, or ends with them."""
+        behind = self._text[said[-1].end :]
+        return self._at + len(said) < len(self._tokens) or not behind or bool(_COLON.match(behind))
+
     def one_time(self, said: _Words) -> bool:
         times = said.clocks()
-        self.times = self.times or times
-        return self.times is times and bool(times)
+        if self.times or not times:
+            return False
+        self.times = times
+        self.halved += [token.value for token in said if token.half]
+        return True
 
     def one_part(self, said: _Words) -> bool:
         if self.parts:
