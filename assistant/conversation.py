@@ -50,7 +50,7 @@ from assistant.errors import (
     UsageError,
 )
 from assistant.events import Event
-from assistant.memory.base import Memory, Passage, Query, Recall
+from assistant.memory.base import Memory, Passage, Query, Recall, clear
 from assistant.messages import Given, Message, Note, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
@@ -303,8 +303,12 @@ class Conversation:
             return None
         entry = self.transcript.append(recalled_entry(recall, self.redactor.redact))
         citations = tuple(passage.citation for passage in entry.passages)
-        texts = tuple(" ".join(passage.text.lstrip("-*# ").split()) for passage in entry.passages)
-        shown = tuple(shortened(text, SHOWN_CHARACTERS) for text in texts)
+        bearing = {passage.id for passage in clear(recall.passages)}
+        texts = (" ".join(passage.text.lstrip("-*# ").split()) for passage in entry.passages)
+        shown = tuple(
+            shortened(text, SHOWN_CHARACTERS) if passage.id in bearing else ""
+            for passage, text in zip(recall.passages, texts, strict=True)
+        )
         yield events.Recalled(citations, recall.tokens, recall.weak, shown)
         return recall
 

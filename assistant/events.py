@@ -56,7 +56,8 @@ class StateChanged(Event):
 class Recalled(Event):
     """The passages in this turn's prompt; `citations` are `file:line`, best first.
 
-    `weak`: they are only the nearest. `texts` are the first words of each.
+    `weak`: they are only the nearest. `texts` are the first words of those that clearly bear on the
+    message, and empty for the others.
     """
 
     citations: tuple[str, ...]

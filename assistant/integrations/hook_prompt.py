@@ -12,7 +12,7 @@ from typing import Any
 
 from assistant.agent.memory_text import framed
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
-from assistant.memory.base import Passage, Query
+from assistant.memory.base import OF_BEST, Passage, Query, clear
 from assistant.memory.open import open_memory
 from assistant.model.smalltalk import small_talk
 from assistant.tables import beside, patterns
@@ -21,17 +21,12 @@ from assistant.workspace.folder import Workspace
 MOST_PASSAGES = 5
 MOST_CHARACTERS = 10_000
 """Characters of a hook's answer that programs accept."""
-MIN_SCORE_SHARE = 0.5
-"""Minimum score, as a share of the best passage's."""
 RE = patterns(beside(__file__))
 COMMON, CODING, TOPICS = (
     frozenset(part.partition("\n")[2].split())
     for part in Path(__file__).with_name("coding_words.txt").read_text("ascii").split("# ")[1:]
 )
 """Stop words, and words of code without and with a topic."""
-MIN_SCORE = 0.32
-"""Minimum score for a prompt that is not about code. Of some 60 prompts, those about the owner's
-life had 0.34 or more, and such as "I'm not sure this is right" 0.3 or less."""
 
 
 def relevant_passages(
@@ -66,14 +61,11 @@ def relevant(prompt: str, passages: Sequence[Passage]) -> list[Passage]:
     words = _words(prompt)
     if not passages or not words:
         return []
-    min_score = MIN_SCORE_SHARE * passages[0].score
-    strong = [passage for passage in passages if passage.score >= min_score]
-    if RE["code"].search(prompt) or any(_in(CODING | TOPICS, word) for word in words):
-        personal = bool(RE["personal"].search(prompt))
-        strong = [passage for passage in strong if _shares_topic(words, passage, personal)]
-    else:
-        strong = [passage for passage in strong if passage.score >= MIN_SCORE]
-    return strong[:MOST_PASSAGES]
+    if not (RE["code"].search(prompt) or any(_in(CODING | TOPICS, word) for word in words)):
+        return clear(passages)[:MOST_PASSAGES]
+    least, personal = OF_BEST * passages[0].score, bool(RE["personal"].search(prompt))
+    strong = [passage for passage in passages if passage.score >= least]
+    return [each for each in strong if _shares_topic(words, each, personal)][:MOST_PASSAGES]
 
 
 def _shares_topic(words: Set[str], passage: Passage, personal: bool) -> bool:

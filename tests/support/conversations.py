@@ -73,7 +73,9 @@ class ListMemory:
     def _passage(self, number: int) -> Passage:
         text = self.facts[number].text
         line = number + 1
-        return Passage(f"f{number}", f"- {text}", text, "MEMORY.md", line, line, 0, len(text))
+        return Passage(
+            f"f{number}", f"- {text}", text, "MEMORY.md", line, line, 0, len(text), score=1.0
+        )
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
         return ()

@@ -115,10 +115,12 @@ class _Background:
             if not self.continues:
                 loop.name_abandoned()
             self._loop.set_result(loop)
-            chat.preload()
         except BaseException as error:  # raised in the thread that waits for the chat
             self._loop.set_exception(error)
             self._screen.end(error)
+            return
+        with contextlib.suppress(Exception):  # the first request says what is wrong
+            chat.preload()
 
     def _progress(self, what: str, done: int, total: int) -> None:
         finished = 0 < total <= done

@@ -42,7 +42,7 @@ class TurnView:
         self._refused: set[str] = set()
         self._subtasks: dict[int, events.SubtaskMoved] = {}
         self.recalled = 0
-        """Number of passages in the prompt."""
+        """Number of passages in the prompt that clearly bear on the message."""
 
     def show(self, event: Event) -> None:
         """Show one event."""
@@ -57,8 +57,8 @@ class TurnView:
                 self._screen.draw(thought=self._thought)
             case events.StateChanged(state=state) if state in DOING:
                 self._screen.draw(doing=DOING[state])
-            case events.Recalled(citations=citations):
-                self.recalled = len(citations)
+            case events.Recalled(texts=texts):
+                self.recalled = len(list(filter(None, texts)))
             case events.Compacting(step, done, total):
                 self._screen.draw(doing=f"compacting: {STEPS[step]}, {done} of {total} turns")
             case events.Retrying(delay=delay):
@@ -132,8 +132,8 @@ class TurnView:
 def event_lines(event: Event) -> Iterator[str]:
     """The lines that are shown for an event; none for most."""
     match event:
-        case events.Recalled(citations, _, weak, texts) if texts and not weak:
-            passages = list(zip(texts, citations, strict=True))
+        case events.Recalled(citations, _, weak, texts) if any(texts) and not weak:
+            passages = [(text, at) for text, at in zip(texts, citations, strict=True) if text]
             shown = [f"{spelled(text)} {faint(at)}" for text, at in passages[:SHOWN_PASSAGES]]
             if more := passages[SHOWN_PASSAGES:]:
                 shown.append(faint(f"{len(more)} more"))

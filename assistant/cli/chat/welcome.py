@@ -26,6 +26,9 @@ MAX_OFFERS = 5
 """Maximum number of models that are offered."""
 MAX_NAME_WORDS = 5
 """Maximum number of words of a name; more are a message."""
+NAME_WORD = re.compile(r"[^\W\d_][^\W\d_.'’-]*(?:[.'’-][^\W\d_]*)*")
+QUESTION_MARKS = ("?", "？", "؟")
+INTRODUCTION = re.compile(rf"(?:{'|'.join(TEXT['introductions'])})\s+", re.IGNORECASE)
 
 
 def ensure_workspace(options: Globals) -> None:
@@ -39,7 +42,7 @@ def ensure_workspace(options: Globals) -> None:
         setup.show_created(setup.make(root))
 
 
-class _Message(Exception):
+class IsMessage(Exception):
     """The owner wrote a message instead of an answer."""
 
 
@@ -60,7 +63,7 @@ def greet(options: Globals) -> str:
     typer.echo(err=True)
     message = ""
     try:
-        if name := _answer("What is your name?", most_words=MAX_NAME_WORDS):
+        if name := ask_name():
             _write(workspace.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
         if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
             _write(workspace.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
@@ -68,7 +71,7 @@ def greet(options: Globals) -> str:
             _choose_model(options)
     except (typer.Abort, KeyboardInterrupt):
         pass  # Ctrl-C and Ctrl-D skip the remaining questions
-    except _Message as error:
+    except IsMessage as error:
         message = str(error)
         _tell(TEXT["is_message"])
     typer.echo(err=True)
@@ -82,14 +85,29 @@ def _tell(text: str, indent: str = "") -> None:
     typer.echo(filled, err=True)
 
 
-def _answer(question: str, most_words: int | None = None) -> str:
-    """The answer, on one line. Raises _Message for a question, a command, or too many words."""
+def _answer(question: str) -> str:
+    """The answer, on one line. Raises IsMessage for a question or a command."""
     answer = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
-    words = str(answer).split()
-    text = " ".join(words)
-    if text.endswith("?") or text.startswith("/") or len(words) > (most_words or len(words)):
-        raise _Message(text)
+    text = " ".join(str(answer).split())
+    if text.endswith(QUESTION_MARKS) or text.startswith("/"):
+        raise IsMessage(text)
     return text
+
+
+def ask_name() -> str:
+    """The owner's name, of an answer such as "I'm Ole Berg". Raises IsMessage for what is no name:
+    a question, many words, other than letters, or a word such as "my" in small letters."""
+    from assistant.memory.text.language import LANGUAGES, is_function_word  # only needed here
+
+    answer = _answer("What is your name?")
+    name = INTRODUCTION.sub("", answer).rstrip(".!")
+    words = name.split()
+    is_capitalised = bool(words) and words[0][0].isupper() and words[-1][0].isupper()
+    says = any(is_function_word(word, language) for word in words[1:] for language in LANGUAGES)
+    is_long = len(words) > MAX_NAME_WORDS
+    if is_long or (says and not is_capitalised) or not all(map(NAME_WORD.fullmatch, words)):
+        raise IsMessage(answer)
+    return name
 
 
 def _write(path: Path, line: str, pattern: str) -> None:

@@ -1,5 +1,6 @@
 """The first hour: a workspace is offered, three questions are asked once, their answers kept."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,3 +110,42 @@ def test_a_line_takes_the_place_of_the_templates(
     path.write_text(text)
     welcome._write(path, "- Name: A.\n", welcome.EMPTY_PROFILE)
     assert path.read_text() == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ("Ole", "Ole"),
+        ("ada", "ada"),
+        ("I'm Ole Berg.", "Ole Berg"),
+        ("ich heiße Müller", "Müller"),
+        ("Me llamo María de la Cruz", "María de la Cruz"),
+        ("J. R. R. O'Neill-Day", "J. R. R. O'Neill-Day"),
+        ("王小明", "王小明"),
+    ],
+)
+def test_a_name_is_taken_with_or_without_an_introduction(
+    answer: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: answer)
+    assert welcome.ask_name() == name
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "where is my key",
+        "我的钥匙在哪里？",
+        "remember: Lena lives in Porto",
+        "call the bank tomorrow",
+        "wo ist mein Schlüssel",
+        "/help",
+        "what I can do on the 3rd of May",
+    ],
+)
+def test_what_is_no_name_is_taken_for_a_message(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: answer)
+    with pytest.raises(welcome.IsMessage, match=re.escape(answer)):
+        welcome.ask_name()
