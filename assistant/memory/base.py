@@ -350,7 +350,8 @@ class Due:
     """A day or a span of days (ISO, inclusive) that a current fact mentions, and the fact.
 
     `time` is `18:40`, or empty. What recurs has an RRULE as `rule`, in words as `rhythm`, and
-    `years` if it is known since which year a yearly day is counted.
+    `years` if it is known since which year a yearly day is counted. Day and time are those of the
+    local clock; `zone` is that of the words, in which it recurs.
     """
 
     start: str
@@ -360,6 +361,7 @@ class Due:
     rule: str = ""
     rhythm: str = ""
     years: int = 0
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from assistant.display import counted, shortened
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Due, Keeper, Passage
 from assistant.memory.text.times.period import Period
-from assistant.memory.text.times.schedule import describe
+from assistant.memory.text.times.schedule import describe, zone_of
 from assistant.quoting import one_line
 from assistant.session import beats
 from assistant.upkeep.tasks import Task, tasks
@@ -55,7 +55,8 @@ def _due(task: Task, moment: datetime) -> Due:
     text, line, schedule = task.text, task.line, task.schedule
     passage = Passage(task.key, text, text, HEARTBEAT_FILE, line, line, 0, len(text))
     rhythm = "" if schedule.once else describe(schedule)
-    return Due(day, day, passage, f"{moment:%H:%M}", schedule.recurrence(), rhythm)
+    time = f"{moment:%H:%M}"
+    return Due(day, day, passage, time, schedule.recurrence(), rhythm, zone=schedule.zone)
 
 
 def fact(due: Due) -> str:
@@ -145,7 +146,8 @@ def _in_one_line(due: Sequence[Due]) -> str:
 
 
 def ics(dues: Iterable[Due]) -> bytes:
-    """What is due as an iCalendar file (RFC 5545): whole days, or an hour in floating local time.
+    """What is due as an iCalendar file (RFC 5545): whole days, or an hour, in floating local time
+    unless it has a zone.
 
     A recurring day is one event with a rule.
     """
@@ -168,6 +170,8 @@ def ics(dues: Iterable[Due]) -> bytes:
         start, end = date.fromisoformat(due.start), date.fromisoformat(due.end)
         if due.time:
             begin = datetime.combine(start, time.fromisoformat(due.time))
+            if due.zone:
+                begin = begin.astimezone(zone_of(due.zone) if due.rule else UTC)
             event.add("dtstart", begin)
             event.add("dtend", begin + (end - start) + HOUR)
         else:
@@ -176,5 +180,6 @@ def ics(dues: Iterable[Due]) -> bytes:
         if due.rule:
             event.add("rrule", vRecur.from_ical(due.rule))
         calendar.add_component(event)
+    calendar.add_missing_timezones()
     data: bytes = calendar.to_ical()
     return data

@@ -1,6 +1,7 @@
 """The agenda's reminders: from when they were made, and as rules that other calendars keep."""
 
-from datetime import datetime, timedelta
+import time as clock
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
@@ -8,7 +9,8 @@ import pytest
 from dateutil.rrule import rrulestr
 from icalendar import Calendar
 
-from assistant.memory.base import Due, Keeper
+from assistant.memory.base import Due, Keeper, Passage
+from assistant.memory.text.times.occasions import occasions
 from assistant.memory.text.times.wording import schedule
 from assistant.upkeep.agenda import coming, ics
 from assistant.upkeep.reminders import remind
@@ -46,6 +48,53 @@ def test_a_time_before_the_reminder_was_made_is_not_due(
     (event,) = Calendar.from_ical(ics([due])).events
     parts = event["RRULE"].to_ical().decode().split(";")
     assert sorted(parts) == sorted(due.rule.split(";"))
+
+
+@pytest.mark.parametrize(
+    ("fact", "due", "event"),
+    [
+        ("Call on 2 December 2026 at 9:00 JST", ("2026-12-01", "19:00"), "20261202T000000Z"),
+        ("Treffen am 3. Dezember 2026 um 16:00 Europe/Berlin", ("2026-12-03", "10:00"),
+         "20261203T150000Z"),
+        ("Launch 2026-12-04T18:00Z", ("2026-12-04", "13:00"), "20261204T180000Z"),
+        ("Launch 2026-12-04T18:00:00+09:00", ("2026-12-04", "04:00"), "20261204T090000Z"),
+        ("Sync every Tuesday at 1:00 JST", ("2026-11-30", "11:00"), "20261201T010000"),
+        ("Sync every Tuesday at 9:00 UTC+5:30", ("2026-11-30", "22:30"), "20261201T090000"),
+        ("Sync on 4 December 2026 at 15:00", ("2026-12-04", "15:00"), "20261204T150000"),
+    ],
+)  # fmt: skip
+def test_a_time_in_another_zone_is_due_by_the_local_clock(
+    fact: str, due: tuple[str, str], event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "America/New_York")
+        clock.tzset()
+        (occasion,) = occasions(fact, "2026-11-26")
+        day, _, at = next(occasion.within(date(2026, 11, 27), date(2026, 12, 26)))
+        assert (day.isoformat(), at) == due
+        passage = Passage("1", fact, fact, "MEMORY.md", 1, 1, 0, len(fact))
+        item = Due(*due[:1], due[0], passage, at, occasion.rule, "", 0, occasion.zone)
+        (made,) = Calendar.from_ical(ics([item])).events
+        assert made["DTSTART"].to_ical().decode() == event
+        assert ("TZID" in made["DTSTART"].params) == bool(occasion.rule)
+    clock.tzset()
+
+
+@pytest.mark.parametrize(
+    ("fact", "at"),
+    [
+        ("The workshop on 4 December 2026 is from 8 to 12", "08:00"),
+        ("Werkstatt am 4. Dezember 2026 von 8 bis 12", "08:00"),
+        ("The office is open on 4 December 2026 between 8 and 12.", "08:00"),
+        ("Lunch with Bo, 4 December noon", "12:00"),
+        ("Feuerwerk am 4. Dezember um Mitternacht", "00:00"),
+        ("Der Zug geht am 4. Dezember um 7 Uhr 15", "07:15"),
+        ("Am 4. Dezember kommen um 9 Uhr 15 Leute", ""),
+        ("On 4 December the price goes from 8 to 12 euros", ""),
+    ],
+)
+def test_a_span_is_due_when_it_begins(fact: str, at: str) -> None:
+    assert [occasion.time for occasion in occasions(fact, "2026-11-26")] == [at]
 
 
 @pytest.mark.parametrize(

@@ -533,6 +533,8 @@ def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
     last = (
         date.max.toordinal() if endless else max(occasion.end.toordinal() for occasion in spoken_of)
     )
+    if any(occasion.zone for occasion in spoken_of):
+        first, last = first - 1, last + 1  # it may fall on another day here
     return first, last, msgspec.json.encode(spoken_of)
 
 

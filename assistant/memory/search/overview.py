@@ -43,17 +43,18 @@ def due(
         if chunk.date is None and fact.date:
             dates = occasions(chunk.plain, fact.date)
         for occasion in dates:
-            for start, stop in occasion.within(begin, end):
+            for start, stop, time in occasion.within(begin, end):
                 years = start.year - occasion.since if occasion.since else 0
                 results.append(
                     Due(
                         start.isoformat(),
                         stop.isoformat(),
                         fact,
-                        occasion.time,
+                        time,
                         occasion.rule,
                         occasion.rhythm,
                         years,
+                        occasion.zone,
                     )
                 )
     return tuple(sorted(results, key=lambda due: (due.start, due.time, due.passage.citation)))

@@ -10,7 +10,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 
 from assistant.memory.text.times import languages
@@ -24,7 +24,7 @@ from assistant.memory.text.times.dates import (
     without,
 )
 from assistant.memory.text.times.period import Period, later
-from assistant.memory.text.times.schedule import ORIGIN, Schedule, rhythm
+from assistant.memory.text.times.schedule import DAY, ORIGIN, Schedule, rhythm, zone_of
 from assistant.memory.text.times.wording import (
     clock,
     in_figures,
@@ -32,6 +32,7 @@ from assistant.memory.text.times.wording import (
     may_recur,
     schedule,
     starts,
+    zone_at,
 )
 from assistant.tables import beside, patterns
 
@@ -48,12 +49,16 @@ A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
 """Words that make a time of a number alone."""
+_BEFORE_SPAN = (" from", " between", " von", " zwischen")
+"""Words that make a span of hours of two numbers alone."""
+LATEST = date(9990, 1, 1)
+"""Behind it no day has another one beside it in every zone."""
 _RE = patterns(beside(__file__))
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A day or a span that a fact speaks of. `time` is `18:40`, or empty.
+    """A day or a span that a fact speaks of. `time` is `18:40`, `18:40 Asia/Tokyo`, or empty.
 
     `rule` is an RRULE if it comes round, and `rhythm` says it in words; then `start` is the day it
     counts from, `EVER` if it says none.
@@ -67,8 +72,24 @@ class Occasion:
     rhythm: str = ""
     since: int = 0
 
-    def within(self, first: date, last: date) -> Iterator[tuple[date, date]]:
-        """The spans of it that fall on these days."""
+    @property
+    def zone(self) -> str:
+        """The zone of its time and its days; empty for that of the machine."""
+        return self.time.partition(" ")[2]
+
+    def within(self, first: date, last: date) -> Iterator[tuple[date, date, str]]:
+        """The spans of it that fall on these days, with their times, all on the local clock."""
+        if not self.zone:
+            yield from ((begin, end, self.time) for begin, end in self._spans(first, last))
+            return
+        at, zone = time.fromisoformat(self.time[:5]), zone_of(self.zone)
+        beside = [day + DAY * step for day, step in ((first, -1), (last, 1)) if EVER < day < LATEST]
+        for begin, end in self._spans(*beside) if len(beside) == 2 else ():
+            local = datetime.combine(begin, at, zone).astimezone()
+            if first <= local.date() <= last:
+                yield local.date(), end + (local.date() - begin), f"{local:%H:%M}"
+
+    def _spans(self, first: date, last: date) -> Iterator[tuple[date, date]]:
         if self.rule:
             begins = None if self.start == EVER else self.start
             first = max(first, self.start)
@@ -135,7 +156,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
             rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
             rhythm_text += FROM_WHEN
         rest = text[:begin] + text[begin + end :]
-        times = [f"{at:%H:%M}" for at in found.times]
+        times = [f"{at:%H:%M} {found.zone}".rstrip() for at in found.times]
         if not found.is_timed:
             times = ["" if _days(rest, YEARLESS, None, True) else _time(text)]
         return rest, [Occasion(first, first, at, rule, rhythm_text) for at in times]
@@ -241,7 +262,8 @@ def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
 
 
 def _time(text: str) -> str:
-    """The first time of day that a text says, as `18:40`; "at 8" is 20:00 beside "tonight".
+    """The first time of day that a text says, as `18:40`, with its zone if one is named; "at 8" is
+    20:00 beside "tonight".
 
     Of a span it is the time at which it begins, read as its end is: "from 6 to 8 pm" is 18:00.
     """
@@ -249,7 +271,8 @@ def _time(text: str) -> str:
     for match in _RE["clock"].finditer(undated):
         end = _RE["end"].match(undated, match.end())
         before = f" {text[: match.start()]}".rstrip().lower()
-        named = _is_sure(match) or before.endswith(_BEFORE_HOUR)
+        spans = end and before.endswith(_BEFORE_SPAN) and _RE["closes"].match(undated, end.end())
+        named = _is_sure(match) or before.endswith(_BEFORE_HOUR) or spans
         begins = end and _is_sure(end) and not languages.says("numbered", before.split(" ")[-1])
         if before.endswith((" half", "viertel")):
             return ""  # "half eight" is 7:30 to some, and 8:30 to others
@@ -261,8 +284,11 @@ def _time(text: str) -> str:
             part = _part_beside(text, match) or (end and _part_beside(text, end))
             at = in_part(at, part) or at
         if at:
-            return f"{at:%H:%M}"
-    return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
+            zone = zone_at(text, match.end()) or (end and zone_at(text, end.end())) or ""
+            return f"{at:%H:%M} {zone}".rstrip()
+    if noon := _RE["noon"].search(undated):
+        return "00:00" if noon["midnight"] else "12:00"
+    return ""
 
 
 def _clock(match: re.Match[str], half: str) -> time | None:

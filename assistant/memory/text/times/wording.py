@@ -418,6 +418,13 @@ def _single_tokens(text: str) -> Iterator[Token]:
             yield Token(kind, value, found.start(), at, word, plural)
 
 
+def zone_at(text: str, place: int) -> str:
+    """The zone that a text names at a place, behind a time of day; empty if it names none."""
+    found = _RE["token"].match(text, place + len(_SPACE.match(text, place)[0]))  # type: ignore[index]
+    kind, value = (found and (found["zone"] or found["offset"]) and _figure(found)) or ("", "")
+    return value if kind == "zone" else ""
+
+
 def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
     """A date, a zone, a time of day, an ordinal, a year or a number; None for one that no calendar
     or clock shows."""
