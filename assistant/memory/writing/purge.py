@@ -83,7 +83,7 @@ class Purge:
             purging = Purging(id, now(), facts, tuple(passages), entries, sessions)
             plan = self._carry_out(purging, resumed=False)
             done = self._journal.of_request(id).get(0)
-        left = remains(self._commits.workspace, plan.words, self._notes, sessions=sessions)
+        left = remains(self._commits.workspace, plan.words, self._notes)
         cleared = tuple(store.name for store in self._stores if store.name in plan.cleared)
         return Forgotten(done.id if done else "", tuple(passages), True, cleared, tuple(left))
 

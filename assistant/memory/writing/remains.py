@@ -11,14 +11,16 @@ import re
 import shlex
 import subprocess
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from assistant import config
 from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
-from assistant.memory.writing.words import Words
+from assistant.memory.writing.words import Words, words_in
 from assistant.messages import FORGOTTEN
 from assistant.workspace.folder import APPENDING, PICTURES, PROMPTS, Workspace
 
@@ -27,6 +29,7 @@ LARGEST = 16 << 20
 MOST_OF_GIT = 64 << 20
 """Bytes of git's log that are searched."""
 GIT_SECONDS = 20
+PURGE = "assistant forget --purge --sessions"
 TEXTS = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of a transcript's entry that hold text."""
 _BACKUPS = ("~", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
@@ -37,20 +40,18 @@ _TYPED = re.compile(r"(?=^# )", re.MULTILINE)
 # What is named
 
 
-def remains(
-    workspace: Workspace, words: Words, notes: Sequence[Path], *, sessions: bool
-) -> list[str]:
-    """Where the words still are, and what removes them, a line each.
-
-    `sessions`: the purge has covered past conversations.
-    """
+def remains(workspace: Workspace, words: Words, notes: Sequence[Path]) -> list[str]:
+    """Where the words still are, and what removes them, a line each."""
     memory = set(workspace.sources())
-    lines = []
+    lines, common = [], set[str]()
     for folder in (workspace.root, *notes):
         for path in _files(folder):
-            name = path.relative_to(folder).as_posix()
-            numbers = words.lines_in(_text(path))
-            if numbers and folder == workspace.root and name in memory:
+            name, text = path.relative_to(folder).as_posix(), _text(path)
+            numbers = words.lines_in(text)
+            is_memory = folder == workspace.root and name in memory
+            if is_memory:
+                common.update(words_in(text))
+            if numbers and is_memory:
                 addresses = [f"{name}:{number}" for number in numbers]
                 lines += [f"{address}: assistant forget --purge {address}" for address in addresses]
             elif numbers and (path.name.endswith(_BACKUPS) or path.name.startswith((".#", "#"))):
@@ -58,10 +59,45 @@ def remains(
             elif numbers:
                 script = ";".join(f"{number}d" for number in numbers)
                 lines.append(f"{path}:{numbers[0]}: sed -i '{script}' {shlex.quote(str(path))}")
-    transcripts = () if sessions else workspace.sessions.glob("*.jsonl")
-    if any(words.lines_in(_text(path)) for path in transcripts):
-        lines.append("past conversations: assistant forget --purge --sessions WORDS")
+    lines += _in_conversations(workspace, words, common)
     return [*lines, *_in_git(workspace.root, words)]
+
+
+def _in_conversations(workspace: Workspace, words: Words, common: Container[str]) -> Iterator[str]:
+    """A line if past conversations or what was typed at the prompt tell the facts, and one for the
+    words that a message has which only hints at them."""
+    typed = config.state_dir() / "prompts"
+    sessions = sorted(workspace.sessions.glob("*.jsonl"))
+    told = chain.from_iterable(_purged(path, words, ()) for path in sessions)
+    if any(chain(told, prompts(typed, words))):
+        yield f"past conversations: {PURGE} WORDS"
+    files = chain.from_iterable((path, path.with_suffix(PROMPTS)) for path in sessions)
+    said = (
+        text
+        for path in files
+        for line in storage.read_or_empty(path).split(b"\n")
+        for text in _strings(_decoded(line))
+    )
+    typed_texts = (_typed(entry) for entry in _entries(typed))
+    hints: set[tuple[str, ...]] = set()
+    for text in chain(said, typed_texts):
+        found = set(words.traces(text, common))
+        if found and words.without(text) == text:
+            hints |= found
+    for hint in sorted(hints):
+        if not any(set(other) < set(hint) for other in hints):
+            yield f"past conversations, in other words: {PURGE} --yes {shlex.join(hint)}"
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts in a JSON value."""
+    match value:
+        case str():
+            yield value
+        case list():
+            yield from chain.from_iterable(map(_strings, value))
+        case dict():
+            yield from chain.from_iterable(map(_strings, value.values()))
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -121,22 +157,31 @@ def conversations(
     pictures of these sessions. Raises SessionError if one of them is open.
     """
 
-    def purged(path: Path) -> Iterator[tuple[Path, bytes]]:
-        sources = set(cited.get(path.stem, ()))
-        for file in (path, path.with_suffix(PROMPTS)):
-            before = storage.read_or_empty(file).split(b"\n")
-            sources.update(_captured_from(before, words))
-            after = [_purged_line(line, words, sources) for line in before]
-            if after != before:
-                yield file, b"\n".join(after)
-
-    paths = [path for path in sorted(directory.glob("*.jsonl")) if any(purged(path))]
+    paths = [
+        path
+        for path in sorted(directory.glob("*.jsonl"))
+        if any(_purged(path, words, cited.get(path.stem, ())))
+    ]
     if paths:
         stack.enter_context(locking.lock(directory / APPENDING))
     for path in paths:
         stack.enter_context(_locked(path))
-        yield from purged(path)  # read again: it may have grown before it was locked
+        yield from _purged(
+            path, words, cited.get(path.stem, ())
+        )  # read again: it may have grown before it was locked
         yield from ((picture, b"") for picture in path.with_suffix(PICTURES).glob("*"))
+
+
+def _purged(path: Path, words: Words, cited: Collection[str]) -> Iterator[tuple[Path, bytes]]:
+    """The files of a session that hold the facts, or text of the entries `cited`, with their new
+    content."""
+    sources = set(cited)
+    for file in (path, path.with_suffix(PROMPTS)):
+        before = storage.read_or_empty(file).split(b"\n")
+        sources.update(_captured_from(before, words))
+        after = [_purged_line(line, words, sources) for line in before]
+        if after != before:
+            yield file, b"\n".join(after)
 
 
 def cited_texts(
@@ -157,7 +202,7 @@ def prompts(
 ) -> Iterator[tuple[Path, bytes]]:
     """The prompt's history with its new content, if an entry of it holds the facts, or is one of
     these messages."""
-    entries = _TYPED.split(storage.read_or_empty(path).decode("utf-8", "replace"))
+    entries = _entries(path)
     kept = [
         entry
         for entry in entries
@@ -165,6 +210,11 @@ def prompts(
     ]
     if len(kept) < len(entries):
         yield path, "".join(kept).encode()
+
+
+def _entries(path: Path) -> list[str]:
+    """The entries of the prompt's history."""
+    return _TYPED.split(storage.read_or_empty(path).decode("utf-8", "replace"))
 
 
 def _typed(entry: str) -> str:

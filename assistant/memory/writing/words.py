@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse, takewhile
 
@@ -18,10 +18,20 @@ LONG = 16
 """Minimum characters of a text that is also searched for verbatim, including markup."""
 STEM, ENDING = 4, 3
 """Two words are forms of one if they share STEM letters and differ in at most ENDING letters."""
+BEGINNING = 3
+"""Letters of a word that all its forms share."""
 PART = 5
 """Minimum letters of a word that also counts within a longer one, as in a German compound."""
+NEAR = 5
+"""Maximum number of lines that may tell a fact together; none of them but the first begins an item
+of a list, a heading or a row of a table."""
 _MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
+_BEGINS = re.compile(r"\s*(?:[-+*•]|\d{1,9}[.)]|#{1,6})\s|\s*\|")
 _WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+")
+_AMOUNT = re.compile(r"(\d+)[^\W\d_]{1,3}")
+_IDENTIFYING = re.compile(r"(?!(?:18|19|20|21)\d\d$)\d{4,}")
+"""A number that tells something by itself: not a year."""
 _MARKUP = re.compile(r"[*_`~&<>\[\\]")
 _MARKS = re.compile(r"[^\x00-\u02ff]+")
 """All combining characters are beyond Latin."""
@@ -63,13 +73,10 @@ class Words:
         """The text without the facts, and without the lines that tell one in other words."""
         for pattern in self._patterns:
             text = pattern.sub(FORGOTTEN, text)
-        return "\n".join(map(self._without_told, text.split("\n")))
-
-    def _without_told(self, line: str) -> str:
-        """The line, unless it tells a fact; without what a fact that stood there mattered for."""
-        if self._is_told_by(line, _bare(line)):
-            return FORGOTTEN
-        return without_phrases(line) if FORGOTTEN in line else line
+        lines = text.split("\n")
+        for number in self._told(lines):
+            lines[number] = FORGOTTEN
+        return "\n".join(without_phrases(line) if FORGOTTEN in line else line for line in lines)
 
     def without_digests(self, edit: Edit) -> Edit:
         """The edit without the digests of lines with these facts, which would confirm a guess."""
@@ -80,39 +87,97 @@ class Words:
     def lines_in(self, text: str) -> list[int]:
         """The numbers of the lines that contain or tell one of the facts, from 1."""
         occur = self.occur_in(text)  # what no text contains no line of it does
-        lines = zip(text.split("\n"), _bare(text).split("\n"), strict=True)
+        lines = text.split("\n")
+        told = self._told(lines)
         return [
             number
-            for number, (line, bare) in enumerate(lines, start=1)
-            if (occur and self.occur_in(line)) or self._is_told_by(line, bare)
+            for number, line in enumerate(lines, start=1)
+            if number - 1 in told or (occur and self.occur_in(line))
         ]
 
-    def _is_told_by(self, line: str, bare: str) -> bool:
-        """Whether a line has, in any form, all the words that state one of the facts."""
-        texts = [bare, _bare(plain(line))] if _MARKUP.search(line) else [bare]
-        return any(_tells(words, text) for text in texts for words in self._telling)
+    def _told(self, lines: Sequence[str]) -> set[int]:
+        """The indices of the lines that have, alone or together with those near them, all the
+        words that state one of the facts in any form."""
+        told: set[int] = set()
+        searched = _searched("\n".join(lines))
+        for words in self._telling:
+            if all(word[:BEGINNING] in searched for word in words):
+                held = _held(words, lines)
+                alone = {number for number, has in held.items() if len(has) == len(words)}
+                others = {number: held[number] for number in held.keys() - alone}
+                near = _together(others, lines)
+                told |= alone.union(*(some for some, has in near if len(has) == len(words)))
+        return told
+
+    def traces(self, text: str, common: Container[str]) -> Iterator[tuple[str, ...]]:
+        """The words of facts that are left in a text which does not tell them: of those that are
+        not `common` most, by their letters, or a number that is no year."""
+        searched, lines = _searched(text), text.split("\n")
+        for words in self._telling:
+            rare = [word for word in words if word not in common]
+            if _identify({word for word in rare if word[:BEGINNING] in searched}, rare):
+                for _, has in _together(_held(rare, lines), lines):
+                    if _identify(has, rare):
+                        yield tuple(word for word in rare if word in has)
 
 
-def _tells(words: Sequence[str], bare: str) -> bool:
-    """Whether a bare text has all these words, in any form."""
-    if not words or not all(word[:STEM] in bare for word in words):
-        return False
-    tokens = set(_WORD.findall(bare))
-    return all(word in tokens or any(_is_form(word, token) for token in tokens) for word in words)
+def _identify(some: Collection[str], words: Sequence[str]) -> bool:
+    """Whether some of the words of a fact hint at it."""
+    is_most = 2 * len("".join(some)) >= len("".join(words))
+    is_enough = len(some) > 1 or len(words) == 1
+    return (is_most and is_enough) or any(map(_IDENTIFYING.fullmatch, some))
+
+
+def _searched(text: str) -> str:
+    """A text without accents and case, as it is and without the marks that may split a word."""
+    bare = _bare(text)
+    return f"{bare}\n{_MARKUP.sub('', bare)}" if _MARKUP.search(bare) else bare
+
+
+def _held(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[str]]:
+    """By the index of each line that has any of these words, in any form: those that it has."""
+    held = {}
+    for number, line in enumerate(lines):
+        searched = _searched(line)
+        if any(word[:BEGINNING] in searched for word in words):
+            text = f"{searched} {_bare(plain(line))}" if _MARKUP.search(line) else searched
+            tokens = set(_WORD.findall(text))
+            has = {word for word in words if any(_is_form(word, token) for token in tokens)}
+            if has:
+                held[number] = has
+    return held
+
+
+def _together(
+    held: Mapping[int, set[str]], lines: Sequence[str]
+) -> Iterator[tuple[set[int], set[str]]]:
+    """From each line that holds words on, those near it that hold others, and all these words."""
+    for first, has in held.items():
+        near, together, below = {first}, set(has), set[str]()
+        for number in range(first + 1, min(first + NEAR, len(lines))):
+            below |= held.get(number, set())
+            if _BEGINS.match(lines[number]) or has <= below:
+                break
+            if below - together:
+                near.add(number)
+                together |= below
+        yield near, together
 
 
 def _is_form(word: str, other: str) -> bool:
     """Whether a word is a form or a part of another one: garden, gardens, Gartens, Gartenhaus."""
+    if word[:BEGINNING] not in other:
+        return False
     if word.isdigit() or other.isdigit():
-        return word == other
+        return word in _NUMBER.findall(other)  # 300g
     if word in other and (len(word) >= PART or ord(word[0]) >= _SPACED):
         return True
     short, long = sorted((len(word), len(other)))
     same = sum(1 for _ in takewhile(bool, map(str.__eq__, word, other)))
-    return same >= max(STEM, short - 1) and long - short <= ENDING
+    return word == other or (same >= max(STEM, short - 1) and long - short <= ENDING)
 
 
-def _tokens(text: str) -> list[str]:
+def words_in(text: str) -> list[str]:
     """The words of a text without accents, marks and case."""
     return _WORD.findall(_bare(text))
 
@@ -153,5 +218,8 @@ def _telling_words(fact: str) -> list[str]:
     language, and short ones only if there are no others."""
     words, language = re.findall(r"[^\W_]+", plain(fact)), language_of(fact)
     content = " ".join(word for word in words if not is_function_word(word, language))
-    telling = {word for word in _tokens(content) if len(word) > 2 or not word.isalpha()}
-    return sorted(telling or _tokens(" ".join(words)), key=len, reverse=True)
+    tokens = [
+        amount[1] if (amount := _AMOUNT.fullmatch(word)) else word for word in words_in(content)
+    ]
+    telling = {word for word in tokens if len(word) > 2 or not word.isalpha()}
+    return sorted(telling or words_in(" ".join(words)), key=len, reverse=True)

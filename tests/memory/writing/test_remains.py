@@ -1,5 +1,6 @@
 """A purge names what it could not take away, with the command that does."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -11,6 +12,8 @@ import pytest
 from assistant.memory.base import Fact
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
+from assistant.session import transcript
+from assistant.session.entries import UserEntry
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory
@@ -18,11 +21,26 @@ from tests.memory.writing.saves import TODAY, memory
 SAFE = "The safe opens with zanzibar-17"
 
 
-def purged(workspace: Workspace, notes: Path) -> tuple[str, ...]:
+def purged(
+    workspace: Workspace, notes: Path, fact: str = SAFE, *, sessions: bool = True
+) -> tuple[str, ...]:
     ledger = AddressedLedger(workspace, lambda: TODAY)
     purge = Purge(ledger, Review(ledger), lambda: None, notes=(notes,))
-    line = memory(workspace).split("\n").index(f"- {SAFE}") + 1
-    return purge.forget([ledger.locate(f"MEMORY.md:{line}")], sessions=True).left
+    line = memory(workspace).split("\n").index(f"- {fact}") + 1
+    return purge.forget([ledger.locate(f"MEMORY.md:{line}")], sessions=sessions).left
+
+
+def past(ledger: AddressedLedger, words: str) -> tuple[str, ...]:
+    """What is left after words that no file contains are purged from past conversations."""
+    return Purge(ledger, Review(ledger), lambda: None).forget((), past=[words], sessions=True).left
+
+
+def talk(workspace: Workspace, *messages: str) -> Path:
+    record = transcript.create(workspace.sessions)
+    for message in messages:
+        record.append(UserEntry(message))
+    record.close()
+    return workspace.sessions / f"{record.session}.jsonl"
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -56,6 +74,39 @@ def test_backups_notes_and_commits_are_named_with_what_removes_them(
     again = [path for path in (*root.glob("*"), *notes.glob("*")) if path.is_file()]
     assert not [path for path in again if b"zanzibar" in path.read_bytes()]
     assert (root / "USER.md").read_text() == "I am Ada.\n"
+
+
+def test_a_recorded_prompt_is_named_and_cleared_with_the_conversations(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact(SAFE)])
+    prompt = talk(workspace, "Good morning").with_suffix(".prompts")
+    prompt.write_text(json.dumps({"text": f"[MEMORY]\n- {SAFE}\n\nGood morning"}) + "\n")
+    (left,) = purged(workspace, tmp_path / "none", sessions=False)
+    assert left == "past conversations: assistant forget --purge --sessions WORDS"
+    assert past(AddressedLedger(workspace, lambda: TODAY), SAFE) == ()
+    assert "zanzibar" not in prompt.read_text() and "Good morning" in prompt.read_text()
+
+
+def test_messages_that_hint_at_the_fact_are_named_with_what_clears_them(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    fact = "Meine Nachbarin Frau Zwetschke bewahrt den Schuppenschlüssel auf"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Der Schlüssel der Nachbarin hängt dort"), Fact(fact)])
+    said = talk(
+        workspace, "ZWETSCHKE: SCHUPPENSCHLÜSSEL", "Die Nachbarin grüßt",
+        "Wer hat den Schuppenschlüssel?\n\nFrau Zwetschke, oder?",
+        "Zwetschkes bewahren ja meinen Schuppenschlüssel auf.",
+    )  # fmt: skip
+    (left,) = purged(workspace, tmp_path / "none", fact)
+    place, command = left.rsplit(": ", 1)
+    assert place == "past conversations, in other words"
+    *options, one, other = shlex.split(command)
+    assert options == ["assistant", "forget", "--purge", "--sessions", "--yes"]
+    assert past(ledger, f"{one} {other}") == ()
+    kept = said.read_text().casefold()
+    assert "zwetschke" not in kept and "die nachbarin gr" in kept
 
 
 def test_a_history_that_is_too_long_to_be_searched_is_named(

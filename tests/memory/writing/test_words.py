@@ -110,3 +110,54 @@ def test_no_digest_of_its_line_stays_to_confirm_a_guess() -> None:
     edit = Edit("MEMORY.md", 0, "", "x", digest("a"), digest("b"), (line, other), (other, line))
     assert SAFE.without_digests(edit).above == ("", other)
     assert SAFE.without_digests(edit).below == (other, "")
+
+
+TOLD = {
+    "The alarm code of the boathouse is 5583": (
+        "About the boathouse alarm:\nits code is 5583",
+        "The boathouse has an alarm.\n\nIts code? 5583!",
+        "5583\nis THE ALARM CODE\n(boathouse)",
+    ),
+    "Grandma's recipe for plum cake needs 300 g of quark": (
+        "Grandma’s plum-cake recipe: 300g quark needed",
+        "PLUM CAKE\nGrandma's recipes need 300g quark",
+    ),
+    "La clave de la bodega de Íñigo es 90-31": (
+        "¿La bodega de Íñigo?\nSus claves: 90 y 31.",
+        "IÑIGO, BODEGA, CLAVE: 90/31",
+    ),
+    "La nonna nasconde le chiavi sotto il divano": (
+        "Sotto i divani\nla nonna nascondeva la sua chiave",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fact", "message"), [(fact, said) for fact, messages in TOLD.items() for said in messages]
+)
+def test_lines_that_tell_the_fact_together_go(fact: str, message: str) -> None:
+    kept = Words([fact]).without(f"# Before\n{message}\n- After")
+    assert set(kept.split("\n")) <= {"# Before", FORGOTTEN, "", "- After"}, kept
+
+
+def test_items_of_a_list_do_not_tell_a_fact_together() -> None:
+    message = "- Ben rows\n- Anna sails"
+    assert Words(["Ben sails"]).without(message) == message
+
+
+@pytest.mark.parametrize(
+    ("message", "left"),
+    [
+        ("ZWETSCHKE: SCHUPPENSCHLÜSSEL", ("schuppenschlussel", "zwetschke")),
+        ("Wer hat den Schuppenschlüssel?\nOh, Zwetschkes", ("schuppenschlussel", "zwetschke")),
+        ("Frau Zwetschke grüßt", ()),
+        ("Sie hat 4471 gesagt", ("4471",)),
+        ("Das war 2019", ()),
+    ],
+)
+def test_a_message_that_hints_at_the_fact_says_by_which_words(
+    message: str, left: tuple[str, ...]
+) -> None:
+    fact = "Nachbarin Zwetschke bewahrt den Schuppenschlüssel seit 2019 auf, Code 4471"
+    hints = list(Words([fact]).traces(message, common={"nachbarin", "code"}))
+    assert hints == ([left] if left else [])
