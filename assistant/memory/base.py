@@ -321,6 +321,27 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """A forgotten line that is in a file again; `id` is the journal's, of what forgot it."""
+
+    id: str
+    source: str
+    line: int
+    text: str
+    purged: bool
+
+    @property
+    def address(self) -> str:
+        """`FILE:LINE`."""
+        return f"{self.source}:{self.line}"
+
+    @property
+    def cure(self) -> str:
+        """The command that forgets it again."""
+        return f"assistant forget {'--purge ' if self.purged else ''}{self.address}"
+
+
+@dataclass(frozen=True, slots=True)
 class JournalEntry:
     """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset.
 
@@ -529,6 +550,9 @@ class Keeper(Memory, Protocol):
     def erased(self) -> tuple[JournalEntry, ...]:
         """The writes whose facts an editor's stale save erased, until the owner decides on them."""
 
+    def returned(self) -> tuple[Returned, ...]:
+        """The forgotten facts that a save brought back, until the owner decides on them."""
+
     def close(self) -> None:
         """Close the index or the connection."""
 
@@ -595,7 +619,10 @@ class Keeper(Memory, Protocol):
     def restore(
         self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        """Write erased facts again, or never offer them again. Raises LedgerError for other ids."""
+        """Write erased facts again; or never offer again these, or what came back.
+
+        Raises LedgerError for other ids.
+        """
 
     def status(self) -> MemoryStatus:
         """The state of memory, from the files as they are now."""

@@ -37,6 +37,7 @@ from assistant.memory.base import (
     Query,
     Recall,
     Remembered,
+    Returned,
     Secret,
     ServerCollection,
     SourceStatus,
@@ -225,6 +226,9 @@ class LocalMemory:
 
     def erased(self) -> tuple[JournalEntry, ...]:
         return self._read(lambda: () if self._journal_faults else self._ledger.erased())
+
+    def returned(self) -> tuple[Returned, ...]:
+        return self._read(lambda: () if self._journal_faults else self._ledger.returned())
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         return self._journals.log(limit)
@@ -637,11 +641,9 @@ def _undecided(ledger: Ledger) -> Iterator[str]:
                 f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
             )
     for fact in ledger.returned():
-        address = f"{fact.source}:{fact.line}"
         yield (
-            f"A save brought back what you had forgotten, {address}: {fact.text}"
-            f" (`assistant forget {'--purge ' if fact.purged else ''}{address}`,"
-            f" or `assistant memory restore {fact.entry} --dismiss` if it was meant)"
+            f"A save brought back what you had forgotten, {fact.address}: {fact.text}"
+            f" (`{fact.cure}`, or `assistant memory restore {fact.id} --dismiss` if it was meant)"
         )
 
 

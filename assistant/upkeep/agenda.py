@@ -116,23 +116,26 @@ def once_a_day(
 
 
 def undecided(memory: Keeper) -> list[str]:
-    """Return notices about facts that wait for review and facts that a save erased.
+    """Return notices about facts that wait for review, or that a save erased or brought back.
 
     If a file of memory is damaged, return its error message instead.
     """
     try:
-        waiting, erased = len(memory.waiting()), len(memory.erased())
+        waiting, erased, returned = memory.waiting(), memory.erased(), memory.returned()
     except MemoryFailure:
         return []  # recall reports it
     except StorageError as error:
         return [str(error)]
     lines = []
     if waiting:
-        facts = counted(waiting, "fact waits", "facts wait")
+        facts = counted(len(waiting), "fact waits", "facts wait")
         lines.append(f"{facts} for your review: `assistant memory review`")
     if erased:
-        facts = counted(erased, "fact was erased", "facts were erased")
+        facts = counted(len(erased), "fact was erased", "facts were erased")
         lines.append(f"{facts} by a save: `assistant memory restore`")
+    if returned:
+        facts = counted(len(returned), "forgotten fact was", "forgotten facts were")
+        lines.append(f"{facts} brought back by a save: `assistant memory restore`")
     return lines
 
 

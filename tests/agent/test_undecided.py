@@ -8,7 +8,7 @@ from assistant.app.options import ChatOptions
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
 from assistant.events import Notice
-from assistant.memory.base import Due, Fact, Held, JournalEntry, Origin
+from assistant.memory.base import Due, Fact, Held, JournalEntry, Origin, Returned
 from assistant.upkeep.agenda import once_a_day, undecided
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
@@ -20,6 +20,9 @@ class Undecided(ListMemory):
 
     def erased(self) -> tuple[JournalEntry, ...]:
         return (JournalEntry("j1", "", "remember", "MEMORY.md", "Ben sails", Origin()),)
+
+    def returned(self) -> tuple[Returned, ...]:
+        return (Returned("j2", "MEMORY.md", 4, "Ben rows", purged=False),)
 
 
 class DuelessMemory(ListMemory):
@@ -44,6 +47,7 @@ def test_what_waits_is_counted_and_the_command_named() -> None:
     assert undecided(Undecided(held=[Fact("a")])) == [
         "1 fact waits for your review: `assistant memory review`",
         "1 fact was erased by a save: `assistant memory restore`",
+        "1 forgotten fact was brought back by a save: `assistant memory restore`",
     ]
 
 

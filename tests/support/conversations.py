@@ -17,6 +17,7 @@ from assistant.memory.base import (
     Query,
     Recall,
     Remembered,
+    Returned,
 )
 from assistant.messages import Message
 from assistant.model.offline import BRIEFED
@@ -88,6 +89,9 @@ class ListMemory:
         return tuple(Held(f"h{number}", "", fact) for number, fact in enumerate(self.held))
 
     def erased(self) -> tuple[JournalEntry, ...]:
+        return ()
+
+    def returned(self) -> tuple[Returned, ...]:
         return ()
 
     def close(self) -> None:

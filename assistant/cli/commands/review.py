@@ -59,25 +59,31 @@ def restore(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List or restore facts that saving an older copy of a file erased."""
+    """List or restore facts that saving an older copy of a file erased, or brought back."""
     if dismiss and not (ids or everything):
         raise UsageError("--dismiss needs the facts to drop", "Give their IDs, or --all")
     with context.obj.memory() as memory:
-        erased = memory.erased()
-        chosen = [entry.id for entry in erased] if everything else list(ids or ())
+        erased, returned = memory.erased(), memory.returned()
+        offered = [fact.id for fact in (*erased, *(returned if dismiss else ()))]
+        chosen = list(dict.fromkeys(offered)) if everything else list(ids or ())
         written = memory.restore(chosen, dismiss=dismiss) if chosen else ()
-    answer([written_json(fact) for fact in written] if chosen else erased)
+    answer([written_json(fact) for fact in written] if chosen else [*erased, *returned])
     for fact in written:
         show_written(fact)
-    for entry in () if chosen else erased:
+    if chosen:
+        if dismiss:
+            typer.echo(f"{counted(len(chosen), 'fact')} will not be offered again.")
+        return
+    for entry in erased:
         line = f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}"
         typer.echo(spelled(line))
-    if not erased:
-        typer.echo("Nothing to restore.")
-    elif not chosen:
+    if erased:
         typer.echo("Restore one by its ID, or --all of them; with --dismiss, drop them.")
-    elif dismiss:
-        typer.echo(f"{counted(len(chosen), 'fact')} will not be offered again.")
+    for back in returned:
+        typer.echo(spelled(f"{back.id}  back in {back.address}  {one_line(back.text)}"))
+        typer.echo(f"`{back.cure}` forgets it again; --dismiss with its ID keeps it.")
+    if not (erased or returned):
+        typer.echo("Nothing to restore.")
 
 
 def tidy(

@@ -443,15 +443,14 @@ class Journal:
         latest = {record.write.text: record for record in records}
         return [record for record in latest.values() if record.verdict == "erased"]
 
-    def forgotten(self) -> dict[str, dict[str, Record]]:
-        """By file and keyed digest of a line, the acknowledged write that forgot it last."""
-        lines: dict[str, dict[str, Record]] = {}
-        for record in self._in_state("done"):
-            if record.write.gone and record.verdict != "dismissed" and not record.undone:
-                for edit in record.write.edits:
-                    forgotten = dict.fromkeys(record.write.gone, record)
-                    lines.setdefault(edit.source, {}).update(forgotten)
-        return lines
+    def forgotten(self) -> dict[str, Record]:
+        """By the keyed digest of a line, the acknowledged write that forgot it last."""
+        return {
+            line: record
+            for record in self._in_state("done")
+            if record.verdict != "dismissed" and not record.undone
+            for line in record.write.gone
+        }
 
     def entry(self, write: Write) -> JournalEntry:
         """The write as it is shown."""

@@ -19,6 +19,7 @@ from assistant.memory.base import (
     Notify,
     Passage,
     Remembered,
+    Returned,
     Upkept,
     no_notices,
 )
@@ -44,7 +45,7 @@ from assistant.memory.writing.markup import (
     item_of,
     line_of,
 )
-from assistant.memory.writing.stale_saves import ForgottenLines, Returned, SavedText
+from assistant.memory.writing.stale_saves import ForgottenLines, SavedText
 from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.upkeep import Fits, Upkeep
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
@@ -382,17 +383,17 @@ class Ledger:
                 lost = SavedText(draft.text(source), source, self._journal).lacks(lost)
         return tuple(self._journal.entry(record.write) for record in lost)
 
-    def returned(self) -> list[Returned]:
+    def returned(self) -> tuple[Returned, ...]:
         """The forgotten facts that a save brought back and that the owner has not decided on."""
         self._journal.refresh()
-        return list(self.forgotten.returned())
+        return tuple(self.forgotten.returned())
 
     def dismiss(self, ids: Sequence[str]) -> None:
         """Never offer these erased facts again, nor report these that came back.
 
         Raises LedgerError for any other id.
         """
-        returned = {fact.entry for fact in self.returned()}
+        returned = {fact.id for fact in self.returned()}
         self._erased([id for id in ids if id not in returned])
         with self.commits.locked():
             self._journal.settle(verdicts=dict.fromkeys(ids, "dismissed"))

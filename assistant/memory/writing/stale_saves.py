@@ -14,24 +14,25 @@ What a stale save erased is offered again: an offer can be dismissed, a loss is 
 verdict is final: a save that was cut short, or a copy that came back, is followed by another, and
 what that holds has been seen again.
 
-A save may also bring a forgotten fact back. It is recognised by a keyed digest of its first line,
-which the journal keeps and a purge leaves. The key is `.assistant/forgotten.key`; without it a
-digest confirms no guess.
+A save may also bring a forgotten fact back. It is recognised by a keyed digest of the words of its
+first line, which the journal keeps and a purge leaves. The key is `.assistant/forgotten.key`;
+without it a digest confirms no guess.
 """
 
 import re
 import secrets
 from bisect import bisect
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from hashlib import blake2b
+from itertools import takewhile
 
 from assistant.disk import storage
+from assistant.memory import annotations
 from assistant.memory.annotations import without_phrases
-from assistant.memory.base import Passage
-from assistant.memory.text.identity import fact_key, fold
+from assistant.memory.base import Passage, Returned
+from assistant.memory.text.identity import fact_key, fold, without_bullet
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.journal import ABSENT, Edit, Journal, Record, Verdict, Write
@@ -260,69 +261,61 @@ def fact_keys(text: str) -> set[str]:
     return keys
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """A forgotten line that is in its file again; `entry` is the journal's id of what forgot it."""
-
-    entry: str
-    source: str
-    line: int
-    text: str
-    purged: bool
-
-
 class ForgottenLines:
-    """Recognises the forgotten lines of one workspace."""
+    """Recognises the forgotten lines of one workspace, in whichever of its files they come back."""
 
     def __init__(self, workspace: Workspace, journal: Journal) -> None:
         self._workspace = workspace
         self._journal = journal
 
     def digests(self, draft: Draft, passages: Sequence[Passage]) -> tuple[str, ...]:
-        """The keyed digests of passages that were removed from a draft; none of a line that is
-        there a second time. Makes the key if there is none; raises StorageError."""
+        """The keyed digests of passages that were removed from a draft; none of a line that a file
+        still has. Makes the key if there is none; raises StorageError."""
         if not self._key():
             storage.private_directory(self._workspace.private)
             storage.replace(self._workspace.forgotten_key, secrets.token_hex(32).encode())
-        digests: list[str] = []
-        for source in dict.fromkeys(passage.source for passage in passages):
-            texts = [passage.text.strip() for passage in passages if passage.source == source]
-            removed = {_bare(text.split("\n")[0]) for text in texts}
-            present = set(map(_bare, draft.text(source).splitlines()))
-            digests += [digest for _, _, digest in self._digested(source, removed - present)]
-        return tuple(digests)
+        gone = {_words(passage.text.strip().split("\n")[0]) for passage in passages} - {""}
+        sources = self._workspace.sources()
+        for text in [draft.text(source) for source in sources if draft.is_text(source)]:
+            folded = text.casefold()
+            if any(words in folded for words in gone):
+                gone -= set(map(_words, text.splitlines()))
+        key = self._key()
+        return tuple(_digest(words, key) for words in sorted(gone))
 
     def returned(self) -> Iterator[Returned]:
-        """The forgotten lines that are in their files again, unless a later write added them or
+        """The forgotten lines that are in memory's files again, unless a later write added them or
         the owner wants to keep them. Raises StorageError."""
         draft = Draft(self._workspace)
-        for source in self._journal.forgotten():
+        for source in self._workspace.sources() if self._journal.forgotten() else ():
             if draft.is_text(source):
                 yield from self.returned_in(source, draft.text(source))
 
     def returned_in(self, source: str, text: str) -> Iterator[Returned]:
         """The same of another text of a file."""
-        records = self._journal.forgotten().get(source, {})
-        watched = self._journal.watched(source)
-        added = {_bare(record.item): record.line for record in watched if record.item}
-        for number, line, digest in self._digested(source, map(_bare, text.splitlines())):
-            record = records.get(digest)
-            if record and added.get(line, 0) <= record.line:
-                yield Returned(record.write.id, source, number, line, not record.reversible)
+        records, key = self._journal.forgotten(), self._key()
+        for number, line in enumerate(text.splitlines() if records else (), start=1):
+            record = records.get(_digest(words, key)) if (words := _words(line)) else None
+            if record and not self._is_written_since(words, record):
+                shown = without_bullet(annotations.without(line))
+                purged = not record.reversible
+                yield Returned(record.write.id, source, number, shown, purged)
+
+    def _is_written_since(self, words: str, record: Record) -> bool:
+        """Whether a later write than this one added a line with these words."""
+        later = takewhile(
+            lambda other: other.line > record.line, reversed(list(self._journal.records.values()))
+        )
+        return any(other.adds and _words(other.item or "") == words for other in later)
 
     def _key(self) -> bytes:
         return storage.read_or_empty(self._workspace.forgotten_key)[:64]
 
-    def _digested(self, source: str, lines: Iterable[str]) -> Iterator[tuple[int, str, str]]:
-        """Each line that is not blank: its number, its text and its digest."""
-        start = blake2b(f"{source}\n".encode(), digest_size=12, key=self._key())
-        for number, line in enumerate(lines, start=1):
-            if line:
-                whole = start.copy()
-                whole.update(line.encode("utf-8", "surrogatepass"))
-                yield number, line, whole.hexdigest()
+
+def _words(line: str) -> str:
+    """What a line says in small letters: without bullet, check box, full stop and comments."""
+    return without_bullet(line.partition("<!--")[0]).casefold().rstrip(" \t.,;:!")
 
 
-def _bare(line: str) -> str:
-    """A line without its bullet and what it matters for."""
-    return _unmarked(line).lstrip("-*+ \t")
+def _digest(words: str, key: bytes) -> str:
+    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12, key=key).hexdigest()

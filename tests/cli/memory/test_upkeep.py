@@ -144,6 +144,22 @@ def test_erased_facts_are_listed_restored_and_dismissed(
     assert "Ana breeds sheep" in text(place) and "Ben sails" not in text(place)
 
 
+def test_a_forgotten_fact_that_came_back_is_listed_and_dismissed(
+    place: Workspace, memory: DaemonMemory
+) -> None:
+    memory.remember([Fact("Tante Ursel züchtet Schafe")])
+    memory.forget(memory.locate("Tante Ursel züchtet Schafe").passages)
+    (place.root / "memory").mkdir(exist_ok=True)
+    (place.root / "memory" / "alt.md").write_text("- [ ] Tante Ursel züchtet Schafe.\n", "utf-8")
+    (back,) = shown(place, "memory", "restore")
+    listed = run(place, "memory", "restore").stdout
+    assert "back in memory/alt.md:1  Tante Ursel züchtet Schafe." in listed
+    assert "`assistant forget memory/alt.md:1` forgets it again" in listed
+    kept = run(place, "memory", "restore", back["id"], "--dismiss").stdout
+    assert kept == "1 fact will not be offered again.\n"
+    assert run(place, "memory", "restore").stdout == "Nothing to restore.\n"
+
+
 @pytest.mark.slow
 def test_tidy_changes_what_is_accepted_hunk_by_hunk_and_nothing_else(
     place: Workspace, memory: DaemonMemory

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Mark, Passage
+from assistant.memory.base import Fact, Mark, Passage, Returned
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
-from assistant.memory.writing.stale_saves import Returned
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, save
@@ -50,7 +49,7 @@ def test_a_stale_save_that_brings_a_fact_back_is_told(
     ledger.observe("MEMORY.md")
     (back,) = ledger.returned()
     place = memory(workspace).split("\n").index(f"- {SAFE}") + 1
-    assert back == Returned(back.entry, "MEMORY.md", place, SAFE, purged)
+    assert back == Returned(back.id, "MEMORY.md", place, SAFE, purged)
     forget()
     assert told(workspace) == []
     if purged:
@@ -65,8 +64,8 @@ def test_what_came_back_and_is_meant_is_not_told_again(workspace: Workspace) -> 
     ledger.forget([at(ledger, TEA)])
     save(workspace.root / "MEMORY.md", loaded, "in place")
     with pytest.raises(LedgerError, match="no erased fact"):
-        ledger.restore([ledger.returned()[0].entry])
-    ledger.dismiss([ledger.returned()[0].entry])
+        ledger.restore([ledger.returned()[0].id])
+    ledger.dismiss([ledger.returned()[0].id])
     assert told(workspace) == []
 
 
@@ -88,4 +87,42 @@ def test_a_line_that_stood_twice_and_was_forgotten_once_is_not_told(workspace: W
     path.write_text(f"- {TEA}\n- Sings\n- {TEA}\n")
     ledger = opened(workspace)
     ledger.forget([at(ledger, TEA)])
+    assert told(workspace) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("MEMORY.md", "- Likes tea."),
+        ("MEMORY.md", "- [ ] Likes tea"),
+        ("MEMORY.md", "* [x] LIKES TEA! <!-- 2025-01-31 -->"),
+        ("memory/old.md", "Likes tea"),
+    ],
+)
+def test_it_is_known_in_another_file_and_with_other_marks(
+    workspace: Workspace, name: str, line: str
+) -> None:
+    ledger = opened(workspace)
+    ledger.remember([Fact(TEA), Fact(SAFE)])
+    ledger.forget([at(ledger, TEA)])
+    path = workspace.root / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"# Notes\n\n{line}\n- Likes tea sets\n")
+    (back,) = opened(workspace).returned()
+    assert (back.address, back.cure) == (f"{name}:3", f"assistant forget {name}:3")
+
+
+def test_what_stands_in_another_file_or_was_told_again_and_moved_is_not_told(
+    workspace: Workspace,
+) -> None:
+    (workspace.root / "memory").mkdir(exist_ok=True)
+    (workspace.root / "memory" / "people.md").write_text(f"- {TEA}.\n")
+    ledger = opened(workspace)
+    ledger.remember([Fact(SAFE)])
+    (workspace.root / "MEMORY.md").write_text(f"{memory(workspace)}- {TEA}\n")
+    ledger.forget([at(ledger, TEA)])
+    assert told(workspace) == []
+    ledger.forget([at(ledger, SAFE)])
+    ledger.remember([Fact(SAFE)])
+    (workspace.root / "MEMORY.md").rename(workspace.root / "memory" / "2026.md")
     assert told(workspace) == []
