@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import date
-from typing import Final
+from typing import Final, Literal
 
 from assistant.secrets.stand_ins import STAND_IN
 
@@ -25,11 +25,13 @@ _NOT_CORE = re.compile(_COMMENT.format("not core"), re.IGNORECASE)
 _DAY = re.compile(_COMMENT.format(r"((?:18|19|20|21)\d\d-\d\d-\d\d)"))
 """In the years that a heading may name: nothing counted from them leaves the calendar."""
 _FOR = re.compile(_COMMENT.format(r"for:((?:(?!-->).)*?)"), re.IGNORECASE)
+_COMMENTS = (_CORE, _NOT_CORE, _FOR, _DAY)
+_LAST = re.compile(rf"(?:{'|'.join(one.pattern for one in _COMMENTS)})+\s*\Z", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,;\n]")
 _HYPHENS = re.compile(r"-{2,}")
 
 
-def core_mark(text: str) -> str:
+def core_mark(text: str) -> Literal["core", "not core", ""]:
     """Return the core mark of a fact: `CORE`, `NOT_CORE` or ""."""
     if "<!--" not in text:
         return ""
@@ -99,9 +101,15 @@ def without(text: str) -> str:
     """The text without these comments."""
     if "<!--" not in text:
         return text
-    for comment in (_CORE, _NOT_CORE, _FOR, _DAY):
+    for comment in _COMMENTS:
         text = comment.sub("", text)
     return text.rstrip(" \t")
+
+
+def parted(line: str) -> tuple[str, str]:
+    """A line before these comments at its end, and the comments."""
+    last = _LAST.search(line) if "<!--" in line else None
+    return (line[: last.start()], last[0]) if last else (line, "")
 
 
 def without_phrases(text: str) -> str:

@@ -11,7 +11,7 @@ written twice and the answer is what was done the first time.
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from assistant.display import shortened
@@ -223,7 +223,8 @@ class Fact:
     memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps that day.
     `under` is a heading of the owner's in MEMORY.md (`People › Lena`) to write it under instead,
     with its day in a comment; "" asks for the heading that fits. `matters_for` are the occasions
-    that it is found for, kept in a comment; without any, those of what it replaces.
+    that it is found for, kept in a comment; without any, those of what it replaces. `core` is its
+    core mark.
     """
 
     text: str
@@ -236,6 +237,24 @@ class Fact:
     recorded: str = ""
     under: str | None = None
     matters_for: tuple[str, ...] = ()
+    core: Literal["core", "not core", ""] = ""
+
+    @property
+    def as_line(self) -> "Fact":
+        """The fact, if its text is a line of a list: comments at its end are marks, not words.
+
+        A core mark counts only from the owner's own hand.
+        """
+        text, comments = annotations.parted(self.text)
+        if not comments:
+            return self
+        return replace(
+            self,
+            text=text,
+            recorded=self.recorded or annotations.recorded(comments) or "",
+            matters_for=self.matters_for or annotations.matters_for(comments),
+            core=annotations.core_mark(comments) if self.origin == Origin() else self.core,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,7 +282,7 @@ class LocalMemory:
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self._lock:
-            facts = list(map(self._redaction.open_phrases, facts))
+            facts = [self._redaction.open_phrases(fact.as_line) for fact in facts]
             facts = [self._with_id_replaced(f) if _is_doubtful(f) else f for f in facts]
             secrets = self._redaction.secrets(facts)
             refusals = list(map(self._redaction.refusal, facts, secrets))

@@ -112,6 +112,26 @@ class MemoryContract:
         assert newer.status == "superseded"
         assert found(memory, "Where does she live?") == ["Lives in Porto"]
 
+    def test_comments_at_the_end_of_a_line_are_read_and_not_written_as_words(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        path = workspace.root / "MEMORY.md"
+        line = "- Tante Ursel starb 2019 <!-- core --> <!-- for: cimetière --> <!-- 2019-05-02 -->"
+        assert memory.remember([Fact(line)])[0].status == "stored"
+        text = path.read_text("utf-8")
+        assert (
+            "Remembered -- 2019-05-02\n\n- Tante Ursel starb 2019 <!-- for: cimetière -->" in text
+        )
+        assert "<!-- core -->" in text and "\\<" not in text
+        assert memory.remember([Fact(line)])[0].status == "exists"
+        assert memory.remember([Fact("Écrit <!-- core --> partout")])[0].status == "stored"
+        assert "\\<\\!-- core --> partout" in path.read_text("utf-8")
+        memory.remember([Fact("Il lit <!-- core -->", origin=Origin("assistant"))])
+        assert "- Il lit\n" in path.read_text("utf-8")
+        for struck in ("- ~~Sie lebt~~ <!-- 2019-05-02 -->", "~~Sie lebt <!-- 2019-05-02 -->~~"):
+            with pytest.raises(LedgerError, match="struck out"):
+                memory.remember([Fact(struck)])
+
     def test_a_fact_is_found_by_what_it_matters_for_which_is_not_shown(
         self, memory: Keeper, workspace: Workspace
     ) -> None:

@@ -33,6 +33,7 @@ from assistant.display import local_day
 from assistant.memory.annotations import phrases
 from assistant.memory.base import Fact, Origin, Passage
 from assistant.memory.text.headings import PATH
+from assistant.memory.text.identity import fact_of_line
 from assistant.messages import Message
 from assistant.quoting import one_line, quoted, visible
 from assistant.session.entries import (
@@ -201,9 +202,10 @@ class _Reader:
 
     def fact(self, operation: Mapping[str, Any]) -> CapturedFact:
         """The fact that an operation states. Raises ValueError with the fault to tell the model, or
-        an empty one if the operation has no text."""
+        an empty one if the operation has no text that is a fact."""
         text = operation.get("text")
-        if not isinstance(text, str) or not (text := " ".join(visible(text).split())):
+        text = fact_of_line(" ".join(visible(text).split())) if isinstance(text, str) else None
+        if not text:
             raise ValueError
         label = f"“{text[:80]}”"
         op = _op(operation)

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Collection
 
 from assistant.characters import UNSEEN
+from assistant.memory import annotations
 
 _NUMBER_SIGN = re.compile(r"[²³¹⁰-⁹½¼¾⅐-⅞①-⑳]")
 _DASH = re.compile(r"(?<=\d)[‒-―](?=\d)")
@@ -80,12 +81,14 @@ def without_bullet(line: str) -> str:
 def fact_of_line(line: str) -> str | None:
     """The fact on a line, without its bullet and check box; None if the line is not a current fact
     but a struck-out one, a heading or a rule."""
-    text = without_bullet(line)
-    return None if not text or is_struck_line(text) or _NO_FACT.fullmatch(text) else text
+    text = without_bullet(annotations.without(line))
+    is_fact = text and not is_struck_line(text) and not _NO_FACT.fullmatch(text)
+    return without_bullet(line) if is_fact else None
 
 
 def is_struck_line(text: str) -> bool:
     """Whether a line is a fact that was struck out as a whole."""
+    text = annotations.without(text)
     return text.startswith("~~") and _STRUCK.fullmatch(text) is not None
 
 

@@ -172,6 +172,7 @@ class Ledger:
             item = annotations.mattering(escape(write.text), fact.matters_for)
             if old:
                 item = annotations.inherited(item, "\n".join(passage.text for passage in old))
+            item = annotations.in_core(item, fact.core or annotations.core_mark(item))
             splice = _placed(draft.text(MEMORY_FILE), fact, old, item, day)
             edits.append(draft.edit(MEMORY_FILE, splice))
             below = heading_above(draft.text(MEMORY_FILE), splice.at + len(splice.inserted))

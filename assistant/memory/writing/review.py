@@ -79,7 +79,7 @@ class Review:
             held = self._named(id)
             fact = replace(held.fact, waits=True, together=together or held.fact.together)
             if text is not None:
-                fact = replace(fact, text=text, origin=replace(fact.origin, kind="owner"))
+                fact = replace(fact, text=text, origin=replace(fact.origin, kind="owner")).as_line
             old = (replaced or {}).get(fact.replaces or "", ())
             if not any(passage.status == "current" for passage in old):
                 fact = replace(fact, replaces=None)

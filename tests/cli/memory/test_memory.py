@@ -201,5 +201,13 @@ def test_a_list_with_superseded_facts_is_piped_in_without_them(place: Path, run:
     piped = run("remember", "-", stdin=f"{items}- Walks to work\n")
     assert "Skipped 1 line" in piped.stderr
     assert (place / "MEMORY.md").read_text(encoding="utf-8").count("Lisbon") == kept.count("Lisbon")
+    day = "<!-- 2024-03-01 -->"
+    dated = f"- [ ] La bicyclette est à Léa. {day}\n- ~~Vend sa moto~~ {day}\n"
+    piped = run("remember", "-", stdin=dated)
+    assert "Skipped 1 line" in piped.stderr
+    again = (place / "MEMORY.md").read_text(encoding="utf-8")
+    assert "- La bicyclette est à Léa.\n" in again and "moto" not in again
+    run("remember", "-", stdin=dated)
+    assert (place / "MEMORY.md").read_text(encoding="utf-8") == again
     refused = run("remember", "~~Lives in Lisbon~~ (superseded 2026-03-01: Lives in Ghent)")
     assert refused.returncode == 1 and "is struck out" in refused.stderr
