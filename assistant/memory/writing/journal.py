@@ -70,7 +70,7 @@ class Write(Struct, frozen=True, tag="write"):
     that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
     keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`). `held` is its
     fact as it had waited for the owner, if it had. `below` is the line of the heading that it added
-    a fact below.
+    a fact below. `moved` are the writes whose facts the daily upkeep moved by it.
     """
 
     id: str
@@ -87,6 +87,7 @@ class Write(Struct, frozen=True, tag="write"):
     gone: tuple[str, ...] = ()
     held: Fact | None = None
     below: str = ""
+    moved: tuple[str, ...] = ()
 
     @property
     def added(self) -> Edit | None:
@@ -436,6 +437,12 @@ class Journal:
     def watched(self, source: str) -> list[Record]:
         """The writes whose facts are in a file, as far as is known; oldest first."""
         return [rec for rec in self.of_file(source) if rec.adds and rec.verdict in PRESENT]
+
+    def moved_back(self) -> set[str]:
+        """The writes whose facts the daily upkeep had moved before that was undone."""
+        return {
+            id for record in self._in_state("done") if record.undone for id in record.write.moved
+        }
 
     def erased(self) -> list[Record]:
         """The writes whose facts a stale save took away, and that were not written again since."""

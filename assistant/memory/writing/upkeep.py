@@ -7,7 +7,8 @@ Only lines that this program wrote are moved, and only if it is certain where th
 - facts that have been below a dated heading for more than a month go below the owner's heading that
   fits, else to `memory/YYYY.md`.
 
-Every line keeps its words and its day. What somebody typed into a file stays where it is.
+Every line keeps its words and its day. What somebody typed into a file stays where it is, and so
+does what `undo` has moved back.
 """
 
 from collections import defaultdict
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import islice
+
+from msgspec.structs import replace as reword
 
 from assistant.memory import annotations
 from assistant.memory.base import Origin, Upkept
@@ -94,8 +97,9 @@ class Upkeep:
             texts[source] = text
         for source in texts:
             (self._workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
-        draft.writes.append(amendment(draft, texts, ORIGIN))
-        draft.verdicts.update({move.write.id: "deleted" for move in moves})
+        moved = tuple(move.write.id for move in moves)
+        draft.writes.append(reword(amendment(draft, texts, ORIGIN), moved=moved))
+        draft.verdicts.update(dict.fromkeys(moved, "deleted"))
         archived = sum(move.source.startswith(ARCHIVE) for move in moves)
         return Upkept(archived, len(moves) - archived)
 
@@ -103,6 +107,7 @@ class Upkeep:
         """The lines to move, by file, from its beginning to its end."""
         seen: set[tuple[tuple[str, ...], str]] = set()
         owners = list(headings(draft.text(MEMORY_FILE)))
+        stay = self._journal.moved_back()
         for source in self._workspace.sources():
             if source in PROCEDURE_FILES or source.startswith(ARCHIVE):
                 continue
@@ -112,7 +117,11 @@ class Upkeep:
                 key = above, fact_key(chunk.plain)
                 is_twin = chunk.status == "current" and key in seen
                 write = self._own_write(chunk, text)
-                if write and (move := self._move(chunk, write, is_twin, owners)):
+                if (
+                    write
+                    and write.id not in stay
+                    and (move := self._move(chunk, write, is_twin, owners))
+                ):
                     yield move
                 elif chunk.status == "current":
                     seen.add(key)

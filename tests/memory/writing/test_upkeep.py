@@ -62,6 +62,10 @@ def test_what_was_superseded_goes_to_the_archive_and_comes_back_by_undo(
     assert ledger.journals.log(1)[0].origin.kind == "upkeep"
     ledger.undo()
     assert said(workspace) == before
+    assert ledger.upkeep(nowhere) == Upkept() and said(workspace) == before
+    write(ledger, "2026-11-21", "Le dentiste est le 9 octobre 2026 à 9h30")
+    write(ledger, "2026-10-01", "The dentist is on 9 October 2026 at 9:30")
+    assert ledger.upkeep(nowhere) == Upkept(archived=1)
 
 
 @pytest.mark.parametrize(
