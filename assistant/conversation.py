@@ -29,6 +29,7 @@ from assistant.agent.loop import (
 )
 from assistant.agent.memory_text import Standing, standing
 from assistant.agent.prompt import (
+    CHARACTERS_PER_TOKEN,
     KNOWN,
     Part,
     Prompt,
@@ -66,6 +67,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
     recalled_entry,
+    texts_of,
     usage_of,
 )
 from assistant.session.history import (
@@ -79,6 +81,7 @@ from assistant.session.history import (
 from assistant.session.transcript import Transcript, notice
 from assistant.settings.sections import ContextSettings
 from assistant.skills.loading import Skills, whole
+from assistant.tools.base import PART
 from assistant.tools.owner import ASK
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
@@ -142,6 +145,7 @@ class Conversation:
         self._standing = Standing()
         self._budgets: dict[str, ContextBudget] = {}
         self.scratch.replay(succeeded(self.transcript.entries))
+        self.toolbox.texts = lambda: tuple(texts_of(self.transcript.entries).values())
 
     def send(self, text: str, attached: Given = NOTHING) -> Iterator[Event]:
         """Run one turn: recall, build the prompt, run the loop, compact if the history is full.
@@ -361,8 +365,10 @@ class Conversation:
         )
 
     def _fit_tools(self) -> None:
-        """Limit the tool descriptions to a fifth of a small window."""
+        """Limit the tool descriptions to a sixth of a small window, and a part of a result to a
+        quarter of any."""
         window = self._window
+        self.toolbox.part = min(PART, window // 4 * CHARACTERS_PER_TOKEN)
         self.toolbox.most_tokens = window // 6 if window < SMALL_WINDOW else None
 
     def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:

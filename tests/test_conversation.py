@@ -693,6 +693,48 @@ def test_a_later_batch_may_supersede_what_an_earlier_one_wrote(opened: Opened) -
     assert memory.facts[1].replaces == "f0"
 
 
+LONG = "".join(f"line {number}\n" for number in range(4_000))
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192, 16_000, None])
+def test_a_long_result_is_cut_to_the_window_and_read_on_in_the_next_chat(
+    opened: Opened, workspace: Workspace, window: int | None
+) -> None:
+    def long() -> ToolResult:
+        """Say much."""
+        return ToolResult(LONG, tail=600)
+
+    calling = Reply(tool_calls=(ToolCall("c1", "long"),))
+    talk = opened(ScriptedModel(calling, "Done.", context_window=window), recipe=())
+    talk.toolbox.add(tool(long))
+    assert reply(talk.send("Look")) == "Done."
+    talk.transcript.close()
+    for offset in (0, 30_000):
+        session = transcript.reopen(workspace.sessions, talk.transcript.session)
+        further = Reply(tool_calls=(ToolCall("c2", "read_on", {"result": 1, "offset": offset}),))
+        model = ScriptedModel(
+            further, respond=lambda told, _: _compacting(told) or "Read.", context_window=window
+        )
+        again = opened(model, session, recipe=())
+        assert reply(again.send("Go on")) == "Read."
+        assert "read_on" in {spec.name for spec in model.requests[0].tools}
+        latest = (request.messages[-1] for request in model.requests)
+        shown = next(message.content for message in latest if message.role == "tool")
+        assert shown.startswith(LONG[offset : offset + 300])
+        again.transcript.close()
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
+def test_a_long_attachment_is_cut_to_the_window_and_read_on(opened: Opened, window: int) -> None:
+    further = Reply(tool_calls=(ToolCall("c1", "read_on", {"result": 1, "offset": 20_000}),))
+    model = ScriptedModel(further, "Done.", context_window=window)
+    talk = opened(model, recipe=())
+    assert reply(talk.send("What is this?", {"big.txt": LONG})) == "Done."
+    sent = model.requests[0].messages[-1].content
+    assert "line 0\nline 1\n" in sent and "Read on with read_on, result=1, offset=" in sent
+    assert model.requests[1].messages[-1].content.startswith(LONG[20_000:20_300])
+
+
 def test_usage_adds_up_over_the_session(opened: Opened) -> None:
     model = ScriptedModel(Reply("1", usage=Usage(10, 1)), Reply("2", usage=Usage(20, 2)))
     talk = opened(model)

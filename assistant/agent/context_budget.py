@@ -2,14 +2,16 @@
 
 The steps, each taken only if the ones before it do not suffice: old results are reduced to one line
 (always); the oldest turns are left out; the older results of the running turn are reduced to one
-line; an error is raised. All of this is a view: the transcript keeps everything.
+line; its longest texts are cut, with a note on how to read on; an error is raised. All of this is a
+view: the transcript keeps everything.
 """
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -17,10 +19,11 @@ from msgspec import structs
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, estimate_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
-from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry
+from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry, texts_of
 from assistant.session.history import History, Turn, history, joined, messages, say
 from assistant.session.keeping import with_pictures
 from assistant.session.transcript import Transcript
+from assistant.tools.base import cut_notice
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Prompt
@@ -40,6 +43,9 @@ FIRST_REQUEST_SHARE = 4
 """The first request is repeated in full unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4
 """The cost of a message beside its text: OpenAI's rule of thumb."""
+LEAST_TEXT = 400
+"""Characters that remain of a text that is cut."""
+NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 NO_LONGER = "[No longer shown; your owner can send it again.]"
 
 Measure = Callable[[Sequence[Message]], int]
@@ -98,7 +104,7 @@ class ContextBudget:
         """The messages to send. Raises ModelError (overflow) if `left_out` turns are too few."""
         self.sent = None
         past = history(record.entries)
-        fitted = self._fit_history(prompt, past, specs)
+        fitted = self._fit_history(prompt, past, specs, numbers_in(record))
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
         self.sent = self.measured([prompt.system]) + self.specs(specs) + fitted.tokens
@@ -107,7 +113,8 @@ class ContextBudget:
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
         """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""
-        return self._fit_history(prompt, history(record.entries), specs).left_out
+        past = history(record.entries)
+        return self._fit_history(prompt, past, specs, numbers_in(record)).left_out
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
         """The share of its room that the history takes; over 1 if it does not fit."""
@@ -115,7 +122,13 @@ class ContextBudget:
         tokens = self.measured(rendered(history(record.entries)))
         return tokens / room if room > 0 else float("inf")
 
-    def _fit_history(self, prompt: "Prompt", past: History, specs: Sequence[ToolSpec]) -> "Fitted":
+    def _fit_history(
+        self,
+        prompt: "Prompt",
+        past: History,
+        specs: Sequence[ToolSpec],
+        numbers: Mapping[str, int],
+    ) -> "Fitted":
         """The history, fitted into what the system prompt and the tools leave of the window."""
         room = self.room([prompt.system], specs)
         if room < LEAST_ROOM:
@@ -129,7 +142,12 @@ class ContextBudget:
             )
         briefed = (replace(turn, briefing=prompt.briefing) for turn in past.turns[-1:])
         turns = (*past.turns[:-1], *briefed)
-        return fit(replace(past, turns=turns), room, self.measured)
+        return fit(replace(past, turns=turns), room, self.measured, numbers)
+
+
+def numbers_in(record: Transcript) -> dict[str, int]:
+    """The number under which `read_on` knows each text of a session, by the entry's id."""
+    return {id_: number for number, id_ in enumerate(texts_of(record.entries), 1)}
 
 
 def measure(messages: Sequence[Message]) -> int:
@@ -182,11 +200,16 @@ def rendered(past: History) -> list[Message]:
     return messages(turns, _head(past))
 
 
-def fit(past: History, room: int, measured: Measure = measure) -> Fitted:
+def fit(
+    past: History,
+    room: int,
+    measured: Measure = measure,
+    numbers: Mapping[str, int] = NO_NUMBERS,
+) -> Fitted:
     """Return the messages of the history that fit in `room` tokens.
 
-    Looks only at turns that may fit, newest first. Raises ModelError (overflow) if the last turn
-    alone is too long.
+    Looks only at turns that may fit, newest first. Texts of the last turn that have a number may be
+    cut. Raises ModelError (overflow) if the last turn alone is too long.
     """
     count = len(past.turns)
     for old in sorted({_count_reduced(count, AGING_STEP), _count_reduced(count, 1)}):
@@ -195,7 +218,9 @@ def fit(past: History, room: int, measured: Measure = measure) -> Fitted:
             return fitted
     if fitted.tokens > room and count:
         head = _head(past, fitted.left_out, room)
-        last = _shortened(_as_sent(past.turns[-1], old=False), room - measured(head), measured)
+        left = room - measured(head)
+        last = _shortened(_as_sent(past.turns[-1], old=False), left, measured)
+        last = _cut(last, left, measured, numbers)
         fitted_messages = joined(head, messages((last,)))
         fitted = Fitted(tuple(fitted_messages), measured(fitted_messages), fitted.left_out)
     if fitted.tokens <= room:
@@ -277,6 +302,34 @@ def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
         full, short = (measured((Message("tool", entry.content),)) for entry in (result, line))
         excess -= full - short
     return replace(turn, entries=tuple(summaries.get(entry.id, entry) for entry in turn.entries))
+
+
+def _cut(turn: Turn, room: int, measured: Measure, numbers: Mapping[str, int]) -> Turn:
+    """Cut the longest numbered texts of the turn, none below `LEAST_TEXT`, until it fits."""
+    excess = measured(messages((turn,))) - room
+    for entry in sorted(turn.entries, key=lambda entry: -len(_text_of(entry))):
+        text = _text_of(entry)
+        if excess <= 0 or entry.id not in numbers or len(text) <= LEAST_TEXT:
+            continue
+        cost = measured((Message("tool", text),))
+        end = max(LEAST_TEXT, (cost - excess) * len(text) // cost - LEAST_TEXT // 2)
+        shown = f"{text[:end]}\n{cut_notice(numbers[entry.id], 0, end, len(text))}"
+        part = (
+            structs.replace(entry, content=shown)
+            if isinstance(entry, ToolResultEntry)
+            else structs.replace(entry, text=shown)
+        )
+        turn = replace(turn, entries=tuple(part if e is entry else e for e in turn.entries))
+        excess = measured(messages((turn,))) - room
+    return turn
+
+
+def _text_of(entry: Entry) -> str:
+    """The text of an attachment or a result; empty for any other entry."""
+    match entry:
+        case AttachmentEntry(text=text) | ToolResultEntry(content=text):
+            return text
+    return ""
 
 
 def summarised(result: ToolResultEntry) -> ToolResultEntry:

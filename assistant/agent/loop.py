@@ -285,7 +285,7 @@ def _record(
 ) -> events.ToolFinished:
     compact, error = result.compact, result.error
     agent.transcript.append(
-        ToolResultEntry(call.id, call.name, result.content, error, compact, synthetic)
+        ToolResultEntry(call.id, call.name, result.content, error, compact, synthetic, result.whole)
     )
     return events.ToolFinished(call.id, call.name, result.content, error, compact, result.diff)
 

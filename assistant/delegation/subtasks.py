@@ -218,7 +218,14 @@ class Team:
             self._end()
             result = self._lead.toolbox.clean(self._result())
             self._lead.transcript.append(
-                ToolResultEntry(self._call_id, TOOL, result.content, result.error, result.compact)
+                ToolResultEntry(
+                    self._call_id,
+                    TOOL,
+                    result.content,
+                    result.error,
+                    result.compact,
+                    whole=result.whole,
+                )
             )
             raise
         finally:

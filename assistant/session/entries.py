@@ -124,7 +124,10 @@ class SubtasksEntry(Entry, frozen=True, tag="subtasks"):
 
 
 class ToolResultEntry(Entry, frozen=True, tag="tool_result"):
-    """The result of a call. `synthetic`: the call did not run, or its result was lost."""
+    """The result of a call. `synthetic`: the call did not run, or its result was lost.
+
+    If the result was long, `content` is the part that the model was given, and `whole` all of it.
+    """
 
     call_id: str
     tool: str
@@ -132,6 +135,7 @@ class ToolResultEntry(Entry, frozen=True, tag="tool_result"):
     error: bool = False
     compact: str = ""
     synthetic: bool = False
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +260,19 @@ def usage_of(entries: Iterable[Entry]) -> Usage:
     """The total usage of the model requests behind some entries."""
     kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
     return sum((entry.usage for entry in entries if isinstance(entry, kinds)), start=NO_USAGE)
+
+
+def texts_of(entries: Iterable[Entry]) -> dict[str, str]:
+    """The whole text of each attachment and result by the entry's id, in the order in which
+    `read_on` numbers them."""
+    texts = {}
+    for entry in entries:
+        match entry:
+            case AttachmentEntry(text=text):
+                texts[entry.id] = text
+            case ToolResultEntry(content=content, whole=whole):
+                texts[entry.id] = whole or content
+    return texts
 
 
 def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEntry:

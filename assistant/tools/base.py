@@ -35,6 +35,8 @@ PART = 20_000
 RESULT_LIMIT = 24_000
 """The most characters of a result that the model is given: a part and its notices. Only the
 toolbox truncates further, so that no second cut hides the notice of the first."""
+READ_ON = "read_on"
+"""The tool that reads on in a text that was cut."""
 CORE = "core"
 """The group of tools that is always offered; other groups are loaded with `load_tools`."""
 
@@ -44,7 +46,8 @@ class ToolResult:
     """The result of a call, as the model sees it. `error` marks a refusal or a failure.
 
     `compact` is a one-line summary for a person ("12 matches in 3 files"). The last `tail`
-    characters are kept when the middle is cut. `diff` shows a person what changed in files.
+    characters are kept when the middle is cut, and `whole` is then all of it. `diff` shows a person
+    what changed in files.
     """
 
     content: str
@@ -52,6 +55,15 @@ class ToolResult:
     compact: str = ""
     tail: int = 0
     diff: str = ""
+    whole: str = ""
+
+
+def cut_notice(number: int, start: int, end: int, total: int) -> str:
+    """Return how the model reads on in a text of `total` characters that was cut at `end`."""
+    return (
+        f"[Cut: characters {start:,} to {end:,} of {total:,}. Read on with {READ_ON}, "
+        f"result={number}, offset={end}.]"
+    )
 
 
 def only_in_a_turn() -> ToolResult:

@@ -7,7 +7,7 @@ it; `run` it. None of them raises for a mistake of the model, which gets an erro
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -25,10 +25,12 @@ from assistant.secrets.stand_ins import in_all, stand_ins
 from assistant.tools.base import (
     CORE,
     PART,
+    READ_ON,
     RESULT_LIMIT,
     Plan,
     Tool,
     ToolResult,
+    cut_notice,
     tool,
     unless,
 )
@@ -37,9 +39,6 @@ from assistant.tools.policy import DENIED, Action, Decision, Rules
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
 """The tools that a small model is offered first, as far as its window allows."""
-READ_ON = "read_on"
-KEPT = 4
-"""The number of long results that are kept for reading on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,11 @@ class Toolbox:
         self.most_tokens: int | None = None
         """The most tokens of tool descriptions in the model's window; tools that do not fit are
         loaded one by one."""
-        self._long: dict[int, str] = {}
+        self.part = PART
+        """The characters of a long result that the model is given at once."""
+        self.texts: Callable[[], Sequence[str]] = tuple
+        """Returns the texts of the conversation that can be read on, whole: the first is number 1,
+        and the next result comes after the last."""
 
     def close(self) -> None:
         """End what the tools have started."""
@@ -177,41 +180,32 @@ class Toolbox:
     def clean(self, result: ToolResult) -> ToolResult:
         """Redact secrets in a result and limit its length."""
         clean = self._redactor.redact
-        content = clean(result.content)
-        if len(content) > RESULT_LIMIT:
-            number = max(self._long, default=0) + 1
-            self._long[number] = content
-            self._long.pop(number - KEPT, None)
-            content = self._part(number, 0, PART - result.tail)
-            if result.tail:
-                content += f"\n[… and its end:]\n{self._long[number][-result.tail :]}"
+        content, whole = clean(result.content), ""
+        if len(content) > self.part + RESULT_LIMIT - PART:
+            whole, tail = content, min(result.tail, self.part // 3)
+            content = _part(whole, len(self.texts()) + 1, 0, self.part - tail)
+            if tail:
+                content += f"\n[… and its end:]\n{whole[-tail:]}"
         diff = clean(result.diff)[:RESULT_LIMIT]
-        return replace(result, content=content, compact=clean(result.compact), diff=diff)
-
-    def _part(self, number: int, offset: int, size: int = PART) -> str:
-        """Return a part of a long result, with a note on how to read on."""
-        text = self._long[number]
-        end = offset + size
-        if end >= len(text):
-            return text[offset:]
-        return (
-            f"{text[offset:end]}\n[Cut: characters {offset:,} to {end:,} of {len(text):,}. Read on "
-            f"with {READ_ON}, result={number}, offset={end}.]"
-        )
+        compact = clean(result.compact)
+        return replace(result, content=content, compact=compact, diff=diff, whole=whole)
 
     def _reader(self) -> list[Tool]:
-        """Return `read_on` while there are long results."""
+        """Return `read_on` while there are long texts."""
 
         def read_on(
             result: Annotated[int, Field(description="The number of the long result.")],
             offset: Annotated[int, Field(ge=0, description="The character to read on from.")],
         ) -> ToolResult:
             """Read on in a result that was cut."""
-            if result not in self._long or offset >= len(self._long[result]):
+            text = texts[result - 1] if 0 < result <= len(texts) else ""
+            if offset >= len(text):
                 raise ToolError("there is no such part of a result", "Call the tool again")
-            return ToolResult(self._part(result, offset), compact=f"from {offset:,}")
+            return ToolResult(_part(text, result, offset, self.part), compact=f"from {offset:,}")
 
-        return [tool(read_on, restores=False)] if self._long else []
+        texts = self.texts()
+        is_needed = any(len(text) > self.part for text in texts)
+        return [tool(read_on, restores=False)] if is_needed else []
 
     def _plan(self, call: ToolCall) -> Plan:
         if call.fault:
@@ -294,6 +288,14 @@ class Toolbox:
         if isinstance(error, AssistantError):
             return self._redactor.redact(str(error))
         return self._redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
+
+
+def _part(text: str, number: int, offset: int, size: int) -> str:
+    """Return a part of a long text, with a note on how to read on."""
+    end = offset + size
+    if end >= len(text):
+        return text[offset:]
+    return f"{text[offset:end]}\n{cut_notice(number, offset, end, len(text))}"
 
 
 def _digest(call: ToolCall, plan: Plan, detail: str) -> str:

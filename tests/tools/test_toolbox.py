@@ -245,9 +245,11 @@ def test_a_long_result_is_read_on_to_its_end() -> None:
         """Say much."""
         return text
 
-    box = Toolbox([tool(long)])
-    read = run(box, call("long")).content
-    parts = []
+    box, texts = Toolbox([tool(long)]), list[str]()
+    box.texts = lambda: texts
+    result = run(box, call("long"))
+    texts.append(result.whole)
+    read, parts = result.content, []
     while found := re.search(r"\n\[Cut: .*Read on with read_on, result=1, offset=(\d+)\.\]$", read):
         parts.append(read[: found.start()])
         assert len(read) <= RESULT_LIMIT

@@ -30,7 +30,7 @@ MOST_OF_GIT = 64 << 20
 """Bytes of git's log that are searched."""
 GIT_SECONDS = 20
 PURGE = "assistant forget --purge --sessions"
-TEXTS = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
+TEXTS = ("text", "content", "whole", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of a transcript's entry that hold text."""
 _BACKUPS = ("~", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
 _SKIPPED = frozenset({".git", ".assistant", "node_modules"})
