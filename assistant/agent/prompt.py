@@ -41,6 +41,10 @@ LEAST_FOR_FILES = 2_000
 """Characters that all files together may always have, however small the window."""
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, as budgets count them."""
+FIRST = ("SOUL.md", "USER.md")
+"""The files that get room in the prompt before the others."""
+File = tuple[str, str, str]
+"""A file's name, its text for the prompt, and an error message or ""."""
 NO_MEMORY = Standing()
 
 
@@ -260,7 +264,12 @@ def stable_sections(
     A file that is too long is cut; the text itself tells the model, `cut` the owner. Raises
     StorageError.
     """
-    sections, remaining = [], most
+    sections = []
+    files_of = {
+        part.name: [file for name in part.files if trusted and (file := _file(workspace, name))]
+        for part in recipe
+    }
+    limits = _limits(recipe, files_of, most)
     for part in recipe:
         if part.name == "skills":
             text = neutralised(skills) if trusted else ""
@@ -270,15 +279,14 @@ def stable_sections(
             source = f"memory: {', '.join(memory.sources)}"
             sections.append(Section(part.title, memory.text, source, memory.cut))
             continue
-        files = [file for name in part.files if trusted and (file := _file(workspace, name))]
+        files = files_of[part.name]
         texts, cuts = [], []
         for name, text, fault in files:
             if fault:
                 cuts.append(fault)
-            if name == PROCEDURES_FILE and len(text) > remaining:
+            limit = limits[name]
+            if name == PROCEDURES_FILE and not limit:
                 continue  # the passages that bear on the message are recalled
-            limit = min(FILE_LIMIT, remaining, part.budget * CHARACTERS_PER_TOKEN or FILE_LIMIT)
-            remaining -= min(len(text), limit)
             if len(text) > limit:
                 size = f"{name} has {len(text):,} characters"
                 cuts.append(f"{size}, of which the first {limit:,} are in the prompt")
@@ -298,11 +306,41 @@ def stable_sections(
     return [section for section in sections if section.text]
 
 
-def _file(workspace: Workspace, name: str) -> tuple[str, str, str] | None:
-    """A file's name, its text for the prompt, and an error message or "".
+def _limits(
+    recipe: Sequence[Part], files_of: Mapping[str, Sequence[File]], most: int
+) -> dict[str, int]:
+    """The characters of each file that the prompt has room for: those of `FIRST` come first,
+    AGENTS.md last, which is there whole or not at all.
 
-    None if it is missing or empty. A turn can do without AGENTS.md, whose text then says that it
-    cannot be read; for any other file that cannot be read this raises StorageError.
+    No other takes more than half of what is left, unless the others do not need it.
+    """
+    wanted: dict[str, int] = {}
+    for part in recipe:
+        for name, text, _ in files_of[part.name]:
+            limit = part.budget * CHARACTERS_PER_TOKEN or FILE_LIMIT
+            wanted[name] = min(len(text), FILE_LIMIT, limit)
+    order = sorted(wanted, key=lambda name: (name == PROCEDURES_FILE, _rank(name)))
+    needed = sum(size for name, size in wanted.items() if name != PROCEDURES_FILE)
+    limits, remaining = {}, most
+    for name in order:
+        if name == PROCEDURES_FILE:
+            limits[name] = wanted[name] if wanted[name] <= remaining else 0
+            continue
+        needed -= wanted[name]
+        limits[name] = min(wanted[name], max(remaining // 2, remaining - needed))
+        remaining -= limits[name]
+    return limits
+
+
+def _rank(name: str) -> int:
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+def _file(workspace: Workspace, name: str) -> File | None:
+    """A file of the workspace; None if it is missing or empty.
+
+    A turn can do without AGENTS.md, whose text then says that it cannot be read; for any other file
+    that cannot be read this raises StorageError.
     """
     try:
         raw = read_text(workspace.root / name)

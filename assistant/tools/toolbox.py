@@ -25,7 +25,6 @@ from assistant.secrets.stand_ins import in_all, stand_ins
 from assistant.tools.base import (
     CORE,
     PART,
-    READ_ON,
     RESULT_LIMIT,
     Plan,
     Tool,

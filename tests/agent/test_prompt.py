@@ -1,5 +1,6 @@
 """The system prompt: its order, its stable prefix, and memory that cannot leave its block."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,6 +12,7 @@ from assistant.agent.prompt import (
     Prompt,
     Section,
     clean,
+    room_for_files,
     stable_sections,
     turn_sections,
 )
@@ -81,6 +83,30 @@ def test_a_section_counts_what_is_sent(full: Workspace) -> None:
     sent = f"{prompt.system.content}\n\n{briefing}"
     assert "\n\n".join(section.rendered for section in sections) == sent
     assert all(section.tokens == estimate_tokens(section.rendered) for section in sections)
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192, 16_000])
+def test_a_long_identity_leaves_the_rules_and_the_owner_their_room(
+    workspace: Workspace, window: int
+) -> None:
+    (workspace.root / "IDENTITY.md").write_text("I am long. " * 6_500)
+    (workspace.root / "SOUL.md").write_text("Never lie. " * 50)
+    (workspace.root / "USER.md").write_text("My name is Robin.")
+    sections = stable_sections(workspace, most=room_for_files(window))
+    text = "\n".join(section.text for section in sections)
+    assert ("Never lie. " * 50).strip() in text and "My name is Robin." in text
+    assert "I am long. I am long." in text
+    assert [section.cut[:12] for section in sections if section.cut] == ["IDENTITY.md "]
+
+
+def test_where_all_files_are_long_each_has_a_share_and_the_rules_the_largest(
+    workspace: Workspace,
+) -> None:
+    for name in ("IDENTITY.md", "SOUL.md", "USER.md"):
+        (workspace.root / name).write_text(f"{name} " * 9_000)
+    sections = stable_sections(workspace, most=2_000)
+    cuts = re.findall(r"(\w+)\.md has .*? first ([\d,]+)", str([s.cut for s in sections]))
+    assert dict(cuts) == {"SOUL": "1,000", "USER": "500", "IDENTITY": "500"}
 
 
 def test_an_untrusted_workspace_stays_out(full: Workspace) -> None:
