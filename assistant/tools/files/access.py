@@ -20,7 +20,7 @@ from assistant.disk.storage import DIRECTORY, REGULAR, status_in
 from assistant.errors import ToolError
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Plan, ToolResult
-from assistant.tools.places import EXECUTED, KEYS
+from assistant.tools.places import EXECUTED, KEYS, executed_at_home, is_executed
 from assistant.tools.policy import DENIED, Rules, folded
 from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace
 
@@ -78,19 +78,36 @@ class Roots:
 
     def executed(self, path: str | Path) -> str:
         """Return the name in a real path below a root that other programs execute; else empty."""
-        below = (
-            Path(path).relative_to(r) for r in self.directories if Path(path).is_relative_to(r)
-        )
-        names = {folded(name): name for path in below for name in path.parts}
-        return next(filter(None, (names.get(folded(key)) for key in (".git", *EXECUTED))), "")
+        path, home = Path(path), Path.home().resolve()
+        roots = [root for root in self.directories if path.is_relative_to(root)]
+        if not roots:
+            return ""
+        root = max(roots, key=lambda directory: len(directory.parts))
+        is_at_home = home.is_relative_to(root) and path.is_relative_to(home) and path != home
+        if is_at_home and executed_at_home(path.relative_to(home).parts[0]):
+            return path.relative_to(home).parts[0]
+        return next(filter(is_executed, path.relative_to(root).parts), "")
+
+    @property
+    def home(self) -> Path | None:
+        """The owner's home, if it lies in a root."""
+        home = Path.home().resolve()
+        return home if any(home.is_relative_to(root) for root in self.directories) else None
 
     def guards(self) -> list[Path]:
         """Return the files and directories, existing or not, whose change always needs approval."""
-        return [
-            *(self.workspace.root / name for name in self._steering),
-            *(root / name for root in self.directories for name in (*GIT, *EXECUTED)),
-            *self._kept,
-        ]
+        existing = (
+            path
+            for root in self.directories
+            if root != self.home and root.is_dir()  # of a home, see `Bounds.home`
+            for path in sorted(root.iterdir())
+            if is_executed(path.name)
+            and path != self.workspace.private
+            and not any(directory.is_relative_to(path) for directory in self.directories)
+        )
+        names = (root / name for root in self.directories for name in (*GIT, *EXECUTED))
+        steering = (self.workspace.root / name for name in self._steering)
+        return list(dict.fromkeys((*steering, *names, *existing, *self._kept)))
 
     def closed(self, path: str | Path) -> bool:
         """Return whether a real path belongs to the program itself, or holds keys."""

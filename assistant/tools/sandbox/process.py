@@ -22,7 +22,7 @@ from typing import Literal
 from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.tools.launch import starting
-from assistant.tools.places import SYSTEM, TOOLCHAINS
+from assistant.tools.places import SYSTEM, TOOLCHAINS, executed_at_home
 from assistant.tools.sandbox import seccomp
 
 Step = tuple[Literal["read", "write", "scratch", "closed", "blank", "link"], str, str]
@@ -40,22 +40,37 @@ class Bounds:
     """What a command may touch, as real absolute paths.
 
     Everything but `writable` is read-only. Inside that, `protected` is read-only too, and `hidden`
-    cannot even be read. `readable` paths may themselves be symbolic links.
+    cannot even be read. `readable` paths may themselves be symbolic links. Directly in `home`, a
+    directory below a writable one, nothing can be created, and nothing changed that other programs
+    execute.
     """
 
     writable: tuple[Path, ...]
     protected: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    home: Path | None = None
+
+    def kind(self, path: Path) -> Literal["read", "write"]:
+        """How a path in a writable directory is mounted."""
+        root = max(filter(path.is_relative_to, self.writable), key=lambda root: len(root.parts))
+        if not self.home or not path.is_relative_to(self.home):
+            return "write"
+        if root != self.home and root.is_relative_to(self.home):
+            return "write"
+        below = path.relative_to(self.home).parts
+        return "write" if below and not executed_at_home(below[0]) else "read"
 
     @property
     def pinned(self) -> list[Path]:
         """The directories to mount onto themselves, since a mount point cannot be renamed.
 
         These are the writable directories and, inside them, each parent of a protected or hidden
-        path: renaming one would let a command reach that path under another name.
+        path: renaming one would let a command reach that path under another name. So is what is in
+        the home.
         """
-        inside = (*self.writable, *self.protected, *self.hidden)
+        at_home = list(self.home.iterdir()) if self.home else []
+        inside = (*self.writable, *self.protected, *self.hidden, *at_home)
         return sorted(
             {
                 parent
@@ -64,6 +79,7 @@ class Bounds:
                 if any(parent != root and parent.is_relative_to(root) for root in self.writable)
             }
             | set(self.writable)
+            | {path for path in at_home if not path.is_symlink()}
         )
 
 
@@ -71,7 +87,7 @@ def view(bounds: Bounds) -> list[Step]:
     """Return the steps of a command's file system; later steps cover earlier ones."""
     home = Path.home()
     scratch = (*map(Path, SCRATCH), *([home] if home != Path("/") else []))
-    steps: list[Step] = [("write", str(path), "") for path in bounds.pinned]
+    steps: list[Step] = [(bounds.kind(path), str(path), "") for path in bounds.pinned]
     steps += [("scratch", path, "") for path in _apart(scratch, bounds.writable)]
     for path in _apart(bounds.readable, bounds.writable):
         linked = Path(path).is_symlink()

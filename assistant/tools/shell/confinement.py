@@ -12,7 +12,7 @@ from assistant.config import state_dir
 from assistant.disk import programs, storage
 from assistant.errors import ToolError
 from assistant.tools.files.access import Roots
-from assistant.tools.places import EXECUTED_FILES
+from assistant.tools.places import EXECUTED, EXECUTED_FILES
 from assistant.tools.policy import Named
 from assistant.tools.sandbox.process import Bounds, system
 
@@ -97,14 +97,19 @@ def bounds(roots: Roots, readable: Iterable[str] = ()) -> Bounds:
         for path, _ in guards(roots)
         if path.parent.is_dir() and not path.is_symlink() and path not in denied
     ]
-    # Hard links to guarded files, but not to git's own, which clones share.
-    files = {path for path in guarded if path.exists() and path.name != ".git"}
+    # Hard links to guarded files, but not to those of git and of other folders that share them.
+    files = {path for path in guarded if path.exists() and not _shares(path)}
     others = map(Path, _hard_links(files, directories))
     denied += [path for path in others if files.isdisjoint((path, *path.parents))]
     own_code = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
     protected = (*guarded, *(path for path in own_code if _within(roots, path)), *read_only)
     more = (path for name in readable if (path := storage.expanded(name)).exists())
-    return Bounds(directories, protected, (*_private(roots), *denied), (*system(), *more))
+    hidden = (*_private(roots), *denied)
+    return Bounds(directories, protected, hidden, (*system(), *more), roots.home)
+
+
+def _shares(path: Path) -> bool:
+    return path.name.startswith(".") and path.name not in EXECUTED and path.is_dir()
 
 
 def guards(roots: Roots) -> list[Guard]:

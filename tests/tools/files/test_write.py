@@ -327,9 +327,40 @@ def test_what_git_runs_in_another_directory_is_not_journalled(
 
 
 @pytest.mark.parametrize(
-    "path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json", "a/claude.md"]
+    "path",
+    [
+        *(".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json", "a/claude.md"),
+        *(".zed/settings.json", ".never-heard-of-it", "a/.github/copilot-instructions.md"),
+        *("x.code-workspace", "mise.toml", "lefthook.yml", "opencode.json"),
+    ],
 )
 def test_what_others_execute_asks_and_says_why(toolbox: Toolbox, path: str) -> None:
     verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "x"}))
     assert verdict.action == "ask"
     assert verdict.detail.startswith("Other programs run what ")
+
+
+@pytest.mark.parametrize("path", [".gitignore", "a/.gitkeep", ".venv/x", "bin/x", "config"])
+def test_what_nothing_executes_does_not_ask(toolbox: Toolbox, path: str) -> None:
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "x"}))
+    assert verdict.action == "run"
+
+
+@pytest.mark.parametrize("path", [".gitconfig", ".config/fish/config.fish", ".gitignore", "bin/ls"])
+def test_whatever_is_hidden_in_an_added_home_asks(
+    workspace: Workspace, home: Path, path: str
+) -> None:
+    for added in (home, home.parent):
+        box = Toolbox(writing_tools(Roots(workspace, [added]), Redactor()))
+        asked = box.review(ToolCall("1", "write_file", {"path": str(home / path), "text": "x"}))
+        plain = box.review(ToolCall("1", "write_file", {"path": str(home / "a/b"), "text": "x"}))
+        assert (asked.action, plain.action) == ("ask", "run")
+
+
+def test_a_workspace_below_a_hidden_folder_of_an_added_home_is_written_as_ever(
+    home: Path,
+) -> None:
+    inner = Workspace(home / ".assistant/workspace")
+    inner.root.mkdir(parents=True)
+    box = Toolbox(writing_tools(Roots(inner, [home]), Redactor()))
+    assert box.review(ToolCall("1", "write_file", {"path": "a", "text": "x"})).action == "run"

@@ -264,8 +264,9 @@ def test_what_is_allowed_works(bounded: Call, escaping: Call, place: Path, home:
     assert lines(
         bounded("shell", command="python3 -c 'import multiprocessing as m; m.Lock(); print(1)'")
     ) == ["1"]
-    escaping("shell", command=f"echo hello > {home}/new.txt")
-    assert (home / "new.txt").read_text() == "hello\n"
+    (home / "papers").mkdir()
+    escaping("shell", command=f"echo hello > {home}/papers/new.txt")
+    assert (home / "papers/new.txt").read_text() == "hello\n"
 
 
 def test_a_sandbox_that_does_not_confine_is_not_taken() -> None:

@@ -252,3 +252,41 @@ def test_an_added_scratch_directory_is_the_one_that_file_tools_see(
         assert call("shell", command=f"cat {name}").content == "written"
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def test_in_an_added_home_nothing_is_made_and_nothing_hidden_is_changed(
+    shell: Running, home: Path, workspace: Workspace
+) -> None:
+    for name in ("Documents", ".config", "bin"):
+        (home / name).mkdir()
+    for name in ("notes.md", ".profile"):
+        (home / name).write_text("old")
+    ways = (
+        "echo x > .gitconfig",
+        "mkdir .vim",
+        "echo x > .config/a",
+        "echo x > .profile",
+        "rm .profile",
+        "echo x > bin/ls",
+        "mv Documents .D",
+        "echo x > Documents/a",
+        "echo x > notes.md",
+        f"echo x > {workspace.root}/a",
+    )
+    shell(home)(f"cd {home}; " + "; ".join(ways))
+    paths = [path.relative_to(home).as_posix() for path in home.rglob("*")]
+    assert sorted(path for path in paths if not path.startswith(".local")) == [
+        *(".config", ".profile", "Documents", "Documents/a", "bin", "notes.md")
+    ]
+    assert (home / ".profile").read_text() == "old"
+    assert (home / "notes.md").read_text() == (workspace.root / "a").read_text() == "x\n"
+
+
+def test_what_is_hidden_and_not_harmless_is_not_changed(
+    shell: Running, workspace: Workspace
+) -> None:
+    for name in (".never-heard-of-it", ".gitignore"):
+        (workspace.root / name).write_text("old")
+    shell()("echo x >> .never-heard-of-it; echo x >> .gitignore; rm .never-heard-of-it")
+    assert (workspace.root / ".never-heard-of-it").read_text() == "old"
+    assert (workspace.root / ".gitignore").read_text() == "oldx\n"
