@@ -5,8 +5,9 @@
 
 Code that may change files announces it (`Checkpoints.around`): existing files are copied first,
 and compared afterwards; copies of unchanged files are dropped. A process that is killed in between
-leaves all its copies, and they are compared when the turn is undone. Symbolic links are never
-followed, neither when copying nor when restoring.
+leaves all its copies, and they are compared when the turn is undone. Of what a command changes that
+runs on after its turn, undo restores what was deleted: the rest may be the owner's work. Symbolic
+links are never followed, neither when copying nor when restoring.
 """
 
 import hashlib
@@ -39,7 +40,7 @@ MADE_BY_TOOLS = frozenset(
 )
 """Folders that are not copied before a command: tools regenerate their content."""
 
-Kind = Literal["file", "link", "directory", "nothing"]
+Kind = Literal["file", "link", "directory", "nothing", "unknown"]
 Filter = Callable[[str], bool]
 
 
@@ -63,12 +64,13 @@ class State:
         return (self.kind, self.digest, self.mode) == (other.kind, other.digest, other.mode)
 
 
-NOTHING = State("nothing")
+NOTHING, UNKNOWN = State("nothing"), State("unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path before a turn, and after; None while what may change it is running.
+    """A path before a turn, and after; None while what may change it is running, and `late` if it
+    runs on after the turn.
 
     The copy of a file is named by the digest of its bytes.
     """
@@ -76,6 +78,7 @@ class Change:
     path: str
     before: State
     after: State | None = None
+    late: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -85,8 +88,11 @@ class Change:
 
     @property
     def is_as_left(self) -> bool:
-        """Whether the path is as the turn left it."""
-        return self.after is None or state_of(self.path).is_like(self.after)
+        """Whether the path is as the turn, or what ran on after it, left it."""
+        if self.after is None:
+            return True
+        now = state_of(self.path)
+        return now.is_like(self.after) or (self.late and now == NOTHING)
 
 
 @dataclass(eq=False, slots=True)
@@ -100,11 +106,15 @@ class Watched:
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What one turn changed, by path, and what the calls that are running may change."""
+    """What one turn changed, by path, and what the calls that are running may change.
+
+    `ended` says that the turn has ended before them.
+    """
 
     folder: Path
     changes: dict[str, Change] = field(default_factory=dict)
     running: list[Watched] = field(default_factory=list)
+    ended: bool = False
 
     @property
     def files(self) -> Path:
@@ -113,7 +123,7 @@ class Checkpoint:
 
     def save(self) -> None:
         """Write the manifest, or remove the checkpoint if the turn changed nothing."""
-        if not self.changes and not self.running:
+        if not (self.changes or self.running):
             shutil.rmtree(self.folder, ignore_errors=True)
             return
         # Not by msgspec: a name need not be UTF-8.
@@ -135,16 +145,38 @@ class Checkpoint:
         self.running.append(watched)
         return watched
 
-    def compare(self, watched: Watched) -> None:
-        """Record what has changed, and once nothing is running drop everything else."""
-        self.running.remove(watched)
+    def end(self) -> None:
+        """Record what has changed by the end of the turn; what is running may only delete more."""
+        for watched in self.running:
+            self._record(watched)
+        self.ended = bool(self.running)
+        for path, change in self.changes.items() if self.ended else ():
+            self.changes[path] = replace(change, after=change.after or change.before, late=True)
+        if self.ended:
+            self.save()
+
+    def _record(self, watched: Watched) -> None:
         walk = _walk(watched.paths, watched.passed_over)
         now = {path: _stamp(status) for path, _, status in walk}
         for path in {*watched.stamps, *now}:
-            if now.get(path) != watched.stamps.get(path):
+            if now.get(path) == watched.stamps.get(path):
+                continue
+            if not self.ended:
                 change = self.changes.get(path, Change(path, NOTHING))
                 self.changes[path] = replace(change, after=state_of(path))
+            elif path in self.changes:
+                change, after = self.changes[path], NOTHING
+                if path in now:
+                    was_changed = change.after and not change.after.is_like(change.before)
+                    after = change.after if change.after and was_changed else UNKNOWN
+                self.changes[path] = replace(change, after=after)
+
+    def compare(self, watched: Watched) -> None:
+        """Record what has changed, and once nothing is running drop everything else."""
+        self.running.remove(watched)
+        self._record(watched)
         if not self.running:
+            self.changes = {p: replace(change, late=False) for p, change in self.changes.items()}
             kept = (c for c in self.changes.values() if c.after and not c.after.is_like(c.before))
             self.changes = {change.path: change for change in kept}
             used = {change.before.digest for change in self.changes.values()}
@@ -181,9 +213,9 @@ class Checkpoint:
                 skipped.append(change.path)
             else:
                 restored.append(change.path)
-                del self.changes[change.path]
-        self.changes = {path: self.changes[path] for path in skipped}
-        self.save()
+        if not any(change.late for change in self.changes.values()):  # else it needs its copies
+            self.changes = {path: self.changes[path] for path in skipped}
+            self.save()
         return sorted(restored), sorted(skipped)
 
     def _restore_path(self, change: Change) -> None:
@@ -229,13 +261,12 @@ class Checkpoints:
             self._current = load(self._folder, session, turn)
 
     def end(self) -> None:
-        """End the turn: later changes, by the owner or by a job that continues, are not part of
-        it. Raises StorageError."""
+        """End the turn: of later changes only what a job that continues deletes is part of it.
+        Raises StorageError."""
         checkpoint, self._current = self._current, None
         if checkpoint is not None:
             with storage.reported("copied", checkpoint.folder), self._lock:
-                for watched in tuple(checkpoint.running):
-                    checkpoint.compare(watched)
+                checkpoint.end()
 
     @contextmanager
     def around(self, paths: Sequence[Path], passed_over: Filter = nothing) -> Iterator[None]:
@@ -258,8 +289,7 @@ class Checkpoints:
             yield
         finally:
             with storage.reported("copied", checkpoint.folder), self._lock:
-                if watched in checkpoint.running:
-                    checkpoint.compare(watched)
+                checkpoint.compare(watched)
 
 
 def load(folder: Path, session: str, turn: str) -> Checkpoint:

@@ -2,6 +2,7 @@
 followed through a link."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -211,6 +212,32 @@ def test_what_changes_after_the_turn_is_not_the_turns(root: Path, tmp_path: Path
     restored, left = load(tmp_path / "kept", "s", "e1").restore()
     assert (restored, left) == ([], [str(root / "list.txt")])
     assert (root / "list.txt").read_text() == (root / "new.txt").read_text() == "by the owner\n"
+
+
+@pytest.mark.parametrize("runs_on", [True, False])
+def test_what_a_job_deletes_after_its_turn_is_restored_and_nothing_else(
+    root: Path, tmp_path: Path, runs_on: bool
+) -> None:
+    kept = Checkpoints(tmp_path / "kept")
+    (root / "mine.txt").write_text("by hand\n")
+    kept.begin("s", "e1")
+
+    def check() -> None:
+        restored, left = load(tmp_path / "kept", "s", "e1").restore()
+        assert str(root / "diary/may.md") in restored
+        assert left == [str(root / "mine.txt")]
+        assert (root / "diary/may.md").exists() and (root / "mine.txt").read_text() == "mine\n"
+
+    with kept.around([root]):
+        kept.end()
+        kept.begin("s", "e2")
+        shutil.rmtree(root / "diary")
+        (root / "mine.txt").write_text("mine\n")
+        if runs_on:
+            check()
+            shutil.rmtree(root / "diary")
+    check()
+    assert load(tmp_path / "kept", "s", "e1").restore()[0] == []
 
 
 def test_a_name_that_is_no_text_is_kept_like_others(root: Path, tmp_path: Path) -> None:
