@@ -35,6 +35,7 @@ from assistant.cli.chat.completion import picture_mentions
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
 from assistant.cli.palette import SGR, owner_text
+from assistant.display import spelled
 
 if TYPE_CHECKING:
     from assistant.conversation import Conversation
@@ -84,7 +85,7 @@ class LiveScreen:
         self._app.key_processor.before_key_press += self._on_key
         self._lines: Queue[str | BaseException] = Queue()
         self._submitting = threading.Lock()
-        self._busy = False
+        self._busy = self._leaving = False
         self._talk: Conversation | None = None
         self._pending: Future[str] | None = None
         self._options: Sequence[str] = ()
@@ -153,8 +154,14 @@ class LiveScreen:
     # Input
 
     def read(self) -> str:
-        """Read a line and echo it above the prompt. Raises EOFError when the owner leaves."""
+        """Read a line and echo it above the prompt. Raises EOFError when the owner leaves; what they
+        had queued while something ran is then not sent, and shown."""
         line = self._lines.get()
+        if self._leaving:
+            for unsent in (line, *self._lines.queue):
+                if isinstance(unsent, str):
+                    self.put(f"not sent: {spelled(unsent)}", "line")
+            raise EOFError
         if isinstance(line, BaseException):
             raise line
         self.put(owner_text(line))
@@ -390,6 +397,7 @@ class LiveScreen:
     def _leave(self) -> None:
         self._lines.put(EOFError())
         if self._busy:
+            self._leaving = True
             self._stop()
 
     def _move(self, by: int) -> None:

@@ -248,6 +248,27 @@ def test_nothing_queued_stays_on_the_screen_after_a_stop(
         assert leaves(tty) == 0
 
 
+def test_what_is_queued_as_the_owner_leaves_is_not_sent_and_shown(
+    place: Path,
+    provider: Provider,  # noqa: F811
+) -> None:
+    reply, _ = held("Counting: 1 2 3 4.", " 3")
+    provider.enqueue(reply, "Heard it.")
+    with chat(place, provider) as tty:
+        tty.wait("›")
+        tty.say("count to ten")
+        tty.wait("Counting: 1 2")
+        tty.say("now delete my notes")
+        tty.say("/remember I park in garage 7")
+        tty.wait("queued: /remember I park in garage 7")
+        tty.send("\x04")
+        assert tty.end() == 0
+        assert "not sent: now delete my notes" in tty.whole
+        assert "not sent: /remember I park in garage 7" in tty.whole
+    assert len(provider.requests) == 1
+    assert "garage" not in (place / "MEMORY.md").read_text()
+
+
 @pytest.mark.slow
 def test_a_wait_before_the_next_try_counts_down_and_enter_tries_now(
     place: Path,
