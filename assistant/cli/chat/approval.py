@@ -30,8 +30,9 @@ KEYS = {
     "a": "always, in this session",
 }
 QUESTION = f"Allow it? {listed(KEYS)}: "
-MORE = "{left} more lines · m shows more, n refuses: "
-MORE_WORDS = ("m", "more")
+MORE = "{left} more lines · m shows more, v all of them, n refuses: "
+MORE_WORDS, ALL_WORDS = ("m", "more"), ("v", "view")
+SHOWN = "all of it has been shown"
 UNREAD = "not allowed yet: part of it has not been shown"
 EMPTY = "Enter alone decides nothing"
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
@@ -69,9 +70,11 @@ class Asking:
                     self._say(EMPTY)
                 elif answer == "?":
                     self._say(explained(KEYS))
-                elif left > 0 and answer.casefold() in MORE_WORDS:
-                    self.dialogue.put("\n".join(lines[shown : shown + page]), "more")
-                    shown += page
+                elif answer.casefold() in (*MORE_WORDS, *ALL_WORDS):
+                    until = shown + page if answer.casefold() in MORE_WORDS else len(lines)
+                    following = lines[shown:until]
+                    self.dialogue.put("\n".join(following) or styled(SHOWN, bold=True), "more")
+                    shown = until
                 elif left > 0 and decided(answer).kind != "no":
                     self._say(UNREAD)
                 else:

@@ -154,8 +154,8 @@ class LiveScreen:
     # Input
 
     def read(self) -> str:
-        """Read a line and echo it above the prompt. Raises EOFError when the owner leaves; what they
-        had queued while something ran is then not sent, and shown."""
+        """Read a line and echo it above the prompt. Raises EOFError when the owner leaves; what
+        they had queued while something ran is then not sent, and shown."""
         line = self._lines.get()
         if self._leaving:
             for unsent in (line, *self._lines.queue):

@@ -1,13 +1,16 @@
 """Approvals on a real terminal: what is shown of a call, and what counts as a yes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assistant.cli.chat.approval import barred, decided
+from assistant.cli.chat.approval import Asking, barred, decided
+from assistant.cli.chat.screen import Kind
+from assistant.events import ApprovalRequested
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
 from assistant.session.entries import ApprovalEntry
@@ -82,6 +85,42 @@ def test_wrapping_leaves_nothing_out(text: str) -> None:
     assert "".join(row[2:] for row in rows) == text
     assert [row[:2] for row in rows] == ["│ ", *["┆ "] * (len(rows) - 1)]
     assert len(rows) == max(1, -(-len(text) * (2 if "日" in text else 1) // 20))
+
+
+class Scripted:
+    """A dialogue of 20 rows in which the owner gives these answers."""
+
+    size = (80, 20)
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+        self.shown = ""
+
+    def put(self, text: str, kind: Kind = "block") -> None:
+        self.shown += f"{text}\n"
+
+    def asking(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def answer(self, question: str, options: Sequence[str] = ()) -> str:
+        return self._answers.pop(0)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ("m", "m", "m", "m", "m", "m", "yes"),
+        ("v", "m", "v", "?", "", "yes"),
+        ("m", "y", "view", "more", "y"),
+    ],
+)
+def test_asking_for_more_of_a_long_call_never_refuses_it(answers: tuple[str, ...]) -> None:
+    detail = "\n".join(f"+ line {number}" for number in range(40))
+    dialogue = Scripted(*answers)
+    request = ApprovalRequested("c1", "write_file", "notes.md", detail)
+    assert Asking(dialogue).decide(request) == Decision("once")
+    shown = re.findall(r"line (\d+)\b", dialogue.shown)
+    assert shown == [str(number) for number in range(40)]
 
 
 @pytest.mark.parametrize("size", [pytest.param((80, 24), marks=pytest.mark.slow), (40, 24)])
