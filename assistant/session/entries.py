@@ -185,7 +185,8 @@ class CapturedFact:
     """A fact found in a conversation, with the entries that state it; `kind` says who is behind it.
 
     `day` (ISO) is when it was said, `under` the heading of the owner's that it belongs under,
-    `matters_for` the occasions on which it should be found.
+    `matters_for` the occasions on which it should be found, `struck` what the replaced fact says.
+    One that `waits` is reviewed by the owner first.
     """
 
     text: str
@@ -195,10 +196,13 @@ class CapturedFact:
     day: str = ""
     under: str = ""
     matters_for: tuple[str, ...] = ()
+    struck: str = ""
+    waits: bool = False
 
 
 class CaptureEntry(Entry, frozen=True, tag="capture"):
-    """The facts found in the entries up to `through`, noted before they are written to memory.
+    """The facts found in the entries up to `through`, noted before they are written to memory, and
+    what was `left_out`, with the reason.
 
     A compaction that was cut off only repeats the write, which is harmless; extracting the facts
     again might word them differently.
@@ -207,13 +211,15 @@ class CaptureEntry(Entry, frozen=True, tag="capture"):
     through: str
     facts: tuple[CapturedFact, ...] = ()
     usage: Usage = NO_USAGE
+    left_out: tuple[str, ...] = ()
 
 
 class CapturedEntry(Entry, frozen=True, tag="captured"):
     """Memory has acknowledged the facts of these captures.
 
     `stored` and `waiting` count them; `kept` has the texts of the stored ones, `held` of those that
-    wait for review.
+    wait for review. `struck` are pairs of a stored fact and one that was struck out for it;
+    `left_out` are those that are not in memory, with the reason.
     """
 
     captures: tuple[str, ...]
@@ -221,6 +227,8 @@ class CapturedEntry(Entry, frozen=True, tag="captured"):
     waiting: int = 0
     kept: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
+    struck: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class CompactionEntry(Entry, frozen=True, tag="compaction"):

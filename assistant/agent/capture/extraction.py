@@ -8,8 +8,8 @@ are listed, so that the model can be asked again.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import takewhile
 from typing import Any
@@ -19,6 +19,7 @@ from assistant.agent.capture.origins import (
     QUOTED_SHARE,
     Said,
     folded,
+    have_a_common_word,
     holds,
     is_backed,
     is_tainted,
@@ -57,27 +58,50 @@ ECHO = 2 / 3
 """A text that shares this part of its words with a recalled passage is an echo of it."""
 ANSWER_LIMIT = 60_000
 """Characters of an answer."""
-FEWEST_FACTS, WORDS_A_FACT, MOST_FACTS = 10, 3, 200
-"""An answer may hold ten facts, or one for every three words of the turns, but at most 200: a turn
-of twelve words does not state a thousand facts."""
+FEWEST_FACTS, MOST_FACTS = 10, 200
+"""An answer may hold ten facts, or one for each word of the owner's, but at most 200: a message of
+twelve words does not state a thousand facts."""
 _data = beside(__file__)
 OPERATIONS = {name: op for op, names in _data["operations"].items() for name in names.split()}
 """Our operation for every name that models use for it."""
 _KEYS = {key: names.split() for key, names in _data["keys"].items()}
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_WORD = re.compile(r"\w+")
+_HANDLES = re.compile(r"[\W_]*(?:[kK]?\d{1,4}[\W_]*)+")
+_HANDLE = re.compile(r"\W*[kK](\d{1,4})\W+")
+_BRACKET = re.compile(r"[\[{]")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_DECODER = json.JSONDecoder()
 _CITED = re.compile(r"^\S+:\d+ \([^)]*\): |^  \| ")
 """The prefix of a passage in the results of `recall` and `agenda`."""
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
+class Refused(Exception):
+    """An operation of an answer that was refused: the text it has, and why. If the model `may_mend`
+    it, it is told. `replaces`: it was to replace another fact."""
+
+    def __init__(
+        self, text: str, reason: str, *, may_mend: bool = True, replaces: bool = False
+    ) -> None:
+        super().__init__(f"“{text[:80]}”: {reason}" if text else reason)
+        self.text, self.may_mend, self.replaces = text, may_mend, replaces
+
+
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The facts of an answer, the number of operations that were refused, and the faults of those
-    that have a text."""
+    """The facts of a model's answers, and the operations that were refused and not mended."""
 
     facts: tuple[CapturedFact, ...] = ()
-    refused: int = 0
-    faults: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def faults(self) -> list[str]:
+        """What the model is to mend."""
+        return [str(refused) for refused in self.refused if refused.may_mend]
+
+
+NOTHING = Extracted()
 
 
 def extraction_request(
@@ -138,42 +162,53 @@ def parse(
     known: Sequence[Passage],
     session: Sequence[Entry],
     headings: Sequence[str] = (),
+    earlier: Extracted = NOTHING,
 ) -> Extracted:
-    """Parse the facts of the model's answer. Raises ValueError if it is not the requested JSON.
+    """Parse the facts of the model's answer, and add them to those of its `earlier` answers. Raises
+    ValueError if it is not the requested JSON.
 
     `session` are all entries of the session. What memory had put into its prompts is not captured
     again, nor what the assistant derived from that. An operation is refused if it has no text or
     cites no entry of these turns. A fact may name one of the `headings` to be put under.
     """
-    reader = _Reader(turns, known, session, headings)
-    words = sum(len(message.text.split()) for message in reader.said.values())
-    limit = min(MOST_FACTS, max(FEWEST_FACTS, words // WORDS_A_FACT))
-    operations = _operations(answer)
+    reader = _Reader(turns, known, session, headings, earlier.refused)
+    said = (message.text for message in reader.said.values() if message.kind == "owner")
+    words = sum(len(_WORD.findall(text)) for text in said)
+    limit = min(MOST_FACTS, max(FEWEST_FACTS, words))
     facts: list[CapturedFact] = []
-    refused = max(0, len(operations) - limit)
-    faults: list[str] = []
-    for operation in operations[:limit]:
+    refused: list[Refused] = []
+    for number, operation in enumerate(_operations(answer)):
         if _op(operation) == "skip":
             continue
         try:
-            fact = reader.fact(operation)
-        except ValueError as fault:
-            refused += 1
-            if str(fault):
-                faults.append(str(fault))
+            if number >= limit:
+                text = one_line(str(operation.get("text", "")))
+                raise Refused(text, "these are more facts than the words state", may_mend=False)
+            new = reader.facts(operation)
+        except Refused as fault:
+            refused.append(fault)
             continue
-        if not _is_echo(fact, session, known) and not is_among(fact, facts):
-            facts.append(fact)
-    return Extracted(tuple(facts), refused, tuple(faults))
+        for fact in new:
+            if not _is_echo(fact, session, known) and not _is_among(fact, [*earlier.facts, *facts]):
+                facts.append(fact)
+    texts = [*(fact.text for fact in facts), *(fault.text for fault in refused if fault.text)]
+    left = (r for r in earlier.refused if not any(_are_alike(text, r.text) for text in texts))
+    return Extracted((*earlier.facts, *facts), (*left, *refused))
 
 
-def is_among(fact: CapturedFact, facts: Iterable[CapturedFact]) -> bool:
-    """Whether one of these facts has the same text, or replaces the same fact."""
+def _is_among(fact: CapturedFact, facts: Iterable[CapturedFact]) -> bool:
+    """Whether one of these facts says the same, or replaces the same fact in a like wording."""
     return any(
-        folded(fact.text) == folded(other.text)
-        or (fact.replaces is not None and fact.replaces == other.replaces)
+        fact.replaces == other.replaces is not None and _are_alike(fact.text, other.text)
+        if fact.replaces
+        else folded(fact.text) == folded(other.text)
         for other in facts
     )
+
+
+def _are_alike(text: str, other: str) -> bool:
+    """Whether a text is another in the same words, or most of them."""
+    return folded(text) == folded(other) or _support(text, [other]) >= ECHO
 
 
 @dataclass(slots=True)
@@ -184,6 +219,7 @@ class _Reader:
     known: Sequence[Passage]
     session: Sequence[Entry]
     headings: Sequence[str]
+    refused: Sequence[Refused]
     said: dict[str, Said] = field(init=False)
     tainted: bool = field(init=False)
     owners: list[str] = field(init=False)
@@ -200,30 +236,48 @@ class _Reader:
         self.owners = [owners_words(text) for text in (*earlier, *current)]
         self.outside = outside_sentences(entries)
 
-    def fact(self, operation: Mapping[str, Any]) -> CapturedFact:
-        """The fact that an operation states. Raises ValueError with the fault to tell the model, or
-        an empty one if the operation has no text that is a fact."""
-        text = operation.get("text")
-        text = fact_of_line(" ".join(visible(text).split())) if isinstance(text, str) else None
+    def facts(self, operation: Mapping[str, Any]) -> list[CapturedFact]:
+        """The fact that an operation states, once for each fact that it replaces. Raises Refused.
+
+        One that was to replace a fact, and after that was refused is added instead, waits for the
+        owner: it may contradict what it was to replace.
+        """
+        given = operation.get("text")
+        line = " ".join(visible(given).split()) if isinstance(given, str) else ""
+        text = fact_on(line)
         if not text:
-            raise ValueError
-        label = f"“{text[:80]}”"
+            raise Refused(line, "this states no fact", may_mend=False)
         op = _op(operation)
         if op is None:
-            raise ValueError(f"{label}: there is no operation {str(operation.get('op'))[:40]!r}")
+            raise Refused(text, f"there is no operation {str(operation.get('op'))[:40]!r}")
         if len(text) > FACT_LIMIT:
-            raise ValueError(f"{label} … is longer than {FACT_LIMIT} characters")
+            raise Refused(text, f"it is longer than {FACT_LIMIT} characters")
         entries = self._entries(operation)
         if not entries:
-            raise ValueError(f"{label}: `entries` names no entry of the transcript")
-        kind, day_of = self._behind(text, entries, operation, label)
-        replaces = self._replaced(operation, label) if op == "supersede" else None
-        if replaces and kind in ("assistant", "recalled") and replaces.origin in (None, "owner"):
-            raise ValueError  # nobody but the owner replaces what the owner said
+            raise Refused(text, "`entries` names no entry of the transcript")
+        kind, day_of = self._behind(text, entries, operation)
         day = self._day(day_of)
-        name = replaces.id if replaces else None
-        under, found = self._under(operation), _matters_for(operation)
-        return CapturedFact(text, kind, entries, name, day, under, found)
+        before = [each for each in self.refused if each.replaces and _are_alike(text, each.text)]
+        replaced: list[Passage] = []
+        if op == "supersede" and self.known:
+            replaced = self._replaced(text, operation, is_confirmed=bool(before))
+        if kind in ("assistant", "recalled") and any(p.origin in (None, "owner") for p in replaced):
+            raise Refused(text, "only the owner replaces what the owner said", may_mend=False)
+        if later := next((p for p in replaced if day and p.date and day < p.date), None):
+            reason = f"memory holds what was said later: “{one_line(later.plain)}”"
+            raise Refused(text, reason, may_mend=False)
+        fact = CapturedFact(
+            text,
+            kind,
+            entries,
+            day=day,
+            under=self._under(operation),
+            matters_for=_matters_for(operation),
+            waits=bool(before) and not replaced,
+        )
+        return [replace(fact, replaces=old.id, struck=one_line(old.plain)) for old in replaced] or [
+            fact
+        ]
 
     def _entries(self, operation: Mapping[str, Any]) -> tuple[str, ...]:
         """The entry ids that an operation cites, written as `e1`, `E1` or 1, in a list or not."""
@@ -234,7 +288,7 @@ class _Reader:
         return tuple(id_ for id_ in ids if id_ in self.said)
 
     def _behind(
-        self, text: str, entries: Sequence[str], operation: Mapping[str, Any], label: str
+        self, text: str, entries: Sequence[str], operation: Mapping[str, Any]
     ) -> tuple[str, Sequence[str]]:
         """Who is behind a fact, and the entries that determine its day."""
         quoted_words = operation.get("quote")
@@ -259,25 +313,50 @@ class _Reader:
             kind = kind_of(text, entries, self.said, tainted=self.tainted, owners=self.owners)
             pastes = any(pasted(self.said[entry].text) for entry in entries)
             return ("tool" if pastes else kind if kind != "owner" else "assistant"), entries
-        raise ValueError(f"{label}: no entry that it cites holds its `quote`")
+        raise Refused(text, "no entry that it cites holds its `quote`")
 
     def _under(self, operation: Mapping[str, Any]) -> str:
-        """The heading that an operation names, as a path or by its last part alone; "" if none."""
+        """The heading that an operation names, as a path, as the end of one or with its file and
+        whatever else is above it; "" if none."""
         heading = one_line(str(operation.get("under") or "")).strip("# ").casefold()
-        if not heading:
-            return ""
-        paths = {one_line(path).casefold(): path for path in self.headings}
-        ends = [path for key, path in paths.items() if key.split(PATH)[-1] == heading]
-        return paths.get(heading) or (ends[0] if len(ends) == 1 else "")
+        keys = {path: one_line(path).casefold() for path in self.headings}
+        within = [path for path in keys if f"{PATH}{heading}".endswith(f"{PATH}{keys[path]}")]
+        name = heading.split(PATH)[-1]
+        ends = [path for path in keys if keys[path].split(PATH)[-1] == name]
+        return max(within, key=len, default=ends[0] if len(ends) == 1 else "")
 
-    def _replaced(self, operation: Mapping[str, Any], label: str) -> Passage:
-        """The known fact that an operation names, as `K1`, `k1` or 1."""
-        handle = next((operation[name] for name in _KEYS["which"] if operation.get(name)), "")
-        number = re.search(r"\d+", str(handle)[:40])
-        if number and 0 < int(number[0]) <= len(self.known):
-            return self.known[int(number[0]) - 1]
-        handles = f"K1 to K{len(self.known)}" if self.known else "none; use add"
-        raise ValueError(f"{label}: `which` names no known fact; there are {handles}")
+    def _replaced(
+        self, text: str, operation: Mapping[str, Any], *, is_confirmed: bool
+    ) -> list[Passage]:
+        """The known facts that an operation names. Raises Refused if one is not known, or, unless
+        it `is_confirmed`, has no word in common with the new fact."""
+        given = next((operation[name] for name in _KEYS["which"] if operation.get(name)), "")
+        named = [self._known(name) for name in (given if isinstance(given, list) else [given])]
+        if not all(named):
+            handles = f"there are K1 to K{len(self.known)}"
+            raise Refused(text, f"`which` names no known fact; {handles}", replaces=True)
+        replaced = {passage.id: passage for passages in named for passage in passages}
+        for passage in replaced.values():
+            words = " ".join((*passage.heading, passage.plain))
+            if not is_confirmed and not have_a_common_word(text, words):
+                old = f"it would strike out “{one_line(passage.plain)}”, which is of something else"
+                raise Refused(text, old, replaces=True)
+        return list(replaced.values())
+
+    def _known(self, name: object) -> list[Passage]:
+        """The known facts with these handles (`K1`, `k1`, 1, `K1, K2`), or the one with these
+        words; a handle before the words must be its own."""
+        words = one_line(str(name)[:FACT_LIMIT])
+        if _HANDLES.fullmatch(words):
+            numbers = [int(number) for number in re.findall(r"\d+", words)]
+            are_known = all(0 < number <= len(self.known) for number in numbers)
+            return [self.known[number - 1] for number in numbers] if are_known else []
+        handle = _HANDLE.match(words)
+        words = words[handle.end() :] if handle else words
+        same = [p for p in self.known if folded(p.shown) == folded(words)]
+        same = same or [p for p in self.known if _support(words, [p.shown]) == 1]
+        is_named = len(same) == 1 and (not handle or self._known(handle[1]) == same)
+        return same if is_named else []
 
     def _day(self, entries: Sequence[str]) -> str:
         """The local day (ISO) of the latest of these entries."""
@@ -301,6 +380,12 @@ def _matters_for(operation: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def fact_on(line: str) -> str:
+    """The fact that a line states; "" if it is struck out, a heading or nothing but marks."""
+    text = fact_of_line(line) or ""
+    return text if any(map(str.isalnum, folded(text))) else ""
+
+
 def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
     """Convert a captured fact for memory, with its origin; a session's facts are undone together.
 
@@ -315,7 +400,7 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
         Origin(program or fact.kind, session, fact.entries),
         together=session,
         secrets="ask",
-        waits=bool(program),
+        waits=bool(program) or fact.waits,
         under=fact.under,
         recorded=fact.day,
         matters_for=fact.matters_for,
@@ -381,41 +466,68 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
 
 
 def _operations(answer: str) -> list[dict[str, Any]]:
-    """The operations of an answer. Thoughts and fences around it are ignored; the list may be bare
-    or under a name, in one object or several. Raises ValueError if it cannot be parsed."""
-    answer = _THOUGHT.sub("", answer)
-    start = re.search(r"[\[{]", answer)
-    if not start:
-        raise ValueError("the answer holds no JSON")
-    text = answer[start.start() :]
+    """The operations of an answer. Thoughts, fences and other words around them are ignored; they
+    may be in one JSON text or several, in a list or not, or under a name. Raises ValueError if
+    there are none."""
+    text = _THOUGHT.sub("", answer)
     if len(text) > ANSWER_LIMIT:
         raise ValueError(f"the answer is longer than {ANSWER_LIMIT:,} characters")
-    is_cut_off = not re.search(r"[\]}][^\w\"]*$", text) and not re.search(r"[\]}]\s*(```|\n)", text)
     try:
-        decoded = json.loads(text)
+        values, is_cut_off = _decoded(text)
+        values = [value for value in values if not isinstance(value, list) or _is_data(value)]
+        items = [item for value in values for item in _items(value)]
     except RecursionError:
         raise ValueError("the answer holds too many brackets inside one another") from None
-    except ValueError:
-        from json_repair import repair_json  # only where an answer needs it
-
-        decoded = repair_json(text, return_objects=True)
-    candidates = [decoded] if isinstance(decoded, dict) else decoded
-    if not isinstance(candidates, list):
+    if not values:
         raise ValueError("the answer holds no JSON")
-    lists = [
-        candidate[name]
-        for candidate in candidates
-        if isinstance(candidate, dict)
-        for name in _KEYS["operations"]
-        if name in candidate
-    ]
-    if any(not isinstance(list_, list) for list_ in lists):
-        raise ValueError("the answer holds no list of operations")
-    items = [operation for list_ in lists for operation in list_] if lists else candidates
     if items and not any(map(_is_operation, items)):
         raise ValueError("the answer holds no list of operations")
-    operations = [operation if _is_operation(operation) else {} for operation in items]
+    operations = [item if isinstance(item, dict) and _is_operation(item) else {} for item in items]
     return [*operations[:-1], {}] if is_cut_off and operations else operations
+
+
+def _decoded(text: str) -> tuple[list[object], bool]:
+    """The JSON objects and arrays of a text, repaired where they need it, and whether the last is
+    cut off."""
+    values: list[object] = []
+    end = 0
+    while start := _BRACKET.search(text, end):
+        try:
+            value, end = _DECODER.raw_decode(text, start.start())
+        except ValueError:
+            from json_repair import repair_json  # only where an answer needs it
+
+            end = _closing(text, start.start())
+            value = repair_json(text[start.start() : end], return_objects=True)
+        values.append(value)
+    is_closed = not values or re.search(r"[\]}][^\w\"]*$", text) or end < len(text)
+    return values, not is_closed
+
+
+def _closing(text: str, start: int) -> int:
+    """The end of the brackets that open here, outside of strings; the text's if they do not end."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+    return len(text)
+
+
+def _is_data(value: list[object]) -> bool:
+    """Whether an array may hold operations, and is not a mark like [1] in the words around them."""
+    return not value or any(isinstance(item, dict | list) for item in value)
+
+
+def _items(value: object) -> Iterator[object]:
+    """What a JSON value holds in place of operations, without the lists and names around it."""
+    inner = value if isinstance(value, list) else []
+    if isinstance(value, dict) and not _is_operation(value):
+        inner = [value[name] for name in _KEYS["operations"] if name in value]
+    for item in inner:
+        yield from _items(item)
+    if not inner and not isinstance(value, list):
+        yield value
 
 
 def _is_operation(value: object) -> bool:

@@ -186,8 +186,10 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 # Whether the owner's words state a fact
 
-RESTATING = frozenset(fold(_DATA["owner"]).split())
+OWNER = frozenset(fold(_DATA["owner"]).split())
 """Words by which a fact refers to the owner."""
+RESTATING = OWNER | frozenset(_DATA["wording"].split())
+"""Words that a fact may have besides the owner's."""
 TELLING = frozenset(fold(_DATA["negations"]).split()) | {"assistant", "you"}
 """Words that negate a fact, or turn it into an order to the assistant."""
 QUOTED_SHARE = 1 / 4
@@ -223,6 +225,14 @@ def outside_sentences(entries: Iterable[Entry]) -> list[str]:
 def is_said(text: str, owners: Iterable[str]) -> bool:
     """Whether the owner's words state all of a text, in any inflection."""
     return not _unsaid(text, owners, language_of(text))
+
+
+def have_a_common_word(text: str, other: str) -> bool:
+    """Whether two texts share a telling word; also if their script does not separate words."""
+    language = language_of(text)
+    words = set(_WORD.findall(folded(text))) - OWNER
+    roots = {stem(word, language) for word in words if not is_function_word(word, language)}
+    return bool(_UNSPACED.search(text)) or not roots.isdisjoint(_roots(other, language))
 
 
 def is_backed(

@@ -5,17 +5,18 @@ repeats the write, which is harmless; extracting them again might word them diff
 facts could not be extracted stay unread and are tried again later.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from assistant.agent.capture.extraction import (
+    NOTHING,
     Extracted,
     again_request,
     by_place,
     extraction_request,
-    is_among,
+    fact_on,
     parse,
     statements,
     to_memory,
@@ -82,18 +83,21 @@ class Reading:
 class Captured:
     """The result of a reading: the facts stored, and how many wait for review.
 
-    `failed` says why the remaining turns are unread; empty if all were read.
+    `failed` says why the remaining turns are unread; empty if all were read. `left_out` are the
+    facts that are not kept, with the reason.
     """
 
     stored: tuple[str, ...] = ()
     waiting: int = 0
     failed: str = ""
+    left_out: tuple[str, ...] = ()
 
     def __add__(self, other: "Captured") -> "Captured":
         return Captured(
             self.stored + other.stored,
             self.waiting + other.waiting,
             other.failed or self.failed,
+            self.left_out + other.left_out,
         )
 
 
@@ -155,18 +159,20 @@ def _entry_without_forgotten(entry: Entry) -> Entry:
 
 def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
     """Extract and write facts batch by batch, as a later batch may supersede earlier facts."""
-    captured, refused, turns_read = Captured(), 0, 0
+    captured, turns_read = Captured(), 0
     for batch in batches(turns, job.budget.window // READ_SHARE):
         yield Compacting("facts", turns_read, len(turns))
         facts: list[CapturedFact] = []
+        left_out: list[str] = []
         usage = NO_USAGE
         try:
             for part in readings(batch):
                 extracted, used = yield from _extract(job, part)
                 facts += extracted.facts
-                refused += extracted.refused
+                left_out += map(str, extracted.refused)
                 usage += used
-            entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
+            through = batch[-1].entries[-1].id
+            entry = CaptureEntry(through, tuple(facts), usage, tuple(left_out))
             entry = job.transcript.append(entry)
         except AssistantError as error:
             remaining = counted(len(turns) - turns_read, "turn")
@@ -176,8 +182,6 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
             break
         turns_read += len(batch)
         captured += yield from _write(job, [entry])
-    if refused:
-        yield notice(job.transcript, f"{counted(refused, 'fact')} left out for lack of a source")
     return captured
 
 
@@ -217,6 +221,7 @@ def _extract(
                 existing.passages,
                 job.transcript.entries,
                 existing.headings,
+                result or NOTHING,
             )
         except ValueError as fault:
             if result is not None:
@@ -228,14 +233,12 @@ def _extract(
                 ) from fault
             faults = [f"it could not be read: {fault}"]
         else:
-            earlier = result.facts if result is not None else ()
-            faults += answer.faults if result is None else ()
-            new = tuple(fact for fact in answer.facts if not is_among(fact, earlier))
-            result = Extracted(earlier + new, answer.refused)
+            faults += answer.faults if result is None else []
+            result = answer
         if not faults:
             break
         messages = again_request(request, reply.text, faults)
-    return result or Extracted(), usage
+    return result or NOTHING, usage
 
 
 def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
@@ -265,46 +268,73 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     """
     transcript = job.transcript
     remaining = {entry.id for entry in transcript.entries} if pending else set()
-    facts = [
-        to_memory(fact, transcript.session, transcript.origin)
+    captured = [
+        fact
         for capture in pending
         for fact in capture.facts
         if not fact.entries or not remaining.isdisjoint(fact.entries)
     ]
+    facts = [fact for fact in captured if fact_on(fact.text)]
+    left_out = [line for capture in pending for line in capture.left_out]
+    left_out += [f"“{fact.text}”: it is no fact" for fact in captured if fact not in facts]
     try:
         if facts:
             transcript.check()  # no purged words come back
-        written = _remember(job.memory, facts)
+        to_write = [to_memory(fact, transcript.session, transcript.origin) for fact in facts]
+        written = _remember(job.memory, to_write)
     except MemoryFailure as error:
         problem = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"
         reason = job.redact(error.message)
         yield notice(job.transcript, f"{problem}: {reason}")
         return Captured(failed=reason)
-    stored = tuple(fact.text for fact in written if fact.status in ("stored", "superseded"))
-    waiting = tuple(fact.text for fact in written if fact.status == "waiting")
-    if secret := sum(fact.status == "secret" for fact in written):
-        yield notice(job.transcript, f"{counted(secret, 'fact')} left out because of a secret")
+    pairs = list(zip(facts, written, strict=False))
+    stored, waiting = (
+        tuple(dict.fromkeys(done.text for done in written if done.status in statuses))
+        for statuses in (("stored", "superseded"), ("waiting",))
+    )
+    struck = tuple((now.text, old.struck) for old, now in pairs if now.status == "superseded")
+    left_out += [f"“{old.text}”: it holds a secret" for old, now in pairs if now.status == "secret"]
+    for line in left_out:
+        yield notice(job.transcript, f"Left out: {job.redact(line)}")
     acknowledged = tuple(capture.id for capture in pending)
     if acknowledged:
         job.transcript.append(
-            CapturedEntry(acknowledged, len(stored), len(waiting), stored, waiting)
+            CapturedEntry(
+                acknowledged, len(stored), len(waiting), stored, waiting, struck, tuple(left_out)
+            )
         )
     if stored or waiting:
-        yield FactsCaptured(stored, len(waiting))
-    return Captured(stored, len(waiting))
+        yield FactsCaptured(tuple(with_struck(stored, struck)), len(waiting))
+    return Captured(stored, len(waiting), left_out=tuple(left_out))
+
+
+def with_struck(facts: Iterable[str], struck: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The facts, each with those that were struck out for it."""
+    pairs = list(struck)
+    for fact in facts:
+        old = "; ".join(old for new, old in pairs if new == fact and old)
+        yield f"{fact} (struck out: {old})" if old else fact
 
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
-    """Write the facts; if the fact that one replaces is gone, write it as a new fact."""
+    """Write the facts; if the fact that one replaces is gone, write it as a new fact. One that
+    cannot be written does not stop the others."""
     try:
         return memory.remember(facts) if facts else ()
     except LedgerError:
+        if len(facts) == 1:
+            if facts[0].replaces is None:
+                raise
+            return memory.remember([replace(facts[0], replaces=None)])
         written: list[Remembered] = []
+        refused: LedgerError | None = None
         for fact in facts:
             try:
-                written += memory.remember([fact])
-            except LedgerError:
-                written += memory.remember([replace(fact, replaces=None)])
+                written += _remember(memory, [fact])
+            except LedgerError as error:
+                refused = error
+        if refused:
+            raise refused from None
         return written
 
 

@@ -10,7 +10,9 @@ import pytest
 from msgspec import structs
 
 from assistant.agent.capture.extraction import (
+    Extracted,
     extraction_request,
+    fact_on,
     origin_in_turn,
     parse,
     statements,
@@ -52,6 +54,9 @@ TURNS = (
 KNOWN = (Passage("p1", "- Lives in Berlin", "Lives in Berlin", "MEMORY.md", 3, 3, 0, 9),)
 
 
+LISBON = CapturedFact("Lives in Lisbon", "owner", ("e1",), "p1", struck="Lives in Berlin")
+
+
 def add(text: str, *entries: str, **more: Any) -> dict[str, Any]:
     return {"op": "add", "text": text, "entries": list(entries), **more}
 
@@ -74,7 +79,7 @@ def test_a_fact_cites_its_entries_and_supersedes_a_known_one() -> None:
         {"op": "skip", "which": "K1"},
     )
     assert found == [
-        CapturedFact("Lives in Lisbon", "owner", ("e1",), "p1"),
+        LISBON,
         CapturedFact("Ada is the owner's sister", "owner", ("e1",)),
     ]
     written = to_memory(found[0], "s1")
@@ -119,14 +124,14 @@ def test_an_operation_without_text_or_source_is_refused(operation: Any) -> None:
     answer = json.dumps({"operations": [operation, add("Good", "e1")]})
     found = parse(answer, TURNS, KNOWN, ())
     assert [fact.text for fact in found.facts] == ["Good"]
-    assert found.refused == 1
+    assert len(found.refused) == 1
 
 
 @pytest.mark.parametrize("which", ["K7", "", None, "the flat"])
 def test_a_handle_that_is_none_is_never_an_addition(which: Any) -> None:
     answer = [{"op": "supersede", "which": which, "text": "New", "entries": ["e1"]}]
     found = parse(json.dumps(answer), TURNS, KNOWN, ())
-    assert (found.facts, found.refused) == ((), 1)
+    assert (found.facts, len(found.refused)) == ((), 1)
     assert "`which` names no known fact; there are K1 to K1" in found.faults[0]
 
 
@@ -148,7 +153,7 @@ def test_a_handle_that_is_none_is_never_an_addition(which: Any) -> None:
 )
 def test_what_nearly_follows_the_form_is_read(near: dict[str, Any]) -> None:
     right = {"op": "supersede", "which": "K1", "text": "Lives in Lisbon", "entries": ["e1"]}
-    assert facts(right | near) == [CapturedFact("Lives in Lisbon", "owner", ("e1",), "p1")]
+    assert facts(right | near) == [LISBON]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,7 @@ def test_a_short_turn_does_not_state_a_thousand_facts() -> None:
     turn = Turn((UserEntry("My cats are many, and each of them has a name of its own", id="e1"),))
     answer = json.dumps([add(f"Cat {n} has a name", "e1") for n in range(500)])
     found = parse(answer, [turn], (), ())
-    assert len(found.facts) == 10 and found.refused == 490
+    assert len(found.facts) == 14 and len(found.refused) == 486
 
 
 def test_each_entry_is_shown_and_each_fact_recorded_under_its_own_day() -> None:
@@ -227,7 +232,7 @@ def tainted(*said: str) -> list[Turn]:
 def kinds(turns: Sequence[Turn], *operations: dict[str, Any]) -> list[str]:
     session = [entry for turn in turns for entry in turn.entries]
     found = parse(json.dumps(operations), turns, KNOWN, session)
-    return [fact.kind for fact in found.facts] + ["refused"] * found.refused
+    return [fact.kind for fact in found.facts] + ["refused"] * len(found.refused)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +305,7 @@ def test_the_assistant_alone_never_replaces_what_the_owner_said(
     known = [replace(KNOWN[0], origin=origin)]
     new = {"op": "supersede", "which": "K1", "text": "Lives in Bern", "entries": ["e2"]}
     found = parse(json.dumps([new]), TURNS[:1], known, ())
-    assert [fact.kind for fact in found.facts] + ["refused"] * found.refused == left
+    assert [fact.kind for fact in found.facts] + ["refused"] * len(found.refused) == left
 
 
 def recalled(text: str) -> RecalledEntry:
@@ -493,3 +498,127 @@ def test_a_fact_is_one_line_without_hidden_characters() -> None:
 def test_the_key_folds_markup_case_and_stops() -> None:
     assert folded("- **The code** is 4711.") == folded("the code is 4711")
     assert folded("the code is 4711") != folded("the code is 4712")
+
+
+# Which fact is replaced
+
+KNOWN_TEXTS = (
+    "Aunt Vera keeps bees near Graz",
+    "Uncle Otto lives at Ringstraße 1, Wels",
+    "The ladder hangs in the shed",
+)
+FAMILY = tuple(
+    Passage(f"p{n}", f"- {text}", text, "MEMORY.md", n, n, 0, 9, date="2026-11-10")
+    for n, text in enumerate(KNOWN_TEXTS, start=1)
+)
+
+
+def superseding(which: Any, text: str, day: str = "", **earlier: Any) -> Extracted:
+    time = datetime.fromisoformat(f"{day} 12:00").astimezone().isoformat() if day else ""
+    turn = Turn((UserEntry("Otto is in Linz now. The ladder too.", id="e1", time=time),))
+    new = {"op": "supersede", "which": which, "text": text, "entries": ["e1"]}
+    return parse(json.dumps([new]), [turn], FAMILY, (), **earlier)
+
+
+@pytest.mark.parametrize(
+    ("which", "replaced"),
+    [
+        ("Uncle Otto lives at Ringstraße 1, Wels", ["p2"]),
+        ("K2: Uncle Otto lives at Ringstraße 1, Wels", ["p2"]),
+        ("uncle otto", ["p2"]),
+        ("K1: Uncle Otto lives at Ringstraße 1, Wels", []),
+        ("in the cellar since 1999", []),
+        (["K2", "k3"], ["p2", "p3"]),
+        ("K2, K3", ["p2", "p3"]),
+        (["K2", "K9"], []),
+    ],
+)
+def test_a_known_fact_is_named_by_handles_or_by_its_words(which: Any, replaced: list[str]) -> None:
+    found = superseding(which, "Uncle Otto took the ladder to Linz")
+    assert [fact.replaces for fact in found.facts] == replaced
+    assert bool(found.refused) == (not replaced)
+
+
+def test_what_shares_no_word_is_replaced_only_if_the_model_insists() -> None:
+    first = superseding("K1", "Uncle Otto lives in Linz")
+    assert not first.facts and "Aunt Vera keeps bees" in first.faults[0]
+    (fact,) = superseding("K1", "Uncle Otto lives in Linz", earlier=first).facts
+    assert (fact.replaces, fact.struck) == ("p1", "Aunt Vera keeps bees near Graz")
+
+
+def test_what_was_to_replace_a_fact_and_is_added_instead_waits() -> None:
+    first = superseding("the router", "The ladder hangs in Linz")
+    answer = json.dumps([add("The ladder hangs in Linz", "e1"), add("Otto likes Linz", "e1")])
+    turn = Turn((UserEntry("The ladder hangs in Linz now. Otto likes Linz.", id="e1"),))
+    found = parse(answer, [turn], FAMILY, turn.entries, earlier=first)
+    assert [to_memory(fact, "s").waits for fact in found.facts] == [True, False]
+    assert not found.refused
+
+
+@pytest.mark.parametrize(("day", "kept"), [("2026-11-09", 0), ("2026-11-10", 1), ("", 1)])
+def test_what_was_said_before_a_fact_does_not_replace_it(day: str, kept: int) -> None:
+    found = superseding("K2", "Uncle Otto lives in Linz", day)
+    assert len(found.facts) == kept and not found.faults
+    assert all("was said later: “Uncle Otto" in str(refused) for refused in found.refused)
+
+
+def test_two_facts_that_replace_the_same_one_are_both_kept() -> None:
+    both = ("Otto lives in Linz", "Uncle Otto has taken up rowing", "In Linz lives uncle Otto")
+    new = [{"op": "supersede", "which": "K2", "text": text, "entries": ["e1"]} for text in both]
+    turn = Turn((UserEntry("Otto rows in Linz", id="e1"),))
+    found = parse(json.dumps(new), [turn], FAMILY, ())
+    assert [fact.text for fact in found.facts] == list(both[:2])
+
+
+SEVERAL = ("Vera sold her bees", "The ladder is lent to Jo")
+FIRST, SECOND = (json.dumps(add(text, "e1")) for text in SEVERAL)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"{FIRST}\n{SECOND}",
+        f"```json\n{FIRST}\n```\nand\n```json\n{SECOND}\n```",
+        f'{{"operations": [{FIRST}]}}\n\n{{"operations": [{SECOND}]}}',
+        f'{{"operations": [{FIRST},]}}\n{{"operations": [{SECOND}]}}',
+        f'{{"operations": [{FIRST}]}}\n{SECOND}',
+        f'[1] says so:\n{{"facts": {FIRST}}}\n[2] and this:\n{SECOND}',
+        f"[[{FIRST}], [{SECOND}]]",
+    ],
+)
+def test_all_that_an_answer_holds_is_read(answer: str) -> None:
+    turn = Turn((UserEntry("Vera sold her bees. Jo has the ladder.", id="e1"),))
+    found = parse(answer, [turn], (), ())
+    assert [fact.text for fact in found.facts] == list(SEVERAL) and not found.refused
+
+
+def test_a_list_of_short_facts_is_kept_whole() -> None:
+    said = "My pupils: Ada, Bo, Cy, Dee, Eli, Fay, Gus, Hal, Ida, Jan, Kim, Leo, Mia, Ned, Oda"
+    turn = Turn((UserEntry(said, id="e1"),))
+    names = said.removeprefix("My pupils: ").split(", ")
+    answer = json.dumps([add(f"{name} is a pupil of the owner", "e1") for name in names])
+    assert len(parse(answer, [turn], (), ()).facts) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("named", "under"),
+    [
+        ("MEMORY.md › Notes › Health", "Health"),
+        ("MEMORY.md › Notes › People › Otto", "People › Otto"),
+        ("otto", "People › Otto"),
+        ("Cars", ""),
+        ("", ""),
+    ],
+)
+def test_a_heading_is_known_by_the_path_that_is_shown(named: str, under: str) -> None:
+    turn = Turn((UserEntry("Otto has gout", id="e1"),))
+    answer = json.dumps([add("Otto has gout", "e1", under=named)])
+    (fact,) = parse(answer, [turn], (), (), ("Health", "People › Otto")).facts
+    assert fact.under == under
+
+
+@pytest.mark.parametrize(
+    "text", ["~~Vera keeps bees~~", "[ ] ", "…", "- ", "#", "# Bees", "```", "<!-- core -->", "***"]
+)
+def test_what_states_nothing_is_no_fact(text: str) -> None:
+    assert not fact_on(text) and fact_on(f"Vera keeps bees {text}")
