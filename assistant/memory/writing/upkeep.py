@@ -11,10 +11,11 @@ Every line keeps its words and its day. What somebody typed into a file stays wh
 does what `undo` has moved back.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from itertools import islice
 
 from msgspec.structs import replace as reword
@@ -24,8 +25,10 @@ from assistant.memory.base import Origin, Upkept
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.headings import PATH, headings
 from assistant.memory.text.identity import fact_key
+from assistant.memory.text.language import language_of, without_function_words
 from assistant.memory.text.markdown import strike_out, superseded_note
-from assistant.memory.text.times.dates import heading_date
+from assistant.memory.text.times.dates import heading_date, mentioned, without
+from assistant.memory.text.times.languages import says
 from assistant.memory.text.times.occasions import occasions
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.journal import Journal, Write
@@ -44,6 +47,9 @@ UNSORTED = timedelta(days=31)
 """How long a captured fact stays below the heading of its day."""
 PASSED = timedelta(days=7)
 """How long a fact stays after its day."""
+MOST_WORDS = 4
+"""Most words of an appointment beside its day, its hour and function words. A fact that says more,
+or another number, may be wanted when its day has passed."""
 MOST = 200
 """Facts moved at once: a second or two of work, for which other writers wait."""
 ORIGIN = Origin("upkeep")
@@ -161,8 +167,8 @@ class Upkeep:
         return _Move(chunk, write, item, f"memory/{year}.md", title)
 
     def _has_passed(self, chunk: Chunk, day: str) -> bool:
-        """Whether a fact is only about appointments, which were ahead when it was written and have
-        passed. What begins on a day ("works in Porto from 1 October") has no time of day."""
+        """Whether a fact says only appointments, which were ahead when it was written and have
+        passed. What begins ("works in Porto from 1 October") is none, nor is what says more."""
         last = (self._today - PASSED).isoformat()
         ahead = [
             mention
@@ -172,7 +178,15 @@ class Upkeep:
         if not ahead or len(ahead) < len(chunk.mentions):
             return False
         appointments = occasions(chunk.plain, day)
-        return bool(appointments) and all(one.time and not one.rule for one in appointments)
+        if not appointments or not all(one.time and not one.rule for one in appointments):
+            return False
+        rest = without(chunk.plain, mentioned(chunk.plain, day))
+        times = [time.fromisoformat(one.time) for one in appointments]
+        figures = {figure for at in times for figure in (at.hour, at.hour % 12, at.minute)}
+        numbers = {int(number) for number in re.findall(r"\d+", rest)}
+        words = without_function_words(rest, language_of(chunk.plain)).split()
+        is_brief = sum(word.isalpha() for word in words) <= MOST_WORDS
+        return is_brief and numbers <= figures and not says("begins", chunk.plain)
 
     def _without(self, move: _Move, text: str) -> str:
         """The text without the line, and without a heading of ours that becomes empty."""

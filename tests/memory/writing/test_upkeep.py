@@ -81,6 +81,14 @@ def test_what_was_superseded_goes_to_the_archive_and_comes_back_by_undo(
         ("Moves to Berlin on 3 October 2026", False),
         ("The new number is 555-123 from 2026-10-01", False),
         ("Prefers tea", False),
+        ("Le dentiste est le 9 octobre 2026 à 9h30", True),
+        ("Zahnarzttermin mit Anna am 9. Oktober 2026 um 14:15 Uhr", True),
+        ("From 2 October 2026 at 6:00 the gate code is 7741", False),
+        ("The gate opens by card from 2 October 2026 at 6:00", False),
+        ("Ab 2. Oktober 2026 um 6 Uhr wohnt Lena in Porto", False),
+        ("A partir del 2 de octubre de 2026 a las 6:00 Lena vive en Oporto", False),
+        ("The dog Bruno, a poodle, gets his shot on 9 October 2026 at 9:00", False),
+        ("The shop moves to Rua Nova 5 on 9 October 2026 at 10:00", False),
     ],
 )
 def test_what_lay_ahead_when_it_was_said_is_archived_when_it_has_passed(
