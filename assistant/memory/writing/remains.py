@@ -5,12 +5,14 @@ files, editors' backups and git's history are only named, each with the command 
 Transcripts are read as lines of JSON of any version: all that counts is which fields hold text.
 """
 
+import codecs
 import json
 import os
 import re
 import shlex
 import subprocess
 import threading
+import zlib
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -32,7 +34,8 @@ GIT_SECONDS = 20
 PURGE = "assistant forget --purge --sessions"
 TEXTS = ("text", "content", "whole", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of a transcript's entry that hold text."""
-_BACKUPS = ("~", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
+_BACKUPS = ("~", ".gz", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
+_GZIP, _UTF_16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SKIPPED = frozenset({".git", ".assistant", "node_modules"})
 _TYPED = re.compile(r"(?=^# )", re.MULTILINE)
 
@@ -47,6 +50,7 @@ def remains(workspace: Workspace, words: Words, notes: Sequence[Path]) -> list[s
     for folder in (workspace.root, *notes):
         for path in _files(folder):
             name, text = path.relative_to(folder).as_posix(), _text(path)
+            quoted = shlex.quote(str(path))
             numbers = words.lines_in(text)
             is_memory = folder == workspace.root and name in memory
             if is_memory:
@@ -55,10 +59,12 @@ def remains(workspace: Workspace, words: Words, notes: Sequence[Path]) -> list[s
                 addresses = [f"{name}:{number}" for number in numbers]
                 lines += [f"{address}: assistant forget --purge {address}" for address in addresses]
             elif numbers and (path.name.endswith(_BACKUPS) or path.name.startswith((".#", "#"))):
-                lines.append(f"{path}: rm {shlex.quote(str(path))}")
+                lines.append(f"{path}: rm {quoted}")
+            elif numbers and storage.text_fault(path.read_bytes()):  # sed reads UTF-8
+                lines.append(f"{path}:{numbers[0]}: vi +{numbers[0]} {quoted}")
             elif numbers:
                 script = ";".join(f"{number}d" for number in numbers)
-                lines.append(f"{path}:{numbers[0]}: sed -i '{script}' {shlex.quote(str(path))}")
+                lines.append(f"{path}:{numbers[0]}: sed -i '{script}' {quoted}")
     lines += _in_conversations(workspace, words, common)
     return [*lines, *_in_git(workspace.root, words)]
 
@@ -110,23 +116,27 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str:
+    """The text of a file, of whatever encoding; also of a compressed one."""
     try:
-        return path.read_bytes().decode("utf-8", "replace")
-    except OSError:
+        data = path.read_bytes()
+        if data.startswith(_GZIP):
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, LARGEST)
+    except (OSError, zlib.error):
         return ""
+    return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8", "replace")
 
 
 def _in_git(root: Path, words: Words) -> Iterator[str]:
-    """A line if git's history of this folder's markdown contains the words, or is too long to be
+    """A line if git's history contains the words, in a text file or a message, or is too long to be
     searched. No word of the fact is in git's arguments, which other programs see."""
     program = programs.find("git", [root])
     if program is None:
         return
     with subprocess.Popen(
         [
-            program, "-C", str(root), "log", "--all", "--full-history", "--format=", "--patch",
-            "--cc", "--text", "--no-renames", "--no-ext-diff", "--no-textconv", "--",
-            ":(icase)*.md",
+            program, "-C", str(root), "log", "--all", "--reflog", "--format=%B", "--patch", "--cc",
+            "--unified=0", "--no-renames", "--no-ext-diff", "--no-textconv",
+            "--output-indicator-new= ", "--output-indicator-old= ",
         ],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=programs.environment([root]),
     ) as git:  # fmt: skip
@@ -139,7 +149,8 @@ def _in_git(root: Path, words: Words) -> Iterator[str]:
         timer.cancel()
     command = f"git -C {shlex.quote(str(root))}"
     if words.lines_in(log.decode("utf-8", "replace")):
-        yield f"git's history: {command} filter-repo --replace-text FILE, which names the words"
+        options = "--replace-text FILE --replace-message FILE"
+        yield f"git's history: {command} filter-repo {options}, which names the words"
     elif not is_whole:
         yield f"git's history: too long to be searched whole; {command} log --patch shows it"
 

@@ -1,5 +1,6 @@
 """A purge names what it could not take away, with the command that does."""
 
+import gzip
 import json
 import os
 import shlex
@@ -120,6 +121,43 @@ def test_a_history_that_is_too_long_to_be_searched_is_named(
     AddressedLedger(workspace, lambda: TODAY).remember([Fact(SAFE)])
     (left,) = purged(workspace, tmp_path / "none")
     assert left.startswith("git's history: too long to be searched")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "La caja se abre con zanzíbar-17, dice Eva", "one"),
+        ("b", "nothing", "Say that\n\nla caja se abre con\nzanzíbar 17"),
+        ("c.md", "- otra\n- *La caja* se abre con Zanzíbar-17", "one"),
+    ],
+)
+def test_any_text_of_gits_history_and_its_messages_are_searched(
+    workspace: Workspace, tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    root, fact = workspace.root, "La caja se abre con zanzíbar-17"
+    (root / name).write_text(text)
+    git(root, "init", "-q")
+    git(root, "add", "-f", name)
+    git(root, "commit", "-q", "-m", message)
+    (root / name).write_text("- otra\n- se abre\n")
+    git(root, "commit", "-q", "-a", "--amend", "-m", "two")  # the reflog has what it was
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact(fact)])
+    (left,) = purged(workspace, tmp_path / "none", fact)
+    assert left.startswith("git's history: ")
+    assert "filter-repo --replace-text FILE --replace-message FILE" in left
+
+
+def test_compressed_backups_and_notes_in_utf_16_are_named(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact(SAFE)])
+    (workspace.root / "MEMORY.md.gz").write_bytes(gzip.compress(f"- {SAFE}\n".encode()))
+    note = tmp_path / "notes" / "old.txt"
+    note.parent.mkdir()
+    note.write_text(f"Señas\n{SAFE}\n", encoding="utf-16")
+    backup, line = purged(workspace, note.parent)
+    assert backup == f"{workspace.root / 'MEMORY.md.gz'}: rm {workspace.root / 'MEMORY.md.gz'}"
+    assert line == f"{note}:2: vi +2 {note}"
 
 
 def test_nothing_is_named_where_nothing_is_left(workspace: Workspace, tmp_path: Path) -> None:
