@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import (
     BaseModel,
@@ -128,6 +128,18 @@ def names() -> list[str]:
         assert isinstance(model, type) and issubclass(model, BaseModel)
         keys += [f"{section}.{first}{name}" for name in model.model_fields]
     return keys
+
+
+def choices(name: str) -> list[str]:
+    """Return the values of a setting that has only a few; empty for any other."""
+    section, _, key = name.partition(".")
+    table = Settings.model_fields.get(section)
+    field = getattr(table and table.annotation, "model_fields", {}).get(key)
+    kinds = field and (get_args(field.annotation) or [field.annotation])
+    literals = [value for kind in kinds or () for value in get_args(kind) or [kind]]
+    if literals[:1] == [bool]:
+        return ["true", "false"]
+    return [value for value in literals if isinstance(value, str)]
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:

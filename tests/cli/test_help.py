@@ -12,6 +12,9 @@ import pytest
 import typer
 
 from assistant.cli.root import DAILY, MORE, PANELS, cli, hoisted
+from assistant.session import transcript
+from assistant.session.entries import UserEntry
+from assistant.workspace import template
 from tests.cli.conftest import ASSISTANT
 from tests.cli.test_main import run_assistant
 from tests.cli.tty import Tty
@@ -105,7 +108,12 @@ def test_alone_it_opens_the_chat_at_a_terminal(place: Path) -> None:
         assert tty.end() == 0
 
 
-def test_bash_completes_commands_options_and_settings(tmp_path: Path) -> None:
+def test_bash_completes_commands_options_settings_and_values(tmp_path: Path) -> None:
+    place = template.create(tmp_path / "place").workspace
+    place.sessions.mkdir(parents=True)
+    opened = transcript.create(place.sessions)
+    opened.append(UserEntry("where is the key?"))
+    opened.close()
     script = subprocess.run(
         [ASSISTANT, "completion", "bash"], capture_output=True, text=True
     ).stdout
@@ -116,6 +124,11 @@ def test_bash_completes_commands_options_and_settings(tmp_path: Path) -> None:
         ("assistant recall --bud", ["--budget"]),
         ("assistant config show memory.", ["memory.budget", "memory.k"]),
         ("assistant completion ", ["bash", "fish", "zsh"]),
+        ("assistant config set memory.capture ", ["always", "compaction", "never"]),
+        ("assistant config set web.fetch ", ["true", "false"]),
+        ("assistant config set web.search t", ["tavily"]),
+        ("assistant connect c", ["claude-code", "codex", "cursor"]),
+        (f"assistant -w {place.root} sessions show ", [opened.session]),
     ):
         line = f"COMP_WORDS=({words.rstrip()}"
         line += ' "")' if words.endswith(" ") else ")"

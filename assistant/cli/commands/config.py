@@ -38,6 +38,11 @@ def _names(incomplete: str) -> list[str]:
     return [name for name in settings.names() if name.startswith(incomplete)]
 
 
+def _choices(context: typer.Context, incomplete: str) -> list[str]:
+    choices = settings.choices(str(context.params.get("key")))
+    return [choice for choice in choices if choice.startswith(incomplete)]
+
+
 KEY = argument(
     "KEY", "Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
 )
@@ -75,7 +80,10 @@ def show(
 def set_(
     context: typer.Context,
     key: Key,
-    values: Annotated[list[str], argument("VALUE...", "Its value, or the values of a list.")],
+    values: Annotated[
+        list[str],
+        argument("VALUE...", "Its value, or the values of a list.", autocompletion=_choices),
+    ],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments.
 

@@ -31,7 +31,12 @@ NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
 
 def connect(
     context: typer.Context,
-    program: Annotated[str, argument("[PROGRAM]", f"{NAMES}; without one, list all.")] = "",
+    program: Annotated[
+        str,
+        argument(
+            "[PROGRAM]", f"{NAMES}; without one, list all.", autocompletion=lambda: list(PROGRAMS)
+        ),
+    ] = "",
     print_only: Annotated[bool, option("--print", "Show the change without making it.")] = False,
     undo: Annotated[bool, option("--undo", "Disconnect it.")] = False,
     yes: Yes = False,

@@ -11,8 +11,19 @@ from assistant.cli.session_text import session_lines, show_sessions, undo_lines
 from assistant.display import spelled
 from assistant.memory.base import SESSIONS, Query
 from assistant.session import entries, keeping, listing, transcript
+from assistant.workspace.folder import Workspace, default_root
 
-Session = Annotated[str, argument("ID", "Its ID, or the start or end of it.")]
+
+def _ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """The sessions of the workspace, last used first, with their titles."""
+    root = context.find_root().params.get("workspace") or default_root()
+    sessions = listing.sessions(Workspace(root).sessions)
+    return [(each.id, each.title) for each in sessions if each.id.startswith(incomplete)]
+
+
+Session = Annotated[
+    str, argument("ID", "Its ID, or the start or end of it.", autocompletion=_ids)
+]
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
@@ -70,7 +81,7 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
 
 def undo(
     context: typer.Context,
-    session: Annotated[str, argument("[ID]", "Another chat's ID.")] = "",
+    session: Annotated[str, argument("[ID]", "Another chat's ID.", autocompletion=_ids)] = "",
     yes: Yes = False,
 ) -> None:
     """Undo what the last turn of the latest chat changed: files and facts.
