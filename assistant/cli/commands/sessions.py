@@ -21,9 +21,7 @@ def _ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(each.id, each.title) for each in sessions if each.id.startswith(incomplete)]
 
 
-Session = Annotated[
-    str, argument("ID", "Its ID, or the start or end of it.", autocompletion=_ids)
-]
+Session = Annotated[str, argument("ID", "Its ID, or the start or end of it.", autocompletion=_ids)]
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
