@@ -42,7 +42,7 @@ from assistant.tools.mcp_client.tools import check_all
 from assistant.tools.policy import unknown_tools
 from assistant.tools.sandbox import process
 from assistant.tools.web import browser, search
-from assistant.upkeep import reminders
+from assistant.upkeep import reminders, timers
 from assistant.workspace import folder, stores, trust
 
 Check = Callable[[Globals], str]
@@ -313,15 +313,15 @@ def _heartbeat(options: Globals) -> str:
     times = {"last run": state.beat, "last notification": state.delivered}
     if last := [f"{what} {time.replace('T', ' ')}" for what, time in times.items() if time]:
         text += f"; {', '.join(last)}"
+    faults, cures = list[str](), list[str]()
     if not reminders.wakes(workspace, datetime.now()):
-        raise Remark(
-            f"{text}; no timer on this machine runs them",
-            "`assistant heartbeat install` installs one",
-        )
+        faults.append("no timer on this machine runs them")
+        cures.append(timers.advice())
     if state.fault:
-        raise Remark(
-            f"{text}; {state.fault}", "The next chat shows the news; see `heartbeat.notify`"
-        )
+        faults.append(state.fault)
+        cures.append("The next chat shows the news; see `heartbeat.notify`")
+    if faults:
+        raise Remark("; ".join([text, *faults]), ". ".join(cures))
     return text
 
 

@@ -25,9 +25,7 @@ CURE = (
 )
 RECENT = timedelta(hours=3)
 """If the heartbeat ran several times so recently, a timer of the owner's own is taken to run it."""
-NOTHING_WAKES = (
-    "No timer is installed that would deliver it: `assistant heartbeat install` installs one"
-)
+NOTHING_WAKES = "No timer is installed that would deliver it"
 OWNER = Origin()
 _WHO = re.compile(r"\A(?:me|us|mich|uns)\b[\s,:]*", re.IGNORECASE)
 _JOINT = re.compile(r"\A(?:to|daran)\b[\s,]*", re.IGNORECASE)
@@ -56,7 +54,7 @@ class Reminder:
     @property
     def note(self) -> str:
         """What the owner has to do so that it is delivered; empty for nothing."""
-        return "" if self.wakes else NOTHING_WAKES
+        return "" if self.wakes else f"{NOTHING_WAKES}. {timers.advice()}"
 
 
 def remind(

@@ -38,6 +38,15 @@ def choice() -> Kind:
     )
 
 
+def advice() -> str:
+    """How the heartbeat comes to run by itself on this machine."""
+    try:
+        choice()
+    except ConfigError as error:
+        return f"{error.cure}: {error.message}"
+    return "`assistant heartbeat install` installs one"
+
+
 def files(workspace: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
     """The files, or the line of the crontab, that call `heartbeat run` every few minutes."""
     return {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](workspace, minutes)

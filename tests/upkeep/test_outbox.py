@@ -14,7 +14,7 @@ from assistant.heartbeat import beat, claims
 from assistant.heartbeat.unattended import is_silent
 from assistant.session import beats
 from assistant.session.beats import News
-from assistant.upkeep import outbox
+from assistant.upkeep import outbox, timers
 from assistant.upkeep.reminders import remind
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
@@ -158,6 +158,16 @@ def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspa
 
     with pytest.raises(Remark, match="1 task; no timer on this machine runs them"):
         _heartbeat(Options())  # type: ignore[arg-type]
+    with beats.changing(here) as known:
+        known.fault = "the notification failed with 2: no topic"
+    with pytest.raises(
+        Remark, match="no timer on this machine runs them; the notification"
+    ) as both:
+        _heartbeat(Options())  # type: ignore[arg-type]
+    assert (
+        both.value.cure
+        == f"{timers.advice()}. The next chat shows the news; see `heartbeat.notify`"
+    )
     with beats.changing(here) as known:
         for minutes in (10, 5, 0):
             known.run(datetime.now() - timedelta(minutes=minutes))

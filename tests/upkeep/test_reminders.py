@@ -12,14 +12,16 @@ from assistant.app.options import ChatOptions
 from assistant.errors import UsageError
 from assistant.events import ToolFinished
 from assistant.heartbeat import beat
+from assistant.memory.base import Query
 from assistant.memory.writing.ledger import Ledger
 from assistant.messages import Reply, ToolCall
-from assistant.upkeep import outbox
+from assistant.upkeep import outbox, timers
 from assistant.upkeep.reminders import remind, wakes
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.support.scripted import ScriptedModel
 
+BANK = Query("call the bank")
 NOW = datetime(2026, 11, 23, 9, 40, 30)
 """A Monday."""
 
@@ -214,7 +216,7 @@ def test_a_model_reminds_its_owner_once_and_is_told_what_was_understood(here: Wo
     assert "“soonish” is not understood" in results[0] and "in 20 minutes" in results[0]
     due = datetime.combine(date.today() + timedelta(days=1), time(9))
     assert f"{due:%a} {due.day} {due:%b}, 09:00: call the bank (HEARTBEAT.md:" in results[1]
-    assert "`assistant heartbeat install`" in results[1]
+    assert results[1].endswith(f"No timer is installed that would deliver it. {timers.advice()}")
     told = [
         each.outcome.text for day in (1, 2) for each in beat.run(here, due + timedelta(days=day))
     ]
@@ -350,3 +352,26 @@ def test_only_runs_that_repeat_are_taken_for_a_timer(here: Workspace) -> None:
         assert list(beat.run(here, NOW + timedelta(minutes=minute))) == []
         assert wakes(here, NOW + timedelta(minutes=minute)) is expected
     assert not wakes(here, NOW + timedelta(hours=4))
+
+
+def test_a_timer_is_recommended_where_it_can_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert timers.advice().startswith("Call `assistant heartbeat run` every few minutes")
+    crontab = tmp_path / "crontab"
+    crontab.write_text("#!/bin/sh\n")
+    crontab.chmod(0o755)
+    assert timers.advice() == "`assistant heartbeat install` installs one"
+
+
+def test_a_reminder_whose_time_has_passed_is_no_memory_any_more(here: Workspace) -> None:
+    now = datetime.now()
+    remind(here, "in 20 minutes call the bank", now - timedelta(days=1))
+    remind(here, "tomorrow at 9 call the bank about the loan", now)
+    remind(here, "every Friday at 9 call the bank again", now)
+    with open_chat(here, ChatOptions(), no_daemon=True) as chat:
+        lines = [line for line in chat.memory.recall(BANK) if line.source == "HEARTBEAT.md"]
+    found = sorted(line.plain.partition("remind me: ")[2] for line in lines)
+    assert found == ["call the bank about the loan", "call the bank again"]

@@ -14,7 +14,7 @@ from assistant.app.undo import Changed, changed_by, last_changes, take_back
 from assistant.cli.chat import clipboard
 from assistant.cli.chat.screen import Choice, Screen
 from assistant.cli.chat.turn_view import TurnView
-from assistant.cli.commands.agenda import show
+from assistant.cli.commands.agenda import set_reminder, show
 from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
@@ -156,6 +156,13 @@ def agenda(host: Host, days: str) -> None:
         raise UsageError(f"{days!r} is not a number of days", "Write /agenda 7, or /agenda")
     ahead, today = int(days or AGENDA_DAYS), date.today()
     show(coming(host.chat.memory, host.chat.workspace, today, ahead), today, ahead)
+
+
+@command("WHEN WHAT")
+def remind(host: Host, words: str) -> None:
+    """Set a reminder."""
+    host.refuse_off_the_record("no reminder is written")
+    set_reminder(host.chat.workspace, words)
 
 
 @command("[FILE]")

@@ -14,7 +14,7 @@ from assistant.cli.options import AsJson, answer, argument, note, option
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS, Due
-from assistant.workspace.folder import HEARTBEAT_FILE
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 
 def agenda(
@@ -87,11 +87,15 @@ def remind(
       assistant remind tomorrow at 9 call the bank
       assistant remind every Friday at 18 put out the bins
     """
+    set_reminder(context.obj.workspace(), " ".join(words))
+
+
+def set_reminder(workspace: Workspace, words: str) -> None:
+    """Set a reminder, and print what was understood."""
     from assistant.secrets.registered import redactor
     from assistant.upkeep import reminders
 
-    text = redactor().redact(" ".join(words))
-    reminder = reminders.remind(context.obj.workspace(), text, datetime.now())
+    reminder = reminders.remind(workspace, redactor().redact(words), datetime.now())
     answer({"source": HEARTBEAT_FILE, **asdict(reminder)})
     typer.echo(spelled(reminder.confirmation))
     if reminder.note:

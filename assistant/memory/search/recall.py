@@ -8,7 +8,7 @@ budget, and for a turn of a conversation with what is relevant to it.
 import functools
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from assistant.memory.search.question import Question, Spelling, read
 from assistant.memory.search.ranking import SIGNALS, Matrix, View, Weights, match
 from assistant.memory.search.selection import arrange, relevant
 from assistant.memory.text.chunk import Chunk, passage
+from assistant.memory.text.times.wording import instruction
 from assistant.settings.sections import MemorySettings
 from assistant.workspace.folder import ARCHIVE, HEARTBEAT_FILE, PROCEDURE_FILES
 
@@ -211,7 +212,8 @@ class Recaller:
         ]
         is_turn = ranked.layout.turn[positions].tolist()
         turns = {result.id for result, turn in zip(results, is_turn, strict=True) if turn}
-        return arrange(results, question, turns)
+        current = [result for result in results if not _has_passed(result)]
+        return arrange(current, question, turns)
 
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:
@@ -229,6 +231,14 @@ def _distinct(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
 
 
 # Which chunks may be recalled
+
+
+def _has_passed(result: Passage) -> bool:
+    """Whether a passage is a task of HEARTBEAT.md whose only time has passed."""
+    if result.source != HEARTBEAT_FILE:
+        return False
+    schedule = instruction(result.plain).schedule
+    return schedule is not None and schedule.following(datetime.now()) is None
 
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
