@@ -8,6 +8,9 @@ EXECUTED_FILES, EXECUTED_FOLDERS = _lists["executed_files"], _lists["executed_fo
 EXECUTED = (*EXECUTED_FILES, *EXECUTED_FOLDERS)
 EXECUTED_SUFFIXES, EXECUTED_AT_HOME = _lists["executed_suffixes"], _lists["executed_at_home"]
 HARMLESS = _lists["harmless"]
+CODE_SUFFIXES, CODE_NAMES, CODE_STARTS = (
+    _lists[name] for name in ("code_suffixes", "code_names", "code_starts")
+)
 INNER_NETWORKS = _lists["inner_networks"]
 BEFORE_COMMANDS, SHELLS, READERS = (
     _lists[name] for name in ("before_commands", "shells", "readers")

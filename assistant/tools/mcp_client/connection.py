@@ -18,6 +18,7 @@ import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from assistant import __version__
+from assistant.config import cache_dir
 from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
@@ -176,7 +177,10 @@ class Connection:
                 StdioServerParameters(
                     command=COMPANION[0],
                     args=[*COMPANION[1:], *command],
-                    env={name: filled(value) for name, value in settings.env.items()},
+                    env={
+                        "PYTHONPYCACHEPREFIX": str(cache_dir() / "bytecode"),  # not from a root
+                        **{name: filled(value) for name, value in settings.env.items()},
+                    },
                     cwd=settings.cwd or self.server.origin or None,
                 ),
                 errlog=log,

@@ -97,7 +97,7 @@ class Pin:
 
     `agreed` is the digest of the approved entry; `tools` are the approved definitions, None before
     the server was met; `seen` are its latest definitions, where they differ; `files` are the
-    digests of the files of its command line that tools can write.
+    digests of the files and folders of code that it runs and tools can write.
     """
 
     agreed: str = ""
@@ -137,9 +137,9 @@ class Pins:
         return agreed and not self.changed(server)
 
     def changed(self, server: Server) -> list[str]:
-        """Return the files on the server's command line whose content is not the approved one.
+        """Return the files and folders of the server's code that are not as approved.
 
-        A file that was never approved counts as changed if somebody else configured the server,
+        One that was never approved counts as changed if somebody else configured the server,
         and as unchanged if the owner did.
         """
         approved, current = self.of(server).files, server.files

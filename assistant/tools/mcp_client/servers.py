@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from assistant.errors import StorageError
 from assistant.secrets.assignments import Claim, claim
 from assistant.settings import tree
 from assistant.settings.sections import ServerSettings
+from assistant.tools.mcp_client import code
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
@@ -117,18 +117,15 @@ class Server:
 
     @property
     def files(self) -> dict[str, str]:
-        """The digests of the files of its command line that tools can write."""
+        """The digests of the files and folders of code it runs that tools can write."""
+        if not self.settings.command:
+            return {}
         folder = Path(self.settings.cwd or self.origin or Path.cwd())
-        command = filled(self.settings.command or "")
+        command = filled(self.settings.command)
         program = programs.find(command, self.roots) or shutil.which(command) or command
-        words = [program, *map(filled, self.settings.args)]
-        digests: dict[str, str] = {}
-        for word in (part for text in words for part in {text, text.partition("=")[2]} if part):
-            path = Path(os.path.realpath(folder / storage.expanded(word)))
-            if any(path.is_relative_to(root) for root in self.roots):
-                with suppress(OSError):  # missing or unreadable
-                    digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
-        return digests
+        variables = (f"{name}={filled(value)}" for name, value in self.settings.env.items())
+        words = [program, *map(filled, self.settings.args), *variables]
+        return code.digests(words, folder, self.roots)
 
 
 @dataclass(frozen=True, slots=True)

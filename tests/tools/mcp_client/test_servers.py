@@ -309,3 +309,46 @@ def test_a_program_that_changes_during_a_conversation_is_not_started_again(
     box = Toolbox(foreign.tools())
     script.write_text("evil")
     assert "has changed" in calling(box, ApproveAll())("mcp_small_echo", text="x").content
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["{python}", "-m", "tools.server"],
+        ["sh", "-c", "exec {python} tools/server.py"],
+        ["env", "--chdir", "{root}/tools", "{python}", "server.py"],
+        ["env", "PYTHONPATH={root}:/nowhere", "{python}", "-m", "tools.server"],
+        ["{python}", "{root}/tools"],
+    ],
+)
+@pytest.mark.parametrize("changed", ["server.py", "helper.py", "new.py"])
+def test_a_server_is_bound_to_all_code_beside_it(
+    tmp_path: Path, command: list[str], changed: str
+) -> None:
+    root, folder = tmp_path, tmp_path / "tools"
+    folder.mkdir()
+    for name in ("server.py", "helper.py", "__main__.py"):
+        (folder / name).write_text("pass\n")
+    first, *args = (word.format(python=sys.executable, root=root) for word in command)
+    runs_there = not any(str(root) in word for word in args)
+    settings = ServerSettings(
+        command=first, args=tuple(args), cwd=str(root) if runs_there else None
+    )
+    server = Server("small", settings, roots=(root,))
+    Pins().met(server, {})
+    (folder / "notes.md").write_text("data")
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__/server.pyc").write_text("compiled")
+    assert Pins().may_start(server)
+    (folder / changed).write_text("evil\n")
+    assert not Pins().may_start(server)
+    Pins().agree(server, Pins().of(server))
+    assert Pins().may_start(server)
+
+
+def test_a_folder_that_a_server_is_given_as_data_does_not_bind_it(tmp_path: Path) -> None:
+    settings = ServerSettings(command="npx", args=("-y", "server-filesystem", str(tmp_path)))
+    server = Server("files", settings, roots=(tmp_path,))
+    assert server.files == {}
+    (tmp_path / "a.py").write_text("pass")
+    assert server.files == {}

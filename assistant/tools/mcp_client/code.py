@@ -1,0 +1,102 @@
+"""Digests of the code that a server's command line runs, where tools can write it.
+
+That is each file on the command line, and all code below the folders that it is run in or from: its
+working directory, the folder of such a file, and any folder that it names other than as data.
+"""
+
+import hashlib
+import os
+import re
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from assistant.config import cache_dir, state_dir
+from assistant.disk import storage
+from assistant.tools.places import CODE_NAMES, CODE_STARTS, CODE_SUFFIXES
+
+SKIPPED = frozenset({".git", ".assistant", "__pycache__"})
+"""Folders without code that a server runs; its `__pycache__` is elsewhere."""
+MOST_FILES = 2_000
+MOST_BYTES = 50_000_000
+"""Of more code than this not the content counts, but when it was written."""
+
+
+def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[str, str]:
+    """Return a digest of each file and folder of code of a command line, by path; `folder` is where
+    it runs."""
+    files: set[Path] = set()
+    folders = {Path(os.path.realpath(folder))}
+    for word, is_data in _candidates(words):
+        path = Path(os.path.realpath(folder / storage.expanded(word)))
+        with suppress(OSError, ValueError):  # a name that is too long, or no name
+            if path.is_file():
+                files.add(path)
+                folders.add(path.parent)
+            elif path.is_dir() and not (is_data and not _starts(path)):
+                folders.add(path)
+    result: dict[str, str] = {}
+    for path in sorted(files | folders):
+        if any(path.is_relative_to(root) for root in roots):
+            with suppress(OSError):  # missing or unreadable
+                result[str(path)] = _of_folder(path) if path in folders else _of_file(path)
+    return result
+
+
+def _candidates(words: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each word that may be a path, and whether a folder would be data, for it to serve.
+
+    A folder is not if it is an option's value, or named in a shell line.
+    """
+    before = ""
+    for word in words:
+        yield word, not before.startswith("-")
+        parts = [*_split(word), *re.split("[=:]", word), word.partition("=")[2]]
+        yield from ((part, False) for part in parts if part not in ("", word))
+        before = word
+
+
+def _split(word: str) -> list[str]:
+    """Return the words of a shell line."""
+    lexer = shlex.shlex(word, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:  # an unclosed quotation mark
+        return word.split()
+
+
+def _starts(folder: Path) -> bool:
+    return any((folder / name).exists() for name in CODE_STARTS)
+
+
+def _of_file(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _of_folder(folder: Path) -> str:
+    """Return the digest of the code below a folder: of its content, or if that is too much, of the
+    times at which it was written."""
+    code = list(_code_below(folder))
+    is_much = len(code) > MOST_FILES or sum(status.st_size for _, status in code) > MOST_BYTES
+    digest = hashlib.sha256()
+    for path, status in code:
+        stamp = f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+        digest.update(os.fsencode(path.relative_to(folder)))
+        digest.update(f"\0{stamp if is_much else _of_file(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _code_below(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    closed = (cache_dir().resolve(), state_dir().resolve())  # no tool can write there
+    for top, folders, names in os.walk(folder):
+        inner = (name for name in folders if (Path(top) / name).resolve() not in closed)
+        folders[:] = sorted(set(inner) - SKIPPED)
+        for path in (Path(top) / name for name in sorted(names)):
+            with suppress(OSError):
+                status = path.stat()
+                is_code = path.name in CODE_NAMES or path.suffix in CODE_SUFFIXES
+                if stat.S_ISREG(status.st_mode) and (is_code or status.st_mode & 0o111):
+                    yield path, status
