@@ -21,7 +21,13 @@ from assistant.errors import UsageError
 from assistant.memory.base import Fact, JournalEntry, Keeper, Origin, Query
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
-from assistant.session.entries import AttachmentEntry, CapturedEntry, CaptureEntry, UserEntry
+from assistant.session.entries import (
+    AttachmentEntry,
+    CapturedEntry,
+    CaptureEntry,
+    TitleEntry,
+    UserEntry,
+)
 from assistant.session.history import group
 from assistant.tools.policy import ApproveAll
 from assistant.workspace import template, trust
@@ -328,3 +334,37 @@ def test_a_shell_undoes_the_last_turn_of_the_latest_chat_or_of_another(tmp_path:
     assert undo("--yes").returncode == 0
     assert "red boat" not in (place.root / "MEMORY.md").read_text()
     assert not (place.root / "red.txt").exists()
+
+
+def test_a_shell_undoes_what_an_event_did_in_the_words_of_its_title(tmp_path: Path) -> None:
+    place = template.create(tmp_path / "place").workspace
+    trust.grant(place)
+    (place.root / "diary").mkdir()
+    (place.root / "diary/may\nReally all.txt").write_text("May was warm.\n")
+
+    def undo(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [ASSISTANT, "-w", place.root, "--no-daemon", "undo", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    with open_chat(place, ChatOptions(), approver=ApproveAll(), no_daemon=True) as chat:
+        turn(chat, "tidy up", ("write_file", {"path": "poem.txt", "text": "x"}))
+    with open_chat(place, ChatOptions(purpose="event"), no_daemon=True) as chat:
+        chat.conversation.transcript.append(TitleEntry("github: the build failed"))
+        waits = ("remember", {"fact": "The build of boats fails"})
+        turn(
+            chat,
+            "An event has come in.\n[Instructions]",
+            ("shell", {"command": "rm -r diary"}),
+            waits,
+        )
+    with open_chat(place, ChatOptions(), approver=ApproveAll(), no_daemon=True) as chat:
+        turn(chat, "hello")
+    asked = undo()
+    assert asked.stderr.splitlines()[:3] == [
+        "“github: the build failed” changed",
+        "  diary/may\\u{a}Really all.txt",
+        "  The build of boats fails (waits for review)",
+    ]
+    assert undo("--yes").stdout.startswith("Undone: “github: the build failed”\n")
+    assert (place.root / "diary/may\nReally all.txt").exists()
+    assert undo().stderr.startswith("“tidy up” changed\n  poem.txt\n")

@@ -4,14 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from assistant.display import exactly
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import Held, JournalEntry, Keeper, Origin
-from assistant.session.entries import Entry
+from assistant.quoting import one_line
+from assistant.session import listing, transcript
+from assistant.session.entries import Entry, HeaderEntry
 from assistant.session.history import Turn, group
+from assistant.session.listing import title_of
 from assistant.workspace import checkpoints
 from assistant.workspace.checkpoints import Checkpoint
 from assistant.workspace.folder import Workspace
 
+UNATTENDED = ("event", "heartbeat")
+"""What begins sessions besides the owner."""
 LATEST = 500
 """Latest writes to memory that are searched for those of a turn."""
 
@@ -20,9 +26,11 @@ LATEST = 500
 class Changed:
     """The changes of one turn that can be undone.
 
-    `facts` are its writes, newest first, and `waiting` its facts that wait for review.
+    `name` is its message, or the title of the session if the program began it. `facts` are its
+    writes, newest first, and `waiting` its facts that wait for review.
     """
 
+    name: str
     turn: Turn
     checkpoint: Checkpoint
     facts: tuple[JournalEntry, ...]
@@ -32,6 +40,14 @@ class Changed:
     def files(self) -> list[str]:
         """The paths of files that differ from before the turn."""
         return [change.path for change in self.checkpoint.changed() if change.is_file]
+
+    def listed(self, workspace: Workspace) -> list[str]:
+        """What undoing it takes back, a line each: the files, the facts, and those that wait."""
+        return [
+            *(_relative(workspace, path) for path in self.files),
+            *(one_line(write.text) for write in self.facts),
+            *(f"{one_line(held.fact.text)} (waits for review)" for held in self.waiting),
+        ]
 
     @property
     def is_undoable(self) -> bool:
@@ -59,6 +75,7 @@ def changed_by(
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     pending = memory.waiting()
     turns = group(entries)
+    title = title_of(entries) if _origin(entries) in UNATTENDED else ""
     facts: dict[str, list[JournalEntry]] = {}
     waiting: dict[str, list[Held]] = {}
     turn_of = _turns_of(turns, session)
@@ -70,7 +87,41 @@ def changed_by(
         id = turn.asked.id
         checkpoint = checkpoints.load(workspace.checkpoints, session, id)
         if id in facts or id in waiting or checkpoint.changed():
-            yield Changed(turn, checkpoint, tuple(facts.get(id, ())), tuple(waiting.get(id, ())))
+            yield Changed(
+                one_line(title or turn.request),
+                turn,
+                checkpoint,
+                tuple(facts.get(id, ())),
+                tuple(waiting.get(id, ())),
+            )
+
+
+def latest_session(workspace: Workspace, memory: Keeper) -> str:
+    """The session of the latest turn of which anything can be undone, in a chat or unattended; the
+    latest chat if there is none, empty if there is no session."""
+    origins = [write.origin for write in memory.log(LATEST)]
+    origins += [held.fact.origin for held in memory.waiting()]
+    changing = {path.name.partition(".")[0] for path in workspace.checkpoints.glob("*.*")}
+    changing |= {origin.session for origin in origins if origin.session}
+    chat = listing.latest(workspace.sessions) or ""
+    times = listing.written(workspace.sessions)
+    latest, found = "", chat
+    for session in sorted({chat, *changing} & times.keys(), key=times.__getitem__, reverse=True):
+        if latest and times[session] < _time(latest).timestamp():
+            break
+        entries = transcript.read(workspace.sessions, session)
+        if _origin(entries) not in ("", *UNATTENDED):
+            continue
+        turns = changed_by(workspace, memory, session, entries)
+        time = next((turn.turn.entries[-1].time for turn in turns if turn.is_undoable), "")
+        if time > latest:
+            latest, found = time, session
+    return found
+
+
+def _origin(entries: Sequence[Entry]) -> str:
+    header = next(iter(entries), None)
+    return header.origin if isinstance(header, HeaderEntry) else ""
 
 
 def last_changes(
@@ -153,4 +204,4 @@ def _time(text: str) -> datetime:
 
 
 def _relative(workspace: Workspace, path: str) -> str:
-    return path.removeprefix(f"{workspace.root}/")
+    return exactly(path.removeprefix(f"{workspace.root}/"))

@@ -77,12 +77,17 @@ def sessions(directory: Path) -> list[SessionSummary]:
     return sorted(summaries, key=lambda session: session.updated or "damaged", reverse=True)
 
 
+def written(directory: Path) -> dict[str, float]:
+    """When each session's file was last written, by its id."""
+    return {id: (directory / f"{id}{SUFFIX}").stat().st_mtime for id in session_ids(directory)}
+
+
 def latest(directory: Path) -> str | None:
     """The id of the session of this program that was used last; None if there is none."""
-    written = {id: (directory / f"{id}{SUFFIX}").stat().st_mtime for id in session_ids(directory)}
+    times = written(directory)
     last = SessionSummary("")
-    for session in _summaries(directory, sorted(written, key=written.__getitem__)):
-        if last.id and written[session.id] < datetime.fromisoformat(last.updated).timestamp():
+    for session in _summaries(directory, sorted(times, key=times.__getitem__)):
+        if last.id and times[session.id] < datetime.fromisoformat(last.updated).timestamp():
             break  # a file is written last when its session is used, or read for facts later
         if session.fault and not last.id:
             return session.id  # opening it tells the fault

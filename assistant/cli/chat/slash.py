@@ -208,7 +208,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     lines = list[str]()
     for changed in turns:
         back = take_back(host.chat.workspace, host.chat.memory, changed)
-        lines += undo_lines(one_line(changed.turn.request), back)
+        lines += undo_lines(changed.name, back)
     typer.echo(spelled("\n".join(lines)))
     text = "\n".join(lines)  # it repeats words of these turns
     is_outside = any(is_tainted(changed.turn.entries) for changed in turns)

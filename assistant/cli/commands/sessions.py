@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.app.undo import last_changes, take_back
+from assistant.app.undo import last_changes, latest_session, take_back
 from assistant.cli.options import AsJson, Lines, Yes, answer, argument, option
 from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
@@ -79,10 +79,12 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
 
 def undo(
     context: typer.Context,
-    session: Annotated[str, argument("[ID]", "Another chat's ID.", autocompletion=_ids)] = "",
+    session: Annotated[
+        str, argument("[ID]", "A session's ID, to undo its last turn.", autocompletion=_ids)
+    ] = "",
     yes: Yes = False,
 ) -> None:
-    """Undo what the last turn of the latest chat changed: files and facts.
+    """Undo what the latest turn of a chat or an event changed: files and facts.
 
     Examples:
       assistant undo
@@ -91,16 +93,14 @@ def undo(
     workspace = context.obj.workspace()
     if session:
         session = transcript.find(workspace.sessions, session)
-    else:
-        session = listing.latest(workspace.sessions) or ""
     with context.obj.memory() as memory:
+        session = session or latest_session(workspace, memory)
         conversation = transcript.read(workspace.sessions, session) if session else ()
         turns = last_changes(workspace, memory, session, conversation)
         for turn in turns:
-            typer.echo(spelled(f"“{turn.turn.request}” changed"), err=True)
-            for changed in (*turn.files, *(fact.text for fact in turn.facts)):
-                typer.echo(spelled(f"  {changed}"), err=True)
+            lines = (f"“{turn.name}” changed", *(f"  {it}" for it in turn.listed(workspace)))
+            typer.echo(spelled("\n".join(lines)), err=True)
         must_confirm("Undo this?", yes=yes)
         for turn in turns:
             back = take_back(workspace, memory, turn)
-            typer.echo(spelled("\n".join(undo_lines(turn.turn.request, back))))
+            typer.echo(spelled("\n".join(undo_lines(turn.name, back))))
