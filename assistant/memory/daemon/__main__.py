@@ -85,7 +85,7 @@ def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
             ready.close()
 
     sys.setswitchinterval(SWITCH_SECONDS)
-    server = Server(opener, order.hello, lock, settings.daemon.idle_seconds)
+    server = Server(opener, order, lock, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
         server.run(listener, listening)
 

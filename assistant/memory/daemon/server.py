@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import assistant
+from assistant.config import INDEX_SECTIONS
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import (
@@ -62,20 +63,23 @@ Opener = Callable[[Progress, Notify], "LocalMemory"]
 
 
 class Server:
-    """Serves the memory that `opener` opens to clients that send the same `hello`.
+    """Serves the memory that `opener` opens to clients that send the same `hello` as the `order`.
 
     Memory is opened once the server listens, and refreshed ahead of the questions.
     """
 
-    def __init__(self, opener: Opener, hello: wire.Hello, lock: Lock, idle_seconds: float) -> None:
+    def __init__(
+        self, opener: Opener, order: wire.Greeting, lock: Lock, idle_seconds: float
+    ) -> None:
         self.gone = threading.Event()
         """Set when the index is free for another owner."""
         self._opener = opener
         self._opening = threading.Lock()
         self._memory: LocalMemory | None = None
         self._refresher = threading.Thread(target=self._keep_fresh, name="refreshing", daemon=True)
-        self._hello = hello
-        self._root = Path(hello.workspace)
+        self._hello = order.hello
+        self._settings = order.settings
+        self._root = Path(order.hello.workspace)
         self._code = lifecycle.Code()
         self._lock = lock
         self._idle_seconds = idle_seconds
@@ -258,7 +262,7 @@ class Server:
             self.leave("its code has changed on disk")
             return None
         if hello.digest != self._hello.digest:
-            self._check_unused(greeting.configured)
+            self._check_unused(greeting)
             self.leave("a client needs other settings")
             return None
         self._last_match = time.time()
@@ -266,16 +270,19 @@ class Server:
         self._idle_seconds = chosen.daemon.idle_seconds
         return chosen.memory
 
-    def _check_unused(self, configured: float) -> None:
+    def _check_unused(self, greeting: wire.Greeting) -> None:
         """Raise DaemonError if clients with this daemon's settings still use it.
 
         Two shells with different settings would restart each other's daemon at every command. If
         the configuration was changed since, the change counts.
         """
-        if configured < self._last_match and time.time() - self._last_match < IN_USE_SECONDS:
+        is_used = time.time() - self._last_match < IN_USE_SECONDS
+        if greeting.configured < self._last_match and is_used:
+            mine, theirs = self._settings, greeting.settings
+            other = [f"[{name}]" for name in INDEX_SECTIONS if mine.get(name) != theirs.get(name)]
             raise DaemonError(
                 f"the memory daemon, process {os.getpid()}, is in use with other settings of "
-                "[embedding] or [index]",
+                + " and ".join(other),
                 "Make them the same in both shells, or run `assistant daemon stop` first",
             )
 

@@ -126,9 +126,11 @@ def test_a_daemon_in_use_does_not_give_way_to_other_settings_of_the_index(
     """They would restart each other's at every command, and index all anew."""
     remember(memory, FACTS[0])
     first = pid(workspace)
-    for _ in range(2):
-        with pytest.raises(DaemonError, match=f"process {first}, is in use with other") as caught:
-            client.connect(workspace, {"index": {"api_key_env": "ANOTHER"}})
+    other = {"sources": [{"name": "notizen", "path": "/tmp"}]}
+    for settings, section in (({"index": {"api_key_env": "ANOTHER"}}, "index"), (other, "sources")):
+        said = rf"process {first}, is in use with other settings of \[{section}\]\."
+        with pytest.raises(DaemonError, match=said) as caught:
+            client.connect(workspace, settings)
         assert "daemon stop" in caught.value.cure
         assert found(memory, FACTS[0]) == [FACTS[0]]
     assert pid(workspace) == first
