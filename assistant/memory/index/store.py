@@ -131,8 +131,8 @@ class IndexStore:
         self._cache = cache_path(self._corpus.identity)
         try:
             storage.private_directory(self._corpus.private)
-            if self._folder.is_file():  # in its place: all that lies here is ours
-                self._folder.unlink()
+            if not self._folder.is_dir():  # a file, or a link to nothing: all that is here is ours
+                self._folder.unlink(missing_ok=True)
             storage.private_directory(self._folder)
             self._check_owner()
             self.catalog = self._open_catalog()

@@ -371,10 +371,16 @@ def test_what_lies_in_the_way_of_the_catalog_is_replaced(
     agrees(index, workspace)
 
 
-def test_a_file_in_the_place_of_the_index_gives_way(workspace: Workspace, start: Open) -> None:
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_is_in_the_place_of_the_index_gives_way(
+    workspace: Workspace, start: Open, kind: str
+) -> None:
     write(workspace, many(20))
     workspace.private.mkdir()
-    workspace.index.write_text("in the way")
+    if kind == "file":
+        workspace.index.write_text("in the way")
+    else:
+        workspace.index.symlink_to("/unplugged/index")
     index = start()
     assert index.refresh().changed == ("MEMORY.md",)
     agrees(index, workspace)
