@@ -3,10 +3,11 @@
 The names in `__all__` of the package are public; everything else may change.
 """
 
+import json
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assistant import config
 from assistant.disk import storage
@@ -249,6 +250,13 @@ class Assistant:
                 case TurnFinished(reply=reply):
                     pass
         return reply
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The entries of the conversation, oldest first, as `sessions show --json` prints them."""
+        from assistant.session.entries import encode
+
+        return [json.loads(encode(entry)) for entry in self._chat.conversation.transcript.entries]
 
     def cancel(self) -> None:
         """End the running turn, from any thread."""

@@ -9,6 +9,7 @@ Everything is written to the transcript before it is shown or sent, so a convers
 killed at any point continues from its file (`resume`).
 """
 
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -185,7 +186,7 @@ class Conversation:
 
     def _turn(self, request: UserEntry) -> Iterator[Event]:
         """Run the turn that `request` began; every way it can end is handled here."""
-        now = self.clock()
+        now, began = self.clock(), time.monotonic()
         self.checkpoints.begin(self.transcript.session, request.id)
         try:
             yield events.TurnStarted(self.transcript.session, request.id)
@@ -202,14 +203,14 @@ class Conversation:
             yield from self._put_bootstrap_away()
             yield from self._compact_if_full(prompt)
             yield events.StateChanged(events.State.DONE)
-            yield events.TurnFinished(reply.text, self._cost)
+            yield self._finished(reply.text, began)
         except Waits as waits:
             yield events.StateChanged(events.State.DONE)
-            yield events.TurnFinished(waits.question.rendered, self._cost, waiting=True)
+            yield replace(self._finished(waits.question.rendered, began), waiting=True)
         except (KeyboardInterrupt, Cancelled):
             self.transcript.settle("Interrupted by the owner")
             yield events.StateChanged(events.State.DONE)
-            yield events.TurnFinished(last_text(self._running), self._cost, interrupted=True)
+            yield replace(self._finished(last_text(self._running), began), interrupted=True)
         except GeneratorExit:
             self.transcript.settle("Interrupted by the owner")
             raise
@@ -218,7 +219,7 @@ class Conversation:
             if not isinstance(error, StorageError):  # if so, the next `send` settles the turn
                 self.transcript.settle(f"{NO_REPLY}{message}")
             yield events.StateChanged(events.State.FAILED)
-            yield events.TurnFailed(message, cure)
+            yield events.TurnFailed(message, cure, type(error).__name__)
         finally:
             self.checkpoints.end()
 
@@ -552,6 +553,8 @@ class Conversation:
         turn = last_turn(self.transcript.entries)
         return turn.entries if turn else ()
 
-    @property
-    def _cost(self) -> Usage:
-        return usage_of(self._running)
+    def _finished(self, reply: str, began: float) -> events.TurnFinished:
+        requests = sum(isinstance(entry, AssistantEntry) for entry in self._running)
+        seconds = round(time.monotonic() - began, 1)
+        usage = usage_of(self._running)
+        return events.TurnFinished(reply, usage, seconds=seconds, requests=requests)

@@ -121,7 +121,7 @@ class ToolPrinted(Event):
 class ToolFinished(Event):
     """A tool call has its result, even if it was refused or never ran (`error`).
 
-    `diff` is its changes to files, as a unified diff.
+    `diff` is its changes to files, as a unified diff; it took `seconds`.
     """
 
     call_id: str
@@ -130,6 +130,7 @@ class ToolFinished(Event):
     error: bool
     compact: str
     diff: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,21 +281,28 @@ class FactsCaptured(Event):
 class TurnFinished(Event):
     """The turn is over and its reply is in the transcript.
 
-    `waiting`: nobody was there to answer the question in `reply`; the next message answers it.
+    `waiting`: nobody was there to answer the question in `reply`; the next message answers it. It
+    took `seconds`, and the model answered `requests` times.
     """
 
     reply: str
     usage: Usage = field(default_factory=Usage)
     interrupted: bool = False
     waiting: bool = False
+    seconds: float = field(default=0.0, compare=False)
+    requests: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed(Event):
-    """The turn could not be finished; the transcript is valid and another turn may follow."""
+    """The turn could not be finished; the transcript is valid and another turn may follow.
+
+    `code` is the name of the error, such as `ModelFailure`.
+    """
 
     message: str
     cure: str = ""
+    code: str = field(default="", compare=False)
 
 
 def to_json(event: Event) -> str:

@@ -9,8 +9,9 @@ import pytest
 
 from assistant import Assistant, AssistantError, Memory
 from assistant.errors import LedgerError, UsageError
+from assistant.events import ToolFinished, TurnFailed, TurnFinished
 from assistant.messages import Reply, ToolCall
-from tests.support.provider import Provider, Received
+from tests.support.provider import Provider, Received, fails
 
 
 @pytest.fixture
@@ -112,6 +113,24 @@ def test_only_true_approves(place: Path) -> None:
                 answers.append(odd)
                 talk.ask("change it")
                 assert ((place / "MEMORY.md").read_text() == "gone") is (odd is True)
+
+
+def test_a_conversation_has_its_history_and_its_events_tell_what_they_took(place: Path) -> None:
+    call = Reply(tool_calls=(ToolCall("c", "shell", {"command": "sleep 1"}),))
+    with Provider(call, "Slept.") as provider, pytest.MonkeyPatch.context() as settings:
+        settings.setenv("ASSISTANT_API_BASE", provider.url)
+        with Assistant(place, model="openai/test", daemon=False, create=True) as talk:
+            *_, finished = events = list(talk.send("sleep a second"))
+            history = talk.history
+            provider.enqueue(fails(401))
+            *_, failed = talk.send("again")
+    assert isinstance(finished, TurnFinished) and isinstance(failed, TurnFailed)
+    assert (finished.requests, failed.code) == (2, "ModelError")
+    (tool,) = (event for event in events if isinstance(event, ToolFinished))
+    assert 1 <= tool.seconds <= finished.seconds
+    told = [(entry["type"], entry.get("text") or entry.get("seconds")) for entry in history]
+    assert ("user", "sleep a second") in told and told[-1] == ("assistant", "Slept.")
+    assert ("tool_result", tool.seconds) in told
 
 
 def _titled(talk: Assistant, odd: Any) -> str:

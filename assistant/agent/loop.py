@@ -15,6 +15,7 @@ when the request times out.
 import contextlib
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -232,9 +233,11 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
     question = verdict.question if not looped else None
     answer = (yield from _ask_owner(agent, call, question)) if question else None
     yield events.ToolStarted(call.id, call.name, call.arguments, verdict.compact)
+    began = time.monotonic()
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from agent.toolbox.work(verdict))
-    yield _record(agent, call, replace(result, compact=result.compact or verdict.compact))
+    result = replace(result, compact=result.compact or verdict.compact)
+    yield _record(agent, call, result, seconds=round(time.monotonic() - began, 1))
     if looped and (kind := next_loop_reminder(_turn(agent))):
         yield _remind(agent, kind)
 
@@ -281,13 +284,11 @@ def _skip_calls(agent: Agent, calls: Iterable[ToolCall], reason: str) -> Events:
 
 
 def _record(
-    agent: Agent, call: ToolCall, result: ToolResult, *, synthetic: bool = False
+    agent: Agent, call: ToolCall, result: ToolResult, *, synthetic: bool = False, seconds: float = 0
 ) -> events.ToolFinished:
-    compact, error = result.compact, result.error
-    agent.transcript.append(
-        ToolResultEntry(call.id, call.name, result.content, error, compact, synthetic, result.whole)
-    )
-    return events.ToolFinished(call.id, call.name, result.content, error, compact, result.diff)
+    told = (call.id, call.name, result.content, result.error, result.compact)
+    agent.transcript.append(ToolResultEntry(*told, synthetic, result.whole, seconds))
+    return events.ToolFinished(*told, result.diff, seconds)
 
 
 def _join(agent: Agent) -> Events:

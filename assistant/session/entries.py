@@ -127,6 +127,7 @@ class ToolResultEntry(Entry, frozen=True, tag="tool_result"):
     """The result of a call. `synthetic`: the call did not run, or its result was lost.
 
     If the result was long, `content` is the part that the model was given, and `whole` all of it.
+    `seconds` is what the call took.
     """
 
     call_id: str
@@ -136,6 +137,7 @@ class ToolResultEntry(Entry, frozen=True, tag="tool_result"):
     compact: str = ""
     synthetic: bool = False
     whole: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
