@@ -13,12 +13,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 from assistant.secrets.detector import Detector
 from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_ins
 
 HEX_ESCAPE = re.compile("%[0-9A-F]{2}")
+UNSAFE = re.compile(r"""[][\\ !"$&'()*,;<>?^`{|}]|^[#~]""")
+"""What bash's `printf %q` puts a backslash before."""
 B64 = base64.b64encode
 
 
@@ -109,22 +112,36 @@ def _encoded_forms(values: Mapping[str, str]) -> dict[str, str]:
         spelling: stand_in_of(name)
         for name, value in values.items()
         if len(value) >= SHORTEST
-        for spelling in (value, *_encodings(value))
+        for form in {value, *(normalize(name, value) for name in ("NFC", "NFD"))}
+        for spelling in (form, *_encodings(form))
     }
 
 
 def _encodings(value: str) -> Iterator[str]:
-    """Yield the value in URLs, JSON, HTML, hex and, at each alignment, base64."""
-    escaped = json.dumps(value)[1:-1]
+    """Yield the value in URLs, JSON (also within JSON), Python, bash, HTML, hex and, at each
+    alignment, base64."""
+    for inner in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
+        yield from (inner, inner.replace("/", "\\/"))
+        yield from (json.dumps(inner, ensure_ascii=as_ascii)[1:-1] for as_ascii in (True, False))
+    data = value.encode("utf-8", "surrogatepass")
+    yield from (ascii(value)[1:-1], repr(value)[1:-1], repr(data)[2:-1])
+    yield UNSAFE.sub(r"\\\g<0>", value)
+    yield from (value.replace("'", quote_mark) for quote_mark in ("'\\''", "'\"'\"'"))
+    yield "".join(map(_quoted_byte, data))
     urls = {quote(value, safe=""), quote(value), quote_plus(value)}
     yield from urls
     yield from (HEX_ESCAPE.sub(lambda byte: byte[0].lower(), url) for url in urls)
-    yield from (escaped, escaped.replace("/", "\\/"), json.dumps(value, ensure_ascii=False)[1:-1])
     yield html.escape(value)
-    data = value.encode("utf-8", "surrogatepass")
     yield from (data.hex(), data.hex().upper())
     for offset in range(3):  # bytes that share a base64 group with the preceding text
         aligned = data[offset : offset + (len(data) - offset) // 3 * 3]
         if len(aligned) >= SHORTEST:
             yield from (coder(aligned).decode() for coder in (B64, base64.urlsafe_b64encode))
     yield from (coder(data).decode() for coder in (B64, base64.urlsafe_b64encode))
+
+
+def _quoted_byte(byte: int) -> str:
+    """A byte as bash quotes it in `$'…'`."""
+    if byte < 32 or byte > 126:
+        return {9: r"\t", 10: r"\n", 13: r"\r"}.get(byte, f"\\{byte:03o}")
+    return f"\\{byte:c}" if byte in b"\\'" else f"{byte:c}"

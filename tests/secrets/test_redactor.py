@@ -2,6 +2,10 @@ import base64
 import hashlib
 import json
 import random
+import shlex
+import shutil
+import subprocess
+import unicodedata
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -120,6 +124,39 @@ def test_registered_values_are_replaced_in_every_spelling() -> None:
     assert redactor.redact(json.dumps({"k": value})) == '{"k": "[[secret:DB]]"}'
     assert redactor.redact("?p=pass%20%22word%22%2F%C3%A4%0A2") == "?p=[[secret:DB]]"
     assert redactor.restore("[[secret:DB]] [[secret:NO]]") == f"{value} [[secret:NO]]"
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "JSON in JSON": lambda value: json.dumps({"text": json.dumps({"key": value})}),
+    "JSON in plain JSON": lambda value: json.dumps(json.dumps([value]), ensure_ascii=False),
+    "ascii": ascii,
+    "a list of Python": lambda value: repr([value]),
+    "bytes of Python": lambda value: repr([value.encode()]),
+    "NFD": lambda value: unicodedata.normalize("NFD", value),
+    "JSON of NFD": lambda value: json.dumps(unicodedata.normalize("NFD", value)),
+    "shlex": shlex.quote,
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("value", ['Grüße "nach" Köln!', "it's $a `b` #c", "a\\b/c'd\"e"])
+def test_a_registered_value_is_found_as_programs_print_it(value: str, spelling: str) -> None:
+    text = SPELLINGS[spelling](value)
+    redacted = Redactor({"DB": value}).redact(text)
+    assert "[[secret:DB]]" in redacted
+    assert not [part for part in ("nach", "it", "$a", "b/c") if part in redacted]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("value", ['Grüße "nach" Köln!', "it's $a `b` #c~", "~a,b^c{d}\ne'f\\g"])
+def test_a_registered_value_is_found_as_bash_quotes_it(value: str, locale: str) -> None:
+    command = ["bash", "-c", 'printf %q "$0"', value]
+    printed = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={"LC_ALL": locale}
+    )
+    redacted = Redactor({"DB": value}).redact(printed.stdout)
+    assert redacted in ("[[secret:DB]]", "$'[[secret:DB]]'")
 
 
 def test_the_longer_of_two_values_wins_and_short_ones_are_not_looked_for() -> None:
