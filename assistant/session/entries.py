@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from assistant.messages import Signed, ToolCall, Usage
+from assistant.messages import FORGOTTEN, Signed, ToolCall, Usage
 
 if TYPE_CHECKING:
     from assistant.memory.base import Recall
@@ -231,6 +231,11 @@ class CapturedEntry(Entry, frozen=True, tag="captured"):
     held: tuple[str, ...] = ()
     struck: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
+
+    def with_struck(self, fact: str) -> str:
+        """A stored fact with those that were struck out for it."""
+        old = [old for new, old in self.struck if new == fact and old and FORGOTTEN not in old]
+        return f"{fact} (struck out: {'; '.join(old)})" if old else fact
 
 
 class CompactionEntry(Entry, frozen=True, tag="compaction"):

@@ -25,10 +25,10 @@ from assistant.disk.locking import LockHeld
 from assistant.display import counted
 from assistant.errors import AssistantError, MemoryFailure, SessionError, StorageError
 from assistant.events import drained
-from assistant.messages import Usage
+from assistant.messages import FORGOTTEN, Usage
 from assistant.quoting import one_line
 from assistant.session import keeping, transcript
-from assistant.session.entries import AssistantEntry, CapturedEntry, Entry
+from assistant.session.entries import AssistantEntry, CapturedEntry, Entry, UserEntry
 from assistant.session.transcript import SUFFIX, is_open, session_ids
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
@@ -80,7 +80,8 @@ def _lock_path(workspace: Workspace) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The result for a session: facts stored, facts waiting, or why it could not be read.
+    """The result for a session: facts stored, waiting and left out (with the reason), or why it
+    could not be read.
 
     `lacks` says what is missing for it to be read; until then it stays unread.
     """
@@ -89,6 +90,7 @@ class Read:
     stored: tuple[str, ...] = ()
     waiting: int = 0
     failed: str = ""
+    left_out: tuple[str, ...] = ()
     lacks: str = ""
 
 
@@ -211,7 +213,9 @@ def _read(workspace: Workspace, session: Unread, asked: bool) -> Read:
             captured = _capture(workspace, settings, session.id)
             if captured is None:
                 return Read(session.id, lacks=NO_MODEL)
-            read = Read(session.id, captured.stored, captured.waiting, captured.failed)
+            read = Read(
+                session.id, captured.stored, captured.waiting, captured.failed, captured.left_out
+            )
         except Exception as error:  # one session's failure must not stop the others
             read = Read(session.id, failed=_reason(error))
     if asked and read.failed and not (read.stored or read.waiting):
@@ -289,13 +293,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The report on a session in the next chat: facts stored, facts waiting, or why it failed."""
+    """The report on a session in the next chat: how many facts were stored, wait or were left out,
+    or why it could not be read, the last time after `TRIES` of them."""
 
     session: str
     time: str
     stored: int = 0
     waiting: int = 0
     failed: str = ""
+    left_out: int = 0
+    tries: int = TRIES
 
 
 @dataclass(slots=True)
@@ -310,23 +317,29 @@ class State(notebook.Spending):
     kept_up: str = ""
 
     def note(self, read: Read, size: int, now: datetime) -> None:
-        """Note the result for a session of this size; a failure is reported after the last try."""
+        """Note the result for a session of this size; its first and last failure are reported."""
         session, time = read.session, now.isoformat()
-        if read.stored or read.waiting:
-            earlier = [news for news in self.untold if news.session == session]
-            stored = len(read.stored) + sum(news.stored for news in earlier)
-            waiting = read.waiting + sum(news.waiting for news in earlier)
-            others = [news for news in self.untold if news.session != session]
-            self.untold = [*others, News(session, time, stored, waiting)]
         progress = self.sessions.get(session, Progress())
         failures = progress.failures % TRIES + 1 if read.failed else 0
+        earlier = [news for news in self.untold if news.session == session]
+        is_told = failures in (1, TRIES) or any(news.failed for news in earlier)
+        news = News(
+            session,
+            time,
+            len(read.stored) + sum(news.stored for news in earlier),
+            read.waiting + sum(news.waiting for news in earlier),
+            read.failed if is_told else "",
+            len(read.left_out) + sum(news.left_out for news in earlier),
+            failures,
+        )
+        self.untold = [news for news in self.untold if news.session != session]
+        if news.stored or news.waiting or news.failed or news.left_out:
+            self.untold.append(news)
         if 0 < failures < TRIES:
             after = (now + DELAYS[failures - 1]).isoformat()
             self.sessions[session] = Progress(progress.size, failures, after)
-            return
-        self.sessions[session] = Progress(size, failures)
-        if read.failed:
-            self.untold.append(News(session, time, failed=read.failed))
+        else:
+            self.sessions[session] = Progress(size, failures)
 
 
 def load(workspace: Workspace) -> State:
@@ -348,28 +361,39 @@ def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str
     if not state.untold and not state.kept_up:
         return []
     with suppress(MemoryFailure, StorageError), changing(workspace) as state:
-        lines = [line for news in state.untold for line in _lines(news, workspace, memory, now)]
-        lines += filter(None, [state.kept_up])
+        lines = pending_news(state, workspace, memory, now)
         state.untold, state.kept_up = [], ""
         return lines
     return []
 
 
-def _lines(news: News, workspace: Workspace, memory: "Keeper", now: datetime) -> Iterator[str]:
-    """What is still so of a report: facts that were undone or forgotten since are left out."""
-    day = datetime.fromisoformat(news.time).astimezone(now.tzinfo).date()
-    when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
-    chat = f"{when} chat"
-    if news.failed:
-        yield f"No facts could be extracted from {chat} in {TRIES} tries: {news.failed}"
-        return
-    captures: list[CapturedEntry] = []
-    with suppress(SessionError):  # the session may be gone, or damaged
-        entries = transcript.read(workspace.sessions, news.session)
-        captures += [entry for entry in entries if isinstance(entry, CapturedEntry)]
+def pending_news(state: State, workspace: Workspace, memory: "Keeper", now: datetime) -> list[str]:
+    """The pending reports as lines. What is no longer so is left out: facts that were undone or
+    forgotten since."""
+    lines: list[str] = []
+    failed: dict[str, list[str]] = {}
+    for news in state.untold:
+        entries: Sequence[Entry] = ()
+        with suppress(SessionError):  # the session may be gone, or damaged
+            entries = transcript.read(workspace.sessions, news.session)
+        said = [entry.time for entry in entries if isinstance(entry, UserEntry) and entry.time]
+        day = datetime.fromisoformat(said[-1] if said else news.time).astimezone(now.tzinfo).date()
+        when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
+        lines += _lines(news, f"{when} chat", entries, memory)
+        if news.failed:
+            tries = f"in {TRIES} tries" if news.tries == TRIES else "yet"
+            failed.setdefault(f"{tries}: {news.failed}", []).append(f"{when} chat")
+    for reason, (chat, *more) in failed.items():
+        chats = f"{chat} and {len(more)} more" if more else chat
+        lines.append(f"No facts could be extracted from {chats} {reason}")
+    return [*lines, *filter(None, [state.kept_up])]
+
+
+def _lines(news: News, chat: str, entries: Sequence[Entry], memory: "Keeper") -> Iterator[str]:
+    captures = [entry for entry in entries if isinstance(entry, CapturedEntry)]
     if news.stored:
-        kept = [fact for entry in captures for fact in entry.kept][-news.stored :]
-        if facts := [fact for fact in kept if _is_current(memory, fact)]:
+        kept = [(fact, entry) for entry in captures for fact in entry.kept][-news.stored :]
+        if facts := [e.with_struck(fact) for fact, e in kept if _is_current(memory, fact)]:
             yield _with_facts(f"{counted(len(facts), 'fact')} from {chat}", facts)
     if news.waiting:
         waiting = {held.fact.text for held in memory.waiting()}
@@ -377,6 +401,10 @@ def _lines(news: News, workspace: Workspace, memory: "Keeper", now: datetime) ->
         if facts := [fact for fact in held if fact in waiting]:
             summary = f"{counted(len(facts), 'waits', 'wait')} from {chat}"
             yield f"{_with_facts(summary, facts)} · /review"
+    if news.left_out:
+        lines = [line for entry in captures for line in entry.left_out][-news.left_out :]
+        if lines := [line for line in lines if FORGOTTEN not in line]:
+            yield _with_facts(f"{len(lines)} left out from {chat}", lines)
 
 
 def _is_current(memory: "Keeper", fact: str) -> bool:

@@ -5,7 +5,7 @@ repeats the write, which is harmless; extracting them again might word them diff
 facts could not be extracted stay unread and are tried again later.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -297,23 +297,14 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     for line in left_out:
         yield notice(job.transcript, f"Left out: {job.redact(line)}")
     acknowledged = tuple(capture.id for capture in pending)
+    entry = CapturedEntry(
+        acknowledged, len(stored), len(waiting), stored, waiting, struck, tuple(left_out)
+    )
     if acknowledged:
-        job.transcript.append(
-            CapturedEntry(
-                acknowledged, len(stored), len(waiting), stored, waiting, struck, tuple(left_out)
-            )
-        )
+        job.transcript.append(entry)
     if stored or waiting:
-        yield FactsCaptured(tuple(with_struck(stored, struck)), len(waiting))
+        yield FactsCaptured(tuple(map(entry.with_struck, stored)), len(waiting))
     return Captured(stored, len(waiting), left_out=tuple(left_out))
-
-
-def with_struck(facts: Iterable[str], struck: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The facts, each with those that were struck out for it."""
-    pairs = list(struck)
-    for fact in facts:
-        old = "; ".join(old for new, old in pairs if new == fact and old)
-        yield f"{fact} (struck out: {old})" if old else fact
 
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:

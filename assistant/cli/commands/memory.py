@@ -37,8 +37,11 @@ from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES, Workspace, path
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and what needs attention."""
+    workspace = context.obj.workspace()
+    reports = ended.load(workspace)
     with context.obj.memory() as memory:
         state = memory.status()
+        news = ended.pending_news(reports, workspace, memory, datetime.now().astimezone())
     answer(state)
     typer.echo(
         f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}"
@@ -54,7 +57,12 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")
         typer.echo(f"{wait} for `assistant memory review`")
-    if cost := reading_cost(context.obj.workspace()):
+    if failed := sum(1 for progress in reports.sessions.values() if progress.failures):
+        chats = counted(failed, "chat is", "chats are")
+        typer.echo(f"{chats} not read yet; `assistant memory capture` tries again")
+    for line in news:
+        typer.echo(spelled(line))
+    if cost := reading_cost(workspace):
         typer.echo(cost)
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
@@ -181,6 +189,8 @@ def capture(
         typer.echo(f"{read.session}: {counted(len(read.stored), 'fact')}{left}")
         for fact in read.stored:
             typer.echo(f"  {spelled(fact)}")
+        for line in read.left_out:
+            typer.echo(f"  left out: {spelled(line)}")
         if read.failed:
             typer.echo(f"  only read in part: {spelled(read.failed)}")
     open_chats = sum(session.open for session in ended.unread(workspace))

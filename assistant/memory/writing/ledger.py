@@ -164,11 +164,11 @@ class Ledger:
         if existing and given_up in ("", fact_key(write.text)):
             return existing
         edits = []
+        day = _recorded(fact, self._today())
         if old:
-            edits.append(strike(draft, old, write.text, self._today()))
+            edits.append(strike(draft, old, write.text, day))
             draft.verdicts.update(self.unwatched(old))
         if not existing:
-            day = _recorded(fact, self._today())
             item = annotations.mattering(escape(write.text), fact.matters_for)
             if old:
                 item = annotations.inherited(item, "\n".join(passage.text for passage in old))
