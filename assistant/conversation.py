@@ -11,6 +11,7 @@ killed at any point continues from its file (`resume`).
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
@@ -114,7 +115,8 @@ class Conversation:
     into the prompt entirely, except for files that are `hidden`. `untold` are notices to show with
     the next turn; memory adds to them. `begun` is called once a message has been written down.
     `daily` returns the notices that are due once a day; it is given the day, and whether this is
-    the conversation's first turn. `checkpoints` back up the files that a turn changes.
+    the conversation's first turn. `due` returns what is due on the days to come that a message
+    names, by the message and today. `checkpoints` back up the files that a turn changes.
     """
 
     workspace: Workspace
@@ -138,6 +140,7 @@ class Conversation:
     untold: list[str] = field(default_factory=list)
     begun: Callable[[], None] = lambda: None
     daily: Callable[[date, bool], Sequence[str]] = lambda *_: ()
+    due: Callable[[str, date], str] = lambda *_: ""
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
@@ -196,7 +199,7 @@ class Conversation:
             yield from self._notices(stable, now)
             yield from self._bring_skills_in()
             recall = yield from self._recall(request.text, stable)
-            prompt = self._prompt(stable, recall, now)
+            prompt = self._prompt(request.text, stable, recall, now)
             self._keep(prompt, request, now)
             reply = yield from self._answer(prompt)
             yield events.StateChanged(events.State.FINALIZING)
@@ -372,10 +375,16 @@ class Conversation:
         self.toolbox.part = min(PART, window // 4 * CHARACTERS_PER_TOKEN)
         self.toolbox.most_tokens = window // 6 if window < SMALL_WINDOW else None
 
-    def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:
+    def _prompt(
+        self, text: str, stable: Sequence[Section], recall: Recall | None, now: datetime
+    ) -> Prompt:
         """Build the prompt of the turn: the stable prefix and the sections of this turn."""
+        due = ""
+        with suppress(MemoryFailure):  # recall reports it
+            due = self.due(text, now.date())
         turn = turn_sections(
             recall,
+            due=due,
             working_memory=self.scratch.render(),
             now=now,
             workspace=self.workspace,
@@ -396,7 +405,7 @@ class Conversation:
         """Return the sections that would be sent with this message, without saving anything."""
         stable = self._stable()
         recall = self._ask_memory(text, stable) if self.trusted and text else Recall(text, ())
-        prompt = self._prompt(stable, recall, self.clock())
+        prompt = self._prompt(text, stable, recall, self.clock())
         past = rendered(history(self.transcript.entries))
         sections = prompt.whole(self.model, self.toolbox.specs(), past)
         return list(redacted([*sections, *message_sections(text, attached)], self.redactor.redact))

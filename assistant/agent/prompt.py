@@ -31,6 +31,7 @@ from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspac
 REST = "*"
 """In a list of sections: all parts of `KNOWN` that the list does not name."""
 BEARING = "What Bears on This Message"
+DUE = "What Is Due Then"
 NOTES = "Your Notes of This Session"
 TOOLS = "Tools"
 FILE_LIMIT = 50_000
@@ -207,6 +208,7 @@ def message_sections(message: str, attached: Given) -> list[Section]:
 def turn_sections(
     recall: Recall | None,
     *,
+    due: str = "",
     working_memory: str = "",
     now: datetime,
     workspace: Workspace,
@@ -216,7 +218,7 @@ def turn_sections(
     """The sections that change with each turn.
 
     `recall` is None if memory could not be asked. Passages that the prompt has `shown` already, by
-    file or by FILE:LINE, are only cited.
+    file or by FILE:LINE, are only cited. `due` is what is due on the days that the message names.
     """
     sources = (
         ", ".join(dict.fromkeys(passage.source for passage in recall.passages)) if recall else ""
@@ -229,7 +231,8 @@ def turn_sections(
     )
     if model:
         environment += f" You are the language model {one_line(model)}."
-    return [memory, *notes_sections(working_memory), Section("Now", environment)]
+    dated = [Section(DUE, f"{TEXT['due_framing']}\n\n{due}", source="the agenda")] if due else []
+    return [memory, *dated, *notes_sections(working_memory), Section("Now", environment)]
 
 
 def notes_sections(working_memory: str) -> list[Section]:

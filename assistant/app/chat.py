@@ -51,7 +51,7 @@ from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, unknow
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.upkeep import outbox, reminders
-from assistant.upkeep.agenda import listed, once_a_day, undecided
+from assistant.upkeep.agenda import MAX_DAYS, asked, listed, once_a_day, undecided
 from assistant.workspace import trust
 from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, command_for
@@ -195,6 +195,9 @@ class Chat:
         faults = [*others.notices, *unknown_tools(chosen.policy.model_dump()), *skills.notices]
         if not is_attended:  # only then it is kept what was shown today
             self.untold += faults
+        if self.trusted:
+            shows = partial(_shows_due, roots)
+            conversation.due = partial(asked, self.memory, self.workspace, shows)
         conversation.daily = partial(self._daily_notices, faults, is_attended)
         reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
         if is_attended and reads:
@@ -240,7 +243,7 @@ class Chat:
         if not self.options.purpose:
             yield asking_tool()
         if self.trusted:
-            yield _agenda_tool(self.memory, self.workspace, roots)
+            yield _agenda_tool(self.memory, self.workspace, partial(_shows_due, roots))
         if is_attended:
             yield _reminding_tool(self.workspace, roots, redactor)
 
@@ -295,15 +298,17 @@ def open_chat(
     return chat
 
 
-def _agenda_tool(memory: Keeper, workspace: Workspace, roots: Roots) -> Tool:
-    """The agenda, from the files that the model may see."""
+def _shows_due(roots: Roots, passage: Passage) -> bool:
+    """Whether a model may be told of what is due by a passage."""
+    return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
 
-    def may_see(passage: Passage) -> bool:
-        return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
+
+def _agenda_tool(memory: Keeper, workspace: Workspace, may_see: Callable[[Passage], bool]) -> Tool:
+    """The agenda, from the files that the model may see."""
 
     def agenda(
         days: Annotated[
-            int, Field(ge=0, le=366, description="How far to look ahead.")
+            int, Field(ge=0, le=MAX_DAYS, description="How far to look ahead.")
         ] = AGENDA_DAYS,
     ) -> ToolResult:
         """List what is due: appointments, birthdays, deadlines, each day that memory speaks of."""

@@ -8,6 +8,7 @@ from assistant.disk import storage
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Due, Keeper, Passage
+from assistant.memory.text.times.occasions import days_ahead
 from assistant.memory.text.times.period import Period
 from assistant.memory.text.times.schedule import describe, zone_of
 from assistant.quoting import one_line
@@ -21,6 +22,10 @@ SHOWN = 90
 """Characters of each item in that line."""
 MAX_LISTED = 60
 """Maximum number of lines for a model."""
+MAX_DAYS = 366
+"""How far ahead a model may look."""
+LONGEST_MESSAGE = 1000
+"""Characters of a message in which days are looked for."""
 HOUR = timedelta(hours=1)
 
 
@@ -76,6 +81,32 @@ def listed(
 ) -> str:
     """What is due from today until `days` days later, as cited lines for a model."""
     dues = [due for due in coming(memory, workspace, today, days) if may_see(due.passage)]
+    return _lines(dues, today) or f"Nothing is due within {counted(days, 'day')}."
+
+
+def asked(
+    memory: Keeper,
+    workspace: Workspace,
+    may_see: Callable[[Passage], bool],
+    message: str,
+    today: date,
+) -> str:
+    """What is due on the days to come that a message names, as cited lines for a model; empty if
+    nothing is, or it names none."""
+    spans = days_ahead(message[:LONGEST_MESSAGE], today)
+    if not spans:
+        return ""
+    days = min((max(span.end for span in spans) - today).days, MAX_DAYS)
+    dues = [
+        due
+        for due in coming(memory, workspace, today, days)
+        if may_see(due.passage)
+        and any(f"{span.start}" <= due.end and due.start <= f"{span.end}" for span in spans)
+    ]
+    return _lines(dues, today)
+
+
+def _lines(dues: Sequence[Due], today: date) -> str:
     lines = [
         f"{one_line(due.passage.citation)} ({f'{when(due, today)} {due.time}'.strip()}): "
         f"{one_line(fact(due))}"
@@ -83,7 +114,7 @@ def listed(
     ]
     if len(dues) > MAX_LISTED:
         lines.append(f"and {len(dues) - MAX_LISTED} more")
-    return "\n".join(lines) or f"Nothing is due within {counted(days, 'day')}."
+    return "\n".join(lines)
 
 
 def when(due: Due, today: date) -> str:

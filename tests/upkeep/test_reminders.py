@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.agent.prompt import DUE
 from assistant.app.chat import open_chat
 from assistant.app.options import ChatOptions
 from assistant.errors import UsageError
@@ -249,6 +250,34 @@ def test_a_model_is_told_what_is_due_but_for_files_that_are_closed_to_it(
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[policy]\ndeny = ["recall:memory/work.md"]\n')
     assert agenda(7).splitlines() == both[:1]
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("was steht morgen an?", ["the plumber comes", "call the bank"]),
+        ("Qu'est-ce que j'ai demain ?", ["the plumber comes", "call the bank"]),
+        ("What do I have tomorrow?", ["the plumber comes", "call the bank"]),
+        ("is anything due the day after tomorrow?", ["Choir"]),
+        ("what is due in three weeks?", []),
+        ("What does Tess speak?", []),
+        ("what did I do yesterday?", []),
+    ],
+)
+def test_a_message_that_names_days_to_come_brings_what_is_due_then(
+    here: Workspace, question: str, lines: list[str]
+) -> None:
+    day = date.today() + timedelta(days=1)
+    facts = [f"Person {number} speaks Basque" for number in range(30)]
+    facts += [f"On {day:%-d %B %Y} at 8:15 the plumber comes"]
+    facts += [f"Choir on {day + timedelta(days=1):%-d %B %Y} at 19:30"]
+    (here.root / "MEMORY.md").write_text("".join(f"- {fact}\n" for fact in facts))
+    remind(here, "tomorrow at 9 call the bank", datetime.now())
+    with open_chat(here, ChatOptions(), no_daemon=True) as chat:
+        sections = [part.text for part in chat.preview(question) if part.title == DUE]
+    shown = [line for section in sections for line in section.split("\n\n")[1].split("\n")]
+    assert len(shown) == len(lines)
+    assert all(text in line for text, line in zip(lines, shown, strict=True))
 
 
 def call(when: str, name: str) -> ToolCall:

@@ -130,6 +130,13 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def days_ahead(text: str, today: date) -> list[Period]:
+    """The days to come that a message names, whatever it says of them."""
+    named = _days(text, today.isoformat(), today, False) if may_speak(text) else []
+    spans = [mention.period for mention in named if mention.period.end >= today]
+    return [Period(max(span.start, today), span.end) for span in spans]
+
+
 def _rounds(text: str) -> tuple[str, list[Occasion]]:
     """What comes round by the words of a schedule, and the text without those words.
 
