@@ -10,7 +10,7 @@ import typer
 from assistant.characters import JOINING
 from assistant.cli.palette import diff_colour, styled
 from assistant.display import counted, exactly, shortened, spelled
-from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered
+from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered, clear
 
 if TYPE_CHECKING:
     from assistant.session.entries import RecalledEntry
@@ -62,6 +62,8 @@ def show_recall(
     shown = [
         passage for passage in recall.passages if whole or best <= 0 or passage.score >= TAIL * best
     ]
+    if shown and not (clear(shown) or within):
+        typer.echo(_dim("Nothing matches this closely; these are the nearest."), err=True)
     for passage in shown:
         _show_passage(passage, recall.query if why else None)
     if more := len(recall.passages) - len(shown):

@@ -51,7 +51,9 @@ def test_what_hardly_matches_is_counted_and_shown_when_asked_for(
     shown = capsys.readouterr()
     assert "fact 4" in shown.out and shown.err == ""
     show_recall(Recall("fact", passages[4:]))  # nothing stands out: the nearest are shown
-    assert "fact 4" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "fact 4" in shown.out
+    assert shown.err == "Nothing matches this closely; these are the nearest.\n"
 
 
 @pytest.mark.parametrize(
