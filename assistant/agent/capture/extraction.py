@@ -125,7 +125,7 @@ def extraction_request(
 
 def _place(passage: Passage) -> str:
     heading = " › ".join((passage.source, *passage.heading))
-    return f"({one_line(heading)}{f', {passage.date}' if passage.date else ''})"
+    return f"({one_line(heading)}{f', {passage.date[:10]}' if passage.date else ''})"
 
 
 def by_place(passages: Iterable[Passage]) -> list[Passage]:
@@ -256,21 +256,21 @@ class _Reader:
         if not entries:
             raise Refused(text, "`entries` names no entry of the transcript")
         kind, day_of = self._behind(text, entries, operation)
-        day = self._day(day_of)
+        time = self._time(day_of)
         before = [each for each in self.refused if each.replaces and _are_alike(text, each.text)]
         replaced: list[Passage] = []
         if op == "supersede" and self.known:
             replaced = self._replaced(text, operation, is_confirmed=bool(before))
         if kind in ("assistant", "recalled") and any(p.origin in (None, "owner") for p in replaced):
             raise Refused(text, "only the owner replaces what the owner said", may_mend=False)
-        if later := next((p for p in replaced if day and p.date and day < p.date), None):
+        if later := next((p for p in replaced if _is_earlier(time, p.date or "")), None):
             reason = f"memory holds what was said later: “{one_line(later.plain)}”"
             raise Refused(text, reason, may_mend=False)
         fact = CapturedFact(
             text,
             kind,
             entries,
-            day=day,
+            day=local_day(time),
             under=self._under(operation),
             matters_for=_matters_for(operation),
             waits=bool(before) and not replaced,
@@ -304,7 +304,7 @@ class _Reader:
             entry for entry in (*entries, *owners) if holds(owners.get(entry, ""), quoted_words)
         ]
         if stating:
-            day = self._day(stating[:1])
+            day = local_day(self._time(stating[:1]))
             when = date.fromisoformat(day) if day else None
             if self.tainted and not is_backed(text, self.owners, self.outside, when):
                 return "tool", stating[:1]
@@ -358,11 +358,15 @@ class _Reader:
         is_named = len(same) == 1 and (not handle or self._known(handle[1]) == same)
         return same if is_named else []
 
-    def _day(self, entries: Sequence[str]) -> str:
-        """The local day (ISO) of the latest of these entries."""
+    def _time(self, entries: Sequence[str]) -> str:
+        """The time of the latest of these entries."""
         times = (entry.time for turn in self.turns for entry in turn.entries if entry.id in entries)
-        latest = max(filter(None, times), default="")
-        return local_day(latest)
+        return max(filter(None, times), default="")
+
+
+def _is_earlier(time: str, known: str) -> bool:
+    """Whether a time is before what is known of another: its day or its time."""
+    return bool(time) and (time if len(known) > 10 else local_day(time)) < known
 
 
 def _op(operation: Mapping[str, Any]) -> str | None:

@@ -6,7 +6,9 @@ facts could not be extracted stay unread and are tried again later.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from msgspec import structs
 
@@ -21,11 +23,19 @@ from assistant.agent.capture.extraction import (
     statements,
     to_memory,
 )
-from assistant.agent.capture.origins import message_without_forgotten
+from assistant.agent.capture.origins import folded, message_without_forgotten
 from assistant.agent.context_budget import ContextBudget
 from assistant.agent.excerpts import batches, readings
 from assistant.display import counted
-from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
+from assistant.errors import (
+    AssistantError,
+    LedgerError,
+    MemoryFailure,
+    ModelError,
+    ModelFailure,
+    SessionError,
+    StorageError,
+)
 from assistant.events import Compacting, Event, FactsCaptured, Retrying
 from assistant.memory.base import Existing, Fact, Memory, Remembered
 from assistant.messages import Message, Reply, Usage, without_forgotten
@@ -43,7 +53,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
-from assistant.session.transcript import Transcript, notice
+from assistant.session.transcript import SUFFIX, Transcript, entries_of, notice
 
 READ_SHARE = 8
 """The turns of one extraction request may take 1/8 of the window: few enough that the existing
@@ -257,8 +267,27 @@ def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
         return Existing()  # facts may be extracted again; the ledger refuses duplicates
     room = job.budget.window // KNOWN_SHARE
     fitting = [passage for passage in nearest.passages if (room := room - passage.tokens) >= 0]
+    later = _said_since(job, turns)
+    fitting = [replace(p, date=later.get(folded(p.plain), p.date)) for p in fitting]
     headings = nearest.headings[:MOST_HEADINGS]
     return Existing(tuple(by_place(fitting)), headings)
+
+
+def _said_since(job: Reading, turns: Sequence[Turn]) -> dict[str, str]:
+    """When each fact was said (ISO 8601) that another session has stated since these turns."""
+    path = job.transcript.path
+    begun = next((entry.time for turn in turns for entry in turn.entries if entry.time), "")
+    times: dict[str, str] = {}
+    for other in path.parent.glob(f"*{SUFFIX}") if path and begun else ():
+        with suppress(OSError, SessionError, StorageError):  # it may be gone, or damaged
+            if other == path or other.stat().st_mtime < datetime.fromisoformat(begun).timestamp():
+                continue
+            entries = entries_of(other)
+            said = {entry.id: entry.time for entry in entries}
+            for capture in entries:
+                for fact in capture.facts if isinstance(capture, CaptureEntry) else ():
+                    times[folded(fact.text)] = max(said.get(id_, "") for id_ in ("", *fact.entries))
+    return {text: time for text, time in times.items() if time > begun}
 
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:

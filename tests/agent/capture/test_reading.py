@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -539,3 +539,22 @@ def test_a_chat_that_is_read_late_is_history_where_memory_has_gone_on(
     assert kept.startswith(f"1 fact from {long_ago}'s chat: Ivo lives in Narva (struck out: ")
     assert "memory holds what was said later: “Ivo drives a van”" in left
     assert f"(superseded {long_ago}: Ivo lives in Narva)" in (place.root / "MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize(("minutes", "stands"), [(-5, "Narva"), (5, "Tartu")])
+def test_of_two_chats_of_a_day_the_later_words_stand_whichever_is_read_last(
+    place: Workspace, asked: Callable[..., Provider], minutes: int, stands: str
+) -> None:
+    (place.root / "MEMORY.md").write_text("- Ivo lives in Riga\n")
+    now = datetime.now(UTC)
+    new = {"op": "supersede", "which": "ivo lives"}
+    asked(*(answered({"text": f"Ivo lives in {town}"}, **new) for town in ("Narva", "Tartu")))
+    for said in (now, now + timedelta(minutes=minutes)):
+        record = transcript.create(place.sessions)
+        record.append(UserEntry("Ivo has moved", time=said.isoformat()))
+        record.append(AssistantEntry("Noted.", model="openai/test"))
+        record.close()
+        read(place)
+    assert f"\n- Ivo lives in {stands}" in (place.root / "MEMORY.md").read_text()
+    left = [line for line in news_of(place) if "said later: “Ivo lives in Narva”" in line]
+    assert bool(left) == (stands == "Narva")
