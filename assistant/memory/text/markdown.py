@@ -11,7 +11,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter.index import _front_matter_rule
 
-from assistant.memory.annotations import without_phrases
+from assistant.memory.annotations import parted, without_phrases
 from assistant.memory.text.identity import digest
 
 COMMENT, COMMENT_END = "<!--", "-->"
@@ -188,15 +188,16 @@ def naming_successor(successor: str) -> "re.Pattern[str]":
 
 def named_successor(text: str) -> str | None:
     """What took the place of a struck-out fact, as markdown, if its note tells."""
-    note = _SUCCESSOR.search(text)
+    note = _SUCCESSOR.search(parted(text)[0])
     return note[1] if note else None
 
 
 def struck(source: str) -> tuple[int, int, str | None] | None:
     """Where the words of a fact stand that is struck out as a whole, and the date it gives.
 
-    None for any text that is not of the two forms above.
+    None for any text that is not of the two forms above, with comments about the fact behind it.
     """
+    source, _ = parted(source)
     if not source.startswith("~~"):
         return None
     note = _NOTE_BEGINS.search(source, 3)
@@ -221,8 +222,8 @@ def strike_out(passage: str, note: str) -> str | None:
         markers = MARKERS.match(passage, begin)
         begin = markers.end() if markers else begin
         stop = len(passage[: starts[last]].rstrip())
-        words = passage[begin:stop]
-        tail = f" {note}" if number == 0 else ""
+        words, comments = parted(passage[begin:stop])
+        tail = f" {note}{comments}" if number == 0 else comments
         if number == 0 or not words.startswith("~~"):
             result = f"{result[:begin]}~~{words}~~{tail}{result[stop:]}"
     return result

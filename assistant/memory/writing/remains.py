@@ -137,6 +137,7 @@ def _in_git(root: Path, words: Words) -> Iterator[str]:
             program, "-C", str(root), "log", "--all", "--reflog", "--format=%B", "--patch", "--cc",
             "--unified=0", "--no-renames", "--no-ext-diff", "--no-textconv",
             "--output-indicator-new= ", "--output-indicator-old= ",
+            *(() if (root / ".git").exists() else ("--", ".")),
         ],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=programs.environment([root]),
     ) as git:  # fmt: skip

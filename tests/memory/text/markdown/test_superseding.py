@@ -2,7 +2,9 @@
 
 import pytest
 
-from assistant.memory.text.markdown import PARSER, strike_out, words_of
+from assistant.memory.text.markdown import PARSER, named_successor, strike_out, words_of
+
+NOTE = "(superseded 2026-11-21: Vit à Évora)"
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,14 @@ def test_a_struck_passage_is_superseded_and_keeps_its_words(passage: str) -> Non
 )
 def test_what_is_no_fact_cannot_be_struck_out(passage: str) -> None:
     assert strike_out(passage, "(superseded 2026-11-21: y)") is None
+
+
+def test_what_is_said_of_a_fact_stays_behind_it_when_it_is_struck_out() -> None:
+    marks = "<!-- for: voyages --> <!-- 2024-05-01 -->"
+    result = strike_out(f"- [ ] Vit à Nîmes {marks}", NOTE)
+    assert result == f"- [ ] ~~Vit à Nîmes~~ {NOTE} {marks}"
+    words = words_of(PARSER.parse(result), result)
+    assert (words.text, words.struck, words.until) == ("Vit à Nîmes", True, "2026-11-21")
+    assert named_successor(result) == "Vit à Évora"
+    earlier = f"- ~~Vit à Nîmes {marks}~~ {NOTE}"
+    assert words_of(PARSER.parse(earlier), earlier) == words
