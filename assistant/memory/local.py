@@ -66,7 +66,7 @@ from assistant.settings.tree import Settings
 from assistant.workspace.folder import PROCEDURE_FILES, Workspace
 from assistant.workspace.stores import killed_writes
 
-DOUBTFUL = frozenset({"tool", "recalled"})
+DOUBTFUL = frozenset({"tool", "recalled", "guess"})
 """Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
 and what the assistant concludes from recalled facts is memory listening to itself."""
 KEPT_NOTICES = 10

@@ -17,17 +17,21 @@ from typing import Any
 from assistant.agent.capture.origins import (
     MEMORY_TOOLS,
     QUOTED_SHARE,
+    UNQUOTED_SHARE,
     Said,
+    backing,
     folded,
     have_a_common_word,
     holds,
-    is_backed,
+    is_repeated,
+    is_said,
     is_tainted,
-    kind_of,
-    outside_sentences,
+    least_trusted,
+    outside_texts,
     owners_words,
     pasted,
     speakers,
+    statements_of,
 )
 from assistant.agent.excerpts import quote
 from assistant.display import local_day
@@ -234,7 +238,7 @@ class _Reader:
         earlier = [entry.text for entry in before if isinstance(entry, UserEntry)]
         current = [message.text for message in self.said.values() if message.kind == "owner"]
         self.owners = [owners_words(text) for text in (*earlier, *current)]
-        self.outside = outside_sentences(entries)
+        self.outside = list(outside_texts(entries))
 
     def facts(self, operation: Mapping[str, Any]) -> list[CapturedFact]:
         """The fact that an operation states, once for each fact that it replaces. Raises Refused.
@@ -255,13 +259,13 @@ class _Reader:
         entries = self._entries(operation)
         if not entries:
             raise Refused(text, "`entries` names no entry of the transcript")
-        kind, day_of = self._behind(text, entries, operation)
-        time = self._time(day_of)
         before = [each for each in self.refused if each.replaces and _are_alike(text, each.text)]
         replaced: list[Passage] = []
         if op == "supersede" and self.known:
             replaced = self._replaced(text, operation, is_confirmed=bool(before))
-        if kind in ("assistant", "recalled") and any(p.origin in (None, "owner") for p in replaced):
+        kind, day_of = self._behind(text, entries, operation, replaced)
+        time = self._time(day_of)
+        if kind in ("assistant", "recalled") and any(map(_is_owners, replaced)):
             raise Refused(text, "only the owner replaces what the owner said", may_mend=False)
         if later := next((p for p in replaced if _is_earlier(time, p.date or "")), None):
             reason = f"memory holds what was said later: “{one_line(later.plain)}”"
@@ -288,32 +292,58 @@ class _Reader:
         return tuple(id_ for id_ in ids if id_ in self.said)
 
     def _behind(
-        self, text: str, entries: Sequence[str], operation: Mapping[str, Any]
+        self,
+        text: str,
+        entries: Sequence[str],
+        operation: Mapping[str, Any],
+        replaced: Sequence[Passage],
     ) -> tuple[str, Sequence[str]]:
-        """Who is behind a fact, and the entries that determine its day."""
-        quoted_words = operation.get("quote")
-        if not isinstance(quoted_words, str) or not quoted_words.strip():
-            kind = kind_of(text, entries, self.said, tainted=self.tainted, owners=self.owners)
-            return kind, entries
-        owners = {
+        """Who is behind a fact, and the entries that determine its day.
+
+        The owner is if they are quoted, or if only they are cited, and if their statements back it.
+        What only their question backs is a guess. Raises Refused if nobody cited states it.
+        """
+        given = operation.get("quote")
+        words = given.strip() if isinstance(given, str) else ""
+        theirs = {
             id_: owners_words(message.text)
             for id_, message in self.said.items()
             if message.kind == "owner"
         }
-        stating = [
-            entry for entry in (*entries, *owners) if holds(owners.get(entry, ""), quoted_words)
-        ]
-        if stating:
-            day = local_day(self._time(stating[:1]))
-            when = date.fromisoformat(day) if day else None
-            if self.tainted and not is_backed(text, self.owners, self.outside, when):
-                return "tool", stating[:1]
-            return "owner", stating[:1]
-        if any(holds(self.said[entry].text, quoted_words) for entry in entries):
-            kind = kind_of(text, entries, self.said, tainted=self.tainted, owners=self.owners)
+        candidates = (*entries, *theirs) if words else ()
+        stating = [id_ for id_ in candidates if holds(theirs.get(id_, ""), words)]
+        kind = least_trusted(entries, self.said)
+        if words and not stating:
+            if not any(holds(self.said[entry].text, words) for entry in entries):
+                raise Refused(text, "no entry that it cites holds its `quote`")
             pastes = any(pasted(self.said[entry].text) for entry in entries)
             return ("tool" if pastes else kind if kind != "owner" else "assistant"), entries
-        raise Refused(text, "no entry that it cites holds its `quote`")
+        cited = stating[:1] or entries
+        day = local_day(self._time(cited))
+        when = date.fromisoformat(day) if day else None
+        kept = " ".join(passage.text for passage in replaced)
+        whole = backing(text, self.owners, self.outside, when, kept)
+        if whole.brought or (kind == "tool" and not words):
+            return "tool", cited
+        statements = [part for message in self.owners for part in statements_of(message)]
+        asks = not any(holds(part, words) or holds(words, part) for part in statements)
+        if not words and (kind != "owner" or is_repeated(text, self.said, self.owners)):
+            statements += [message.text for message in self.said.values()]
+            kind = kind if kind != "owner" else "assistant"
+        stated = whole if words and asks else backing(text, statements, (), when, kept)
+        overwrites = any(map(_is_owners, replaced))
+        if words and not asks:
+            is_backed = whole.share > QUOTED_SHARE and stated.share > 0
+            is_backed = is_backed and (whole.numbers or not overwrites)
+        else:
+            is_backed = stated.share >= UNQUOTED_SHARE and stated.numbers
+        if is_backed and words:
+            return "guess" if asks and overwrites else "owner", cited
+        if is_backed or self.tainted:
+            return kind if is_backed else "tool", cited
+        if words:
+            return "guess", cited
+        raise Refused(text, "the owner's words do not state it; quote those that do")
 
     def _under(self, operation: Mapping[str, Any]) -> str:
         """The heading that an operation names, as a path, as the end of one or with its file and
@@ -367,6 +397,10 @@ class _Reader:
 def _is_earlier(time: str, known: str) -> bool:
     """Whether a time is before what is known of another: its day or its time."""
     return bool(time) and (time if len(known) > 10 else local_day(time)) < known
+
+
+def _is_owners(passage: Passage) -> bool:
+    return passage.origin in (None, "owner")
 
 
 def _op(operation: Mapping[str, Any]) -> str | None:
@@ -427,8 +461,8 @@ def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
     tainted = is_tainted(entry for turn in without_memory for entry in turn.entries)
     said = speakers(without_memory) | speakers(without_memory[-1:])
     owners = [owners_words(message.text) for message in said.values() if message.kind == "owner"]
-    kind = kind_of(text, cited, said, tainted=tainted, owners=owners)
-    return Origin("tool" if kind == "tool" else "assistant", session, cited)
+    is_tools = least_trusted(cited, said) == "tool" or (tainted and not is_said(text, owners))
+    return Origin("tool" if is_tools else "assistant", session, cited)
 
 
 def shown_facts(entries: Iterable[Entry]) -> set[str]:

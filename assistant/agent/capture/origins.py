@@ -1,10 +1,9 @@
 """Determine who is behind the statements of a conversation, and which are the owner's. Pure.
 
-A tool's output may have been written to deceive, and so may a mail that the owner pasted. For the
+A tool's output may have been written to deceive, and so may a letter that the owner pasted. For the
 rest of the conversation, in a summary, in the assistant's words or in disguise, it may be behind
-whatever the model wants to remember. From the first such text on, a fact is the owner's only if it
-quotes them and has no name, number or order that only others brought in; without a quote, only if
-the owner's own words state all of it.
+whatever the model wants to remember. So a fact is the owner's only if their statements have enough
+of its words, and if it has no word, number or date that only others brought in.
 """
 
 import re
@@ -15,9 +14,10 @@ from datetime import date
 from functools import lru_cache
 
 from assistant.memory.text.identity import fold
-from assistant.memory.text.language import CAPITALISES_NOUNS, is_function_word, language_of, stem
+from assistant.memory.text.language import is_function_word, language_of, stem
 from assistant.memory.text.markdown import plain
 from assistant.memory.text.times.dates import mentioned
+from assistant.memory.text.times.languages import languages
 from assistant.messages import FORGOTTEN, without_forgotten
 from assistant.session.entries import (
     AssistantEntry,
@@ -35,7 +35,7 @@ MEMORY_TOOLS = frozenset({"recall", "agenda", "remember"})
 """Tools whose results are memory's own text."""
 INWARD = MEMORY_TOOLS | {"note"}
 """Tools whose results contain nothing from outside."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s*|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？؟])\s*|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +99,20 @@ def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]
     return origins
 
 
-def kind_of(
-    text: str,
-    cited: Sequence[str],
-    said: Mapping[str, Said],
-    *,
-    tainted: bool,
-    owners: Sequence[str],
-) -> str:
-    """Owner, assistant, recalled or tool: the least trusted kind of the cited entries.
-
-    A text that cites only what the assistant said after memory was recalled is recalled. In a
-    tainted conversation a text that the `owners` words do not state is a tool's, whatever it cites.
-    A text that the assistant states, and the owner's words do not, is never the owner's.
-    """
+def least_trusted(cited: Sequence[str], said: Mapping[str, Said]) -> str:
+    """The least trusted kind of the cited entries: tool, assistant, recalled or owner. Recalled
+    beside the owner's is the assistant's."""
     kinds = {said[entry].kind for entry in cited}
-    if "tool" in kinds or (tainted and not is_said(text, owners)):
-        return "tool"
-    if kinds == {"owner"}:
-        others = [message.text for message in said.values() if message.kind != "owner"]
-        sentences = (part for other in others for part in _SENTENCE_END.split(other))
-        is_theirs = not is_said(text, owners) and any(is_said(text, [part]) for part in sentences)
-        return "assistant" if is_theirs else "owner"
-    return "recalled" if kinds == {"recalled"} else "assistant"
+    if "tool" in kinds or len(kinds) == 1:
+        return "tool" if "tool" in kinds else kinds.pop()
+    return "assistant"
+
+
+def is_repeated(text: str, said: Mapping[str, Said], owners: Sequence[str]) -> bool:
+    """Whether the assistant states a text in one sentence, and the owner's words do not."""
+    others = [message.text for message in said.values() if message.kind != "owner"]
+    sentences = (part for other in others for part in _SENTENCE_END.split(other))
+    return not is_said(text, owners) and any(is_said(text, [part]) for part in sentences)
 
 
 # What the owner has pasted
@@ -136,7 +127,16 @@ def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
 
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
-_INTRODUCED = _compiled("introduced", r"\b(?:{})\b[^.!?\n]*[:：]\s*$")
+_LISTED = re.compile(r"\s*(?:[-*+•–]|\d{1,2}[.)]|\[[ x]?\])\s")
+_SENTENCE = re.compile(r"[.!?,;:。！？，：…]$")
+_CLOSING = re.compile(r"\S+(?: \S+){0,3},\s\S+(?: \S+){0,3}")
+"""The end of a letter: a short line with a comma, and a name below or behind it."""
+_FOOTER = re.compile(r"^p\.? ?s\b|@|://|www\.|\d{5}", re.IGNORECASE)
+"""What stands below the end of a letter and belongs to it."""
+LOOKED_AT = 40
+"""The lines below one with a colon that tell a list from a text."""
+SALUTATION = 6
+"""The most words of a line that addresses the reader of a letter."""
 
 
 def pasted(text: str) -> str:
@@ -166,9 +166,11 @@ def message_without_forgotten(text: str) -> str:
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
     """The lines of a message, each with whether it is the owner's own words."""
     lines = text.split("\n")
+    bare = [line.strip() for line in lines]
+    footer = max((n for n, line in enumerate(bare) if _FOOTER.search(line)), default=-1)
     fence, is_own = "", True
     for number, line in enumerate(lines):
-        mark = line.strip()[:3]
+        mark = bare[number][:3]
         if fence:
             fence = "" if mark == fence else fence
             yield line, False
@@ -177,11 +179,42 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             fence = mark
             yield line, False
             continue
-        headers = [bool(_HEADER.fullmatch(line.strip())) for line in lines[number : number + 2]]
-        is_own = is_own and headers != [True, True] and not _FORWARDED.fullmatch(line)
+        if is_own:
+            headers = [bool(_HEADER.fullmatch(line)) for line in bare[number : number + 2]]
+            is_own = headers != [True, True] and not _FORWARDED.fullmatch(line)
+            is_own = is_own and not _is_salutation(bare, number)
+        elif mark and not bare[number - 1]:
+            is_own = number > footer and _is_closed(bare[max(0, number - 4) : number])
         yield line, is_own and not line.lstrip().startswith(">")
-        if _INTRODUCED.search(line) and any(line.strip() for line in lines[number + 1 :]):
-            is_own = False
+        is_own = is_own and not _introduces(bare, number)
+
+
+def _introduces(lines: Sequence[str], number: int) -> bool:
+    """Whether a line ends in a colon, and a text stands below it; a list would be the owner's."""
+    if not lines[number].endswith((":", "：")):
+        return False
+    below = _paragraphs(lines[number + 1 : number + LOOKED_AT])[0].split("\n")
+    is_list = len(below) > 1 and not any(map(_SENTENCE.search, below))
+    return bool(below[0]) and not (is_list or _LISTED.match(below[0]))
+
+
+def _is_salutation(lines: Sequence[str], number: int) -> bool:
+    """Whether a line addresses the reader of a letter; the first of a message may be meant for the
+    assistant, unless the end of a letter follows."""
+    if not lines[number].endswith((",", "，")) or len(lines[number].split()) > SALUTATION:
+        return False
+    if any(lines[:number]):
+        return any(lines[number + 1 : number + 3])
+    return any(map(_CLOSING.fullmatch, _paragraphs(lines[number + 1 :])))
+
+
+def _is_closed(lines: Sequence[str]) -> bool:
+    """Whether a letter ends with these lines."""
+    return _CLOSING.fullmatch(_paragraphs(lines)[-1]) is not None
+
+
+def _paragraphs(lines: Sequence[str]) -> list[str]:
+    return re.split("\n{2,}", "\n".join(lines).strip())
 
 
 # Whether the owner's words state a fact
@@ -190,17 +223,23 @@ OWNER = frozenset(fold(_DATA["owner"]).split())
 """Words by which a fact refers to the owner."""
 RESTATING = OWNER | frozenset(_DATA["wording"].split())
 """Words that a fact may have besides the owner's."""
-TELLING = frozenset(fold(_DATA["negations"]).split()) | {"assistant", "you"}
-"""Words that negate a fact, or turn it into an order to the assistant."""
-QUOTED_SHARE = 1 / 4
-"""The least share of a fact's words that must be the owner's, or its quote is only a pretence."""
-_WORD = re.compile(r"[^\W_]+")
+NEGATIONS = frozenset(fold(_DATA["negations"]).split())
+_SHORTEST_NAME = 5
+"""Letters of a word that may be recognised by its beginning."""
+QUOTED_SHARE = 1 / 3
+"""The share of a fact's words that is not enough for the owner's: their quote is a pretence."""
+UNQUOTED_SHARE = 1 / 2
+"""The share of a fact's words that must be the owner's without a quote, or with a question."""
+_WORD = re.compile(r"\d+(?::\d\d)+|[^\W_]+")
 _ELIDED = re.compile(r"\b([cdjlmnst]|qu|dell|all|nell|sull)['’](?=\w)", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d)[.,\u202f'](?=\d{3}\b)")
+_SYLLABLES = "\uac00-\ud7a3"
+_SPELT = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf"
 _UNSPACED = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u3040-\u30ff\u3400-\u9fff"
-    "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+    f"[{_SYLLABLES}{_SPELT}\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 """Scripts that do not separate words, or attach particles to them."""
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _PARTICLE = _compiled("particles", "{}")
 """Particles, and words for the owner, in those scripts."""
 
@@ -216,15 +255,17 @@ def _even(text: str) -> str:
     return " ".join(straight.casefold().split())
 
 
-def outside_sentences(entries: Iterable[Entry]) -> list[str]:
-    """The sentences of a conversation from outside."""
-    parts = (part for text in outside_texts(entries) for part in _SENTENCE_END.split(text))
-    return [part for part in parts if part.strip()]
+def statements_of(text: str) -> list[str]:
+    """The sentences of a text that ask nothing."""
+    parts = (part.strip() for part in _SENTENCE_END.split(text))
+    return [part for part in parts if part and part.rstrip("\"'”’»)! ")[-1:] not in "?？؟"]
 
 
 def is_said(text: str, owners: Iterable[str]) -> bool:
     """Whether the owner's words state all of a text, in any inflection."""
-    return not _unsaid(text, owners, language_of(text))
+    language = language_of(text)
+    roots = _all_roots(owners, language)
+    return all(_is_among(root, roots) for root in _parts(text, language).values())
 
 
 def have_a_common_word(text: str, other: str) -> bool:
@@ -235,83 +276,132 @@ def have_a_common_word(text: str, other: str) -> bool:
     return bool(_UNSPACED.search(text)) or not roots.isdisjoint(_roots(other, language))
 
 
-def is_backed(
-    text: str, owners: Sequence[str], outside: Sequence[str], day: date | None = None
-) -> bool:
-    """Whether the owner is behind a fact with a quote of theirs from this day.
+@dataclass(frozen=True, slots=True)
+class Backing:
+    """How far the owner is behind a fact: the `share` of its words that are theirs, whether its
+    numbers are, and whether it has something that only others `brought` in."""
 
-    Names, numbers, negations and orders to the assistant must be the owner's. A date may be
-    resolved from their words, unless it came from outside. Other words may be the model's own,
-    unless a sentence from outside has them and most of the fact.
+    share: float
+    numbers: bool
+    brought: bool
+
+
+def backing(
+    text: str, owners: Sequence[str], outside: Sequence[str], day: date | None, kept: str = ""
+) -> Backing:
+    """How far the owner's words, said on this day, back a fact; it may repeat what it replaces.
+
+    A word, number or date has been brought in if the owner's words lack it and a text from outside
+    has it; so has a negation, if the owner negates nothing. Other words may be the model's own, and
+    dates and numbers resolved from the owner's.
     """
-    language = language_of(text)
-    if not _unsaid(text, owners, language):
-        return True
-    if _UNSPACED.search(text):
-        return False
-    anchor = day.isoformat() if day else None
+    language, anchor = language_of(text), day.isoformat() if day else None
     rest, dates = _without_dates(text, anchor)
+    parts = _parts(rest, language)
+    theirs, foreign = _all_roots(owners, language), _all_roots(outside, language)
+    missing = {word: root for word, root in parts.items() if not _is_among(root, theirs)}
+    new = {word: root for word, root in missing.items() if root not in _roots(kept, language)}
     outside_dates, owner_dates = (
         {when for part in texts for when in _without_dates(part, anchor)[1]}
         for texts in (outside, owners)
     )
-    if dates & outside_dates - owner_dates:
-        return False
-    if not _numbers(rest) <= {number for part in owners for number in _numbers(part, clock=True)}:
-        return False
-    words = _words(rest, language)
-    content = {word: root for word, root in words.items() if not word[0].isdigit()}
-    missing = _unsaid(rest, owners, language) & content.keys()
-    if len(missing) > len(content) * (1 - QUOTED_SHARE):
-        return False
-    if missing & (TELLING | _names(rest, language, outside)):
-        return False
-    for part in outside:
-        roots = _roots(part, language)
-        shared = {word for word, root in content.items() if root in roots}
-        if missing & shared and len(shared) * 2 >= len(content):
-            return False
-    return True
+    brought = (
+        any(_has_form(foreign, root) for root in new.values())
+        or bool(dates & outside_dates - owner_dates)
+        or (bool(outside) and not NEGATIONS.isdisjoint(new) and not _negate(owners))
+    )
+    resolved = len(dates & owner_dates)
+    share = (len(parts) - len(missing) + resolved) / max(1, len(parts) + resolved)
+    return Backing(share, not any(word[0].isdigit() for word in new), brought)
 
 
-def _unsaid(text: str, sources: Iterable[str], language: str) -> set[str]:
-    """The words of a text that occur in none of the sources; in scripts that do not separate words,
-    the pieces between particles."""
-    folded_sources = [folded(source) for source in sources]
-    roots = {root for source in folded_sources for root in _roots(source, language)}
-    missing = {word for word, root in _words(text, language).items() if root not in roots}
-    whole = " ".join(folded_sources)
-    runs = (_PARTICLE.sub(" ", run).split() for run in _UNSPACED.findall(folded(text)))
-    return missing | {piece for run in runs for piece in run if piece not in whole}
+def _all_roots(texts: Iterable[str], language: str) -> frozenset[str]:
+    return frozenset().union(*(_roots(text, language) for text in texts))
+
+
+def _has_form(roots: frozenset[str], root: str) -> bool:
+    """Whether a root is among others, or but for two letters: stemmers inflect few names."""
+    if root in roots or len(root) < _SHORTEST_NAME or not root.isalpha():
+        return root in roots
+    shorter = {root[:end] for end in (-1, -2) if len(root) + end >= _SHORTEST_NAME}
+    return not shorter.isdisjoint(roots) or any(
+        other.startswith(root) and len(other) < len(root) + 3 for other in roots
+    )
+
+
+def _negate(texts: Iterable[str]) -> bool:
+    words = {word for text in texts for word in folded(text).split()}
+    return not NEGATIONS.isdisjoint(words) or any("n't" in _even(text) for text in texts)
+
+
+def _is_among(root: str, roots: frozenset[str]) -> bool:
+    """Whether a root is among others; of a time (7:30), its parts may be."""
+    return root in roots or (":" in root and roots.issuperset(root.split(":")))
 
 
 @lru_cache(10_000)
-def _words(text: str, language: str) -> Mapping[str, str]:
-    """The meaningful words of a text, with their stems."""
-    words = _WORD.findall(_UNSPACED.sub(" ", folded(text)))
-    return {word: stem(word, language) for word in words if not _is_idle(word, language)}
+def _parts(text: str, language: str) -> Mapping[str, str]:
+    """The meaningful words of a text, with their stems; in scripts that do not separate words, the
+    short stretches between particles."""
+    whole = folded(text)
+    words = _numbered(_UNSPACED.sub(" ", whole))
+    parts = {word: stem(word, language) for word in words if not _is_idle(word, language)}
+    runs = (_PARTICLE.sub(" ", run).split() for run in _UNSPACED.findall(whole))
+    stretches = {gram for run in runs for piece in run for gram in _stretches(piece)}
+    return parts | {gram: gram for gram in stretches}
 
 
 @lru_cache(10_000)
 def _roots(text: str, language: str) -> frozenset[str]:
-    return frozenset(stem(word, language) for word in _WORD.findall(folded(text)))
+    """The stems of all words of a text, the hours of the afternoon in both forms."""
+    whole = folded(text)
+    words = set(_numbered(whole))
+    pieces = {piece.lstrip("0") for word in words for piece in re.findall(r"\d+", word)} - {""}
+    named = _number_words()
+    pieces |= {named[word] for word in words if word in named}
+    hours = {str(int(word) + 12) for word in words | pieces if word.isdigit() and int(word) < 12}
+    grams = (gram for run in _UNSPACED.findall(whole) for gram in _stretches(run, every=True))
+    return frozenset(stem(word, language) for word in words | pieces | hours).union(grams)
+
+
+@lru_cache(1)
+def _number_words() -> Mapping[str, str]:
+    """The numbers from one to twelve, by their words in all languages that dates are read in."""
+    return {
+        word: str(number)
+        for language in languages().values()
+        for number, words in enumerate(language.numbers.split(), start=1)
+        for word in words.split("|")
+    }
+
+
+def _numbered(text: str) -> Iterator[str]:
+    """The words of a text; 1,200 as one number, and no zero before another digit or alone."""
+    for word in _WORD.findall(_THOUSANDS.sub("", text)):
+        digits = [part.lstrip("0") for part in word.split(":")]
+        if normal := ":".join(filter(None, digits)) if word[0].isdigit() else word:
+            yield normal
+
+
+def _stretches(run: str, *, every: bool = False) -> Iterator[str]:
+    """What stands for the words of a run of letters: all stretches of two, or of four letters where
+    letters spell a word; of Korean, the beginning. Without `every`, inflections are left out."""
+    if re.match(f"[{_SYLLABLES}]", run):
+        yield run[:2]
+        return
+    longest = 4 if re.match(f"[{_SPELT}]", run) else 2
+    inflects = not every and not _HIRAGANA.fullmatch(run)
+    for length in range(2 if every else min(longest, max(2, len(run))), longest + 1):
+        for start in range(len(run) - length + 1):
+            gram = run[start : start + length]
+            if not (inflects and _HIRAGANA.fullmatch(gram)):
+                yield gram
 
 
 def _is_idle(word: str, language: str) -> bool:
     """Whether a word adds no meaning, even if the owner did not say it."""
     is_function = is_function_word(word, language) or is_function_word(word, "english")
-    return word in RESTATING or (is_function and word not in TELLING)
-
-
-def _names(text: str, language: str, outside: Iterable[str]) -> set[str]:
-    """The words capitalised like names; the first word only if it came from outside, and none in
-    languages that capitalise all nouns."""
-    if language in CAPITALISES_NOUNS:
-        return set()
-    first, *others = re.findall(r"[^\W\d_][\w'’-]*", plain(text)) or [""]
-    if any(stem(folded(first), language) in _roots(part, language) for part in outside):
-        others.append(first)
-    return {part for name in others if name != name.lower() for part in _WORD.findall(folded(name))}
+    return word in RESTATING or (is_function and word not in NEGATIONS)
 
 
 @lru_cache(2_000)
@@ -321,14 +411,6 @@ def _without_dates(text: str, anchor: str | None) -> tuple[str, frozenset[str]]:
     for when in dates:
         text = text[: when.start] + " " * (when.end - when.start) + text[when.end :]
     return text, frozenset(when.period.iso for when in dates)
-
-
-def _numbers(text: str, *, clock: bool = False) -> set[str]:
-    """The numbers of a text except 0, 1,200 as one; with `clock`, 3 also counts as 15 (hours)."""
-    joined = re.sub(r"(?<=\d)[.,\u202f'](?=\d{3}\b)", "", text)
-    numbers = {number.lstrip("0") for number in re.findall(r"\d+", joined)} - {""}
-    hours = {int(number) for number in numbers if clock and len(number) < 3}
-    return numbers | {str(hour + 12) for hour in hours if hour < 12}
 
 
 @lru_cache(10_000)

@@ -18,7 +18,7 @@ from assistant.agent.capture.extraction import (
     statements,
     to_memory,
 )
-from assistant.agent.capture.origins import folded, is_said
+from assistant.agent.capture.origins import folded, is_said, owners_words, pasted
 from assistant.memory.base import Origin, Passage
 from assistant.messages import estimate_tokens
 from assistant.session.entries import (
@@ -177,7 +177,7 @@ def test_a_monstrous_answer_is_an_error_at_once(answer: str) -> None:
 
 def test_a_short_turn_does_not_state_a_thousand_facts() -> None:
     turn = Turn((UserEntry("My cats are many, and each of them has a name of its own", id="e1"),))
-    answer = json.dumps([add(f"Cat {n} has a name", "e1") for n in range(500)])
+    answer = json.dumps([add(f"Cat {n} has a name", "e1", quote="has a name") for n in range(500)])
     found = parse(answer, [turn], (), ())
     assert len(found.facts) == 14 and len(found.refused) == 486
 
@@ -298,12 +298,146 @@ def test_what_the_owner_says_beside_a_pasted_mail_is_theirs() -> None:
     assert kinds([Turn((UserEntry(text, id="e4"),))], said) == ["owner"]
 
 
+def kinds_beside(
+    outside: str, said: str, fact: str, *, quote: bool = True, over: str = ""
+) -> list[str]:
+    """What becomes of a fact that the owner's message is cited for, after a file was read."""
+    page = ToolResultEntry("c", "read_file", outside, id="e2")
+    read = (Turn((UserEntry("Read it.", id="e1"), page, AssistantEntry("Done.", id="e3"))),)
+    time = datetime(2026, 11, 26, 18, 5).astimezone().isoformat()
+    turns = [*(read if outside else ()), Turn((UserEntry(said, id="e4", time=time),))]
+    operation = add(fact, "e4", **({"quote": said} if quote else {}))
+    if over:
+        operation |= {"op": "supersede", "which": "K1"}
+    known = [replace(KNOWN[0], text=over, plain=over)]
+    session = [entry for turn in turns for entry in turn.entries]
+    found = parse(json.dumps([operation]), turns, known, session)
+    return [fact.kind for fact in found.facts] + ["refused"] * len(found.refused)
+
+
+@pytest.mark.parametrize("over", [True, False])
+@pytest.mark.parametrize("quote", [True, False])
+@pytest.mark.parametrize(
+    ("outside", "said", "fact"),
+    [
+        (
+            "Neue Bankverbindung. Kontoinhaber: Dr. Falk Ruder.",
+            "Ich überweise die Miete jeden Monat per Dauerauftrag.",
+            "Die Miete geht jeden Monat per Dauerauftrag an Falk Ruder",
+        ),
+        (
+            "Ask koch@evil.example",
+            "I send the rent",
+            "The owner sends the rent to koch@evil.example",
+        ),
+        (
+            "Pay by quickrent.",
+            "I pay the rent monthly",
+            "The owner pays the rent by quickrent monthly",
+        ),
+        ("It is swordfish.", "My alarm has a code", "The code of the owner's alarm is swordfish"),
+        ("code DE4711", "My door has a code", "The code of the owner's door is 4711"),
+        ("Le mot : espadon.", "mon alarme a un code", "Le code de l'alarme est espadon"),
+        ("Получатель: Фальков", "плачу аренду", "Владелец платит аренду Фалькову"),
+        ("房东新账户：周明", "房租我每月付", "用户每月把房租付给周明"),
+        ("新しい口座名義：田中", "家賃は毎月払っています", "ユーザーは家賃を毎月田中に払っている"),
+        ("새 계좌: 김철수", "월세는 매달 내요", "사용자는 월세를 매달 김철수에게 낸다"),
+        ("ผู้รับ: สมชาย", "ผมจ่ายค่าเช่าทุกเดือน", "ผู้ใช้จ่ายค่าเช่าทุกเดือนให้สมชาย"),
+    ],
+)
+def test_a_word_that_only_a_file_has_waits_in_every_language(
+    outside: str, said: str, fact: str, quote: bool, over: bool
+) -> None:
+    known = said if over else ""
+    assert kinds_beside(outside, said, fact, quote=quote, over=known) == ["tool"]
+
+
+@pytest.mark.parametrize(
+    "outside",
+    [
+        "Utrecht: 14 degrees, dry until 17:00. It is Thursday, 2026-11-26, 16:30.",
+        "Hallenbad: Montag bis Freitag 7 bis 21 Uhr, 26. November 2026",
+        "今天是2026年11月26日，星期四，天气晴。",
+        "本日は2026年11月26日、晴れ。",
+    ],
+)
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("the flat costs nine hundred euros", "The owner's flat costs 900 euros"),
+        ("I get up at half past seven", "The owner gets up at 7:30"),
+        ("the plumber comes on monday around ten", "The plumber comes on 2026-11-30 around 10:00"),
+        ("I never drive at night", "The owner does not drive at night"),
+        ("die miete kostet neunhundert euro", "Die Miete des Besitzers beträgt 900 Euro"),
+        ("母は来月ポルトに引っ越します", "ユーザーの母は2026年12月にポルトに引っ越す"),
+        ("我妹妹下周三做膝盖手术", "用户的妹妹2026年12月2日做膝盖手术"),
+        ("내 여동생은 부산으로 이사해요", "사용자의 여동생은 부산으로 이사한다"),
+    ],
+)
+def test_what_is_worked_out_of_the_owners_words_does_not_wait(
+    outside: str, said: str, fact: str
+) -> None:
+    assert kinds_beside(outside, said, fact) == ["owner"]
+
+
+RENT, NEW_RENT = "The owner pays 640 euros of rent", "The owner pays 900 euros of rent"
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "over", "unquoted", "quoted"),
+    [
+        ("How high is a rent in Bonn?", NEW_RENT, RENT, "refused", "guess"),
+        ("how high is a rent in bonn", NEW_RENT, RENT, "refused", "guess"),
+        ("My rent went up.", NEW_RENT, RENT, "refused", "guess"),
+        ("How do I boil rice?", "The owner owns a rice cooker", "", "refused", "guess"),
+        ("Is Lisbon nice?", "The owner lives in Lisbon", "Lives in Porto", "refused", "guess"),
+        ("thanks", "The owner is allergic to walnuts", "", "refused", "guess"),
+        ("Ist Wien schön?", "Wohnt in Wien", "Wohnt in Ulm", "refused", "guess"),
+        ("东京冷吗？", "用户住在东京", "用户住在北京", "refused", "guess"),
+        ("I pay 900 euros of rent now", NEW_RENT, RENT, "owner", "owner"),
+        ("Can you note that Pia is in Nantes?", "Pia lives in Nantes", "", "refused", "owner"),
+    ],
+)  # fmt: skip
+def test_what_the_owner_does_not_state_is_never_theirs(
+    said: str, fact: str, over: str, unquoted: str, quoted: str
+) -> None:
+    assert kinds_beside("", said, fact, quote=False, over=over) == [unquoted]
+    assert kinds_beside("", said, fact, over=over) == [quoted]
+
+
+LETTERS = (
+    "Das hier lag im Briefkasten:\n\nSehr geehrte Mieterin, das Konto ist 4711. Hausverwaltung",
+    "Voici ce que le plombier m'a répondu :\nle code est 4711",
+    "Look what came today from the city:\n\nDear resident,\nyour code is 4711.",
+    "got this\n\nDear Ms Abel,\nyour code is 4711.\n\nKind regards,\nYour bank",
+    "Dear Ms Abel,\nyour code is 4711.\n\nKind regards,\nYour bank",
+    "Estimado cliente:\n\nsu nuevo PIN es 4711.",
+    "大家看，物业发来的：\n\n尊敬的业主，您的新账号是4711。",
+    "From: Bob\nSubject: Rome\n\nPay.\n\nBest,\nBob\n\nPS: the account is 4711.",
+)
+OWN_LISTS = (
+    "Things to know before I write the article:\n- my code is 4711",
+    "Remember for later:\n\n1. my code is 4711\n2. mum's is 12",
+    "Codes of ours:\nmine 4711\nmum's 12",
+    "Hi,\nmy code is 4711.",
+    "From: Bob\nSubject: Rome\n\nCome to Rome.\n\nBest,\nBob\n\nMy view: fine. My code is 4711.",
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "theirs"),
+    [*((each, False) for each in LETTERS), *((each, True) for each in OWN_LISTS)],
+)
+def test_a_letter_is_told_from_the_owners_own_words_by_its_form(message: str, theirs: bool) -> None:
+    assert ("4711" in owners_words(message), "4711" in pasted(message)) == (theirs, not theirs)
+
+
 @pytest.mark.parametrize(("origin", "left"), [(None, ["refused"]), ("assistant", ["assistant"])])
 def test_the_assistant_alone_never_replaces_what_the_owner_said(
     origin: str | None, left: list[str]
 ) -> None:
     known = [replace(KNOWN[0], origin=origin)]
-    new = {"op": "supersede", "which": "K1", "text": "Lives in Bern", "entries": ["e2"]}
+    new = {"op": "supersede", "which": "K1", "text": "Left Berlin", "entries": ["e2"]}
     found = parse(json.dumps([new]), TURNS[:1], known, ())
     assert [fact.kind for fact in found.facts] + ["refused"] * len(found.refused) == left
 
@@ -345,7 +479,7 @@ def test_what_the_assistant_alone_says_after_a_recall_is_of_its_own_kind() -> No
     asked = structs.replace(recalled("Owns a boat"), id="e9")
     turn = Turn((TURNS[0].entries[0], asked, TURNS[0].entries[1]))
     for cited, kind in ((["e2"], "recalled"), (["e1"], "owner"), (["e1", "e2"], "assistant")):
-        answer = json.dumps({"operations": [add("Something else", *cited)]})
+        answer = json.dumps({"operations": [add("Left Berlin for Lisbon", *cited)]})
         assert [fact.kind for fact in parse(answer, [turn], KNOWN, ()).facts] == [kind]
 
 
@@ -565,7 +699,7 @@ def test_what_was_said_before_a_fact_does_not_replace_it(day: str, kept: int) ->
 def test_two_facts_that_replace_the_same_one_are_both_kept() -> None:
     both = ("Otto lives in Linz", "Uncle Otto has taken up rowing", "In Linz lives uncle Otto")
     new = [{"op": "supersede", "which": "K2", "text": text, "entries": ["e1"]} for text in both]
-    turn = Turn((UserEntry("Otto rows in Linz", id="e1"),))
+    turn = Turn((UserEntry("Otto is in Linz and has taken up rowing", id="e1"),))
     found = parse(json.dumps(new), [turn], FAMILY, ())
     assert [fact.text for fact in found.facts] == list(both[:2])
 

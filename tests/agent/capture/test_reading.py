@@ -334,8 +334,8 @@ def test_a_fact_that_holds_a_secret_is_not_written(
     place: Workspace, asked: Callable[..., Provider]
 ) -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    asked(operations(f"The owner's token is {key}", FACTS[0]))
-    chat(place).close()
+    asked(operations(f"The owner's new GitHub token is {key}", FACTS[0]))
+    chat(place, f"{SAID}. My GitHub token is new").close()
     read(place)
     assert remembered(place) == [FACTS[0]]
     kept = [each for each in place.root.rglob("*") if each.is_file()]
@@ -449,7 +449,7 @@ def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
     provider = asked(*[operations(*FACTS)] * 2)
     with closing(open_memory(place, config.load())) as memory:
         memory.remember([Fact("Has a dog", "Auto-captured", recorded="2020-05-08")])
-        for said in (SAID, "And I sing"):
+        for said in (SAID, f"{SAID}, and I sing"):
             chat(place, said).close()
             read(place)
             assert "Has a dog" in (place.root / "memory/2020.md").read_text()
