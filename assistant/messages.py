@@ -81,7 +81,8 @@ class Message:
 
     `tool_call_id` is the call that a `tool` message answers. `cache` marks the end of a stable
     prefix, for providers that accept such marks. `reasoning` and `signed` are the assistant's
-    reasoning before this message, for providers that want it back.
+    reasoning before this message, for providers that want it back. `json`: it asks for an answer of
+    one JSON object, for providers that can hold a model to that.
     """
 
     role: Role
@@ -92,6 +93,7 @@ class Message:
     reasoning: str = ""
     signed: Signed = ()
     pictures: tuple[Picture, ...] = ()
+    json: bool = False
 
 
 @dataclass(frozen=True, slots=True)

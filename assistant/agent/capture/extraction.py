@@ -124,7 +124,7 @@ def extraction_request(
     if headings:
         text += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
     text += f"[TRANSCRIPT]\n{quote(turns, timed=True)}\n[/TRANSCRIPT]"
-    return [Message("system", _data["prompt"]), Message("user", text)]
+    return [Message("system", _data["prompt"], json=True), Message("user", text)]
 
 
 def _place(passage: Passage) -> str:

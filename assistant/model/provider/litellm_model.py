@@ -119,6 +119,8 @@ THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
 """Models that think between calls, and need their earlier reasoning sent back."""
 THOUGHTS = "reasoning_content"
 """The field of a message that some providers demand and others refuse."""
+NO_JSON = re.compile(r"response_?(format|mime)|json", re.IGNORECASE)
+"""What a provider names that refuses to hold the model to JSON."""
 
 
 class LitellmModel:
@@ -137,6 +139,7 @@ class LitellmModel:
         self._settings = settings
         self._api_key_env = api_key_env
         self._sends_reasoning = THINKERS.search(self.name) is not None
+        self._refuses_json = False
         self._reported_window: int | None = None  # by its provider, when it refused a request
         self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
@@ -251,9 +254,19 @@ class LitellmModel:
                 self._reported_window = int(window[window.lastindex or 0])
             if error.kind is ModelFailure.BAD_REQUEST and THOUGHTS in error.message:
                 self._sends_reasoning = not self._sends_reasoning
+            elif self._is_held_to_json(messages) and NO_JSON.search(error.message):
+                self._refuses_json = True
             elif not self._must_drop_pictures(error, messages):
                 raise
             yield from self._stream(messages, tools)
+
+    def _is_held_to_json(self, messages: Sequence[Message]) -> bool:
+        """Whether to hold the model to JSON; litellm gives Claude a tool to answer with instead."""
+        if self._refuses_json or not any(message.json for message in messages):
+            return False
+        parameters = preload().get_supported_openai_params(self.name, self._provider) or ()
+        is_able = bool(self._facts.get("supports_response_schema"))
+        return is_able and "response_format" in parameters and "claude" not in self.name
 
     def _must_drop_pictures(self, error: ModelError, messages: Sequence[Message]) -> bool:
         """Return whether the provider refused pictures of earlier turns, which are then no longer
@@ -351,6 +364,8 @@ class LitellmModel:
                 )
             request["tools"] = [spec.wire for spec in tools]
             request["_skip_mcp_handler"] = True  # else it imports mcp to check for them: 0.6 s
+        if self._is_held_to_json(messages):
+            request["response_format"] = {"type": "json_object"}
         if settings.api_base:
             request["api_base"] = settings.api_base
         if settings.max_output_tokens:

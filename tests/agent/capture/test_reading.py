@@ -461,6 +461,20 @@ def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
     assert "Memory upkeep: 1 fact sorted in · `assistant memory log`" in news
 
 
+def test_a_model_that_can_be_held_to_json_is_until_its_provider_refuses(
+    place: Workspace, asked: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = fails(400, "'response_format' of type 'json_object' is not supported here")
+    provider = asked(operations(FACTS[0]), refusal, operations(FACTS[1]), operations(*FACTS))
+    for model in ("openai/gpt-4o", "openai/gpt-4o", "openai/test"):
+        monkeypatch.setenv("ASSISTANT_MODEL", model)
+        chat(place).close()
+        read(place)
+    asking = [request.body.get("response_format") for request in provider.requests]
+    assert asking == [{"type": "json_object"}] * 2 + [None] * 2
+    assert remembered(place) == list(FACTS)
+
+
 # What an answer leaves out, and what it replaces
 
 
