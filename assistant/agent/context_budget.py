@@ -19,7 +19,7 @@ from msgspec import structs
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, estimate_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
-from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry, texts_of
+from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry, texts_of, whole_text
 from assistant.session.history import History, Turn, history, joined, messages, say
 from assistant.session.keeping import with_pictures
 from assistant.session.transcript import Transcript
@@ -43,7 +43,9 @@ FIRST_REQUEST_SHARE = 4
 """The first request is repeated in full unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4
 """The cost of a message beside its text: OpenAI's rule of thumb."""
-LEAST_TEXT = 400
+CUT_ROOM = 200
+"""Characters that the notice of a cut may take."""
+LEAST_TEXT = 120
 """Characters that remain of a text that is cut."""
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 NO_LONGER = "[No longer shown; your owner can send it again.]"
@@ -312,8 +314,9 @@ def _cut(turn: Turn, room: int, measured: Measure, numbers: Mapping[str, int]) -
         if excess <= 0 or entry.id not in numbers or len(text) <= LEAST_TEXT:
             continue
         cost = measured((Message("tool", text),))
-        end = max(LEAST_TEXT, (cost - excess) * len(text) // cost - LEAST_TEXT // 2)
-        shown = f"{text[:end]}\n{cut_notice(numbers[entry.id], 0, end, len(text))}"
+        end = max(LEAST_TEXT, (cost - excess) * len(text) // cost - CUT_ROOM)
+        total = len(whole_text(entry))
+        shown = f"{text[:end]}\n{cut_notice(numbers[entry.id], 0, end, total)}"
         part = (
             structs.replace(entry, content=shown)
             if isinstance(entry, ToolResultEntry)

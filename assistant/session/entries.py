@@ -280,14 +280,18 @@ def usage_of(entries: Iterable[Entry]) -> Usage:
 def texts_of(entries: Iterable[Entry]) -> dict[str, str]:
     """The whole text of each attachment and result by the entry's id, in the order in which
     `read_on` numbers them."""
-    texts = {}
-    for entry in entries:
-        match entry:
-            case AttachmentEntry(text=text):
-                texts[entry.id] = text
-            case ToolResultEntry(content=content, whole=whole):
-                texts[entry.id] = whole or content
-    return texts
+    kinds = (AttachmentEntry, ToolResultEntry)
+    return {entry.id: whole_text(entry) for entry in entries if isinstance(entry, kinds)}
+
+
+def whole_text(entry: Entry) -> str:
+    """The text of an attachment or a result, whatever part of it the model was given; else empty."""
+    match entry:
+        case AttachmentEntry(text=text):
+            return text
+        case ToolResultEntry(content=content, whole=whole):
+            return whole or content
+    return ""
 
 
 def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEntry:
