@@ -285,7 +285,7 @@ def texts_of(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def whole_text(entry: Entry) -> str:
-    """The text of an attachment or a result, whatever part of it the model was given; else empty."""
+    """The whole text of an attachment or a result, of which the model may have a part; or empty."""
     match entry:
         case AttachmentEntry(text=text):
             return text
