@@ -6,6 +6,7 @@ official SDK takes a second to import, which not every program waits for.
 
 import json
 import os
+import re
 import signal
 import sys
 import traceback
@@ -139,7 +140,8 @@ class Server:
             traceback.print_exc()
             text = f"{name} failed: {type(error).__name__}: {error}"
         if failed or name not in QUOTING:
-            text = text.replace("`assistant ", f"`{command_for(self._tools.workspace.root)} ")
+            command = command_for(self._tools.workspace.root)
+            text = re.sub("`assistant(?= )", f"`{command}", text)
         return {"content": [{"type": "text", "text": text}], "isError": failed}
 
     def _file(self, uri: str) -> str:
