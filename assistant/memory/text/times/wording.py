@@ -953,9 +953,10 @@ class _Reader:
         first, reach = today, 9 * 366
         if self.once or said[-1].plural:
             return False
-        if {token.kind for token in said} <= {"on", "the", "ord", "nth"} and said[0].kind != "day":
-            is_sure = said.has("on") and said.has("ord")  # "the 5th avenue" is no day
-            if not (is_sure or self._is_followed(said)):
+        if {token.kind for token in said} <= {"on", "the", "ord", "nth"}:  # "the 5th avenue"
+            behind = self._text[said[-1].end :]
+            is_followed = self._at + len(said) < len(self._tokens) or _COLON.match(behind)
+            if behind and not is_followed and not (said.has("on") and said.has("ord")):
                 return False
         if said.has("month") or said.has("date"):
             if (found := said.day_of_year()) is None:
@@ -987,11 +988,6 @@ class _Reader:
         if weekdays and self.once.weekday() not in weekdays:
             self._fails(said, f"{self.once} is a {self.once:%A}")
         return True
-
-    def _is_followed(self, said: _Words) -> bool:
-        """Whether a time goes on behind these words, or ends with them."""
-        behind = self._text[said[-1].end :]
-        return self._at + len(said) < len(self._tokens) or not behind or bool(_COLON.match(behind))
 
     def one_time(self, said: _Words) -> bool:
         times = said.clocks()
