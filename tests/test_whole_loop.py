@@ -133,7 +133,10 @@ def test_the_providers_overflow_error_compacts_at_once(opened: Opened) -> None:
 
 def many_turns(talk: Conversation, provider: Provider, turns: int) -> None:
     """Messages of all lengths; the first and the note stay in each request, word for word."""
-    goal, note = "THE GOAL: sail the Albatross. Note the keel.", "keep the keel dry"
+    goal, note = (
+        "THE GOAL: sail my boat Albatross, moored in Kiel. Note the keel.",
+        "keep the keel dry",
+    )
     list(talk.send(goal))
     for number in range(turns):
         events = list(talk.send(f"Message {number} from Kiel. {'detail ' * (number % 50 * 10)}"))

@@ -102,7 +102,7 @@ def test_a_heading_is_shown_as_it_is_written(text: str) -> None:
 def test_a_files_name_breaks_no_line() -> None:
     with terminal() as screen:
         memory_text.show_recall(
-            Recall("q", (replace(passage("a"), source="a\nMEMORY.md:1  b.md"),))
+            Recall("q", (replace(passage("a"), source="a\nMEMORY.md:1  b.md", score=1.0),))
         )
     assert screen.shown.splitlines()[0].startswith("a\\u{a}MEMORY.md:1  b.md:1")
 

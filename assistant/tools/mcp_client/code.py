@@ -1,7 +1,8 @@
 """Digests of the code that a server's command line runs, where tools can write it.
 
-That is each file on the command line, and all code below the folders that it is run in or from: its
-working directory, the folder of such a file, and any folder that it names other than as data.
+That is each file on the command line, and all code below the folders that it is run from: those of
+such files, any folder that it names other than as data, and its working directory, unless it names
+a script, or a program that runs packages.
 """
 
 import hashlib
@@ -19,6 +20,10 @@ from assistant.tools.places import CODE_NAMES, CODE_STARTS, CODE_SUFFIXES
 
 SKIPPED = frozenset({".git", ".assistant", "__pycache__"})
 """Folders without code that a server runs; its `__pycache__` is elsewhere."""
+OF_PACKAGES = frozenset({"npx", "bunx", "uvx", "pipx", "docker", "podman"})
+"""Programs that run packages; in their working directory only these and settings count."""
+WITHIN = frozenset({"-m", "-c", "-e"})
+"""Options whose code may come from the working directory, also beside a script."""
 MOST_FILES = 2_000
 MOST_BYTES = 50_000_000
 """Of more code than this not the content counts, but when it was written."""
@@ -28,7 +33,8 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
     """Return a digest of each file and folder of code of a command line, by path; `folder` is where
     it runs."""
     files: set[Path] = set()
-    folders = {Path(os.path.realpath(folder))}
+    folders: set[Path] = set()
+    here = Path(os.path.realpath(folder))
     for word, is_data in _candidates(words):
         path = Path(os.path.realpath(folder / storage.expanded(word)))
         with suppress(OSError, ValueError):  # a name that is too long, or no name
@@ -37,6 +43,12 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
                 folders.add(path.parent)
             elif path.is_dir() and not (is_data and not _starts(path)):
                 folders.add(path)
+    has_script = any(path.suffix in CODE_SUFFIXES for path in files)
+    if Path(words[0]).name in OF_PACKAGES:
+        files |= {here / name for name in CODE_NAMES}
+        folders.add(here / "node_modules")
+    elif not has_script or not WITHIN.isdisjoint(words):
+        folders.add(here)
     result: dict[str, str] = {}
     for path in sorted(files | folders):
         if any(path.is_relative_to(root) for root in roots):

@@ -156,7 +156,7 @@ class Foreign:
 
 def _not_approved(server: Server, pins: Pins) -> str:
     """Explain why a server may not start, and how to approve it."""
-    changed = pins.changed(server)
+    changed = pins.changed(server) if pins.of(server).agreed or not server.origin else []
     reason = f"{', '.join(changed)} has changed" if changed else "not approved"
     return f"{reason}, so it was not started: `assistant mcp-servers approve {server.name}`"
 

@@ -246,7 +246,7 @@ def test_what_is_purged_while_it_is_read_does_not_come_back(
 def test_what_a_purge_left_of_a_message_is_neither_read_nor_a_title(
     place: Workspace, asked: Callable[..., Provider], said: str, left: str
 ) -> None:
-    provider = asked(operations(*FACTS))
+    provider = asked(operations())
     record = chat(place, said)
     record.append(UserEntry("(forgotten), twice"))
     record.append(AssistantEntry("So (forgotten).", model="openai/test"))

@@ -87,7 +87,7 @@ def test_what_is_due_is_done_once_and_told(
     assert explained["tasks"][0]["when"] == "every minute" and explained["tokens"]["month"] > 0
     told = run("heartbeat", "explain").stderr
     assert "HEARTBEAT.md:6 is not understood: “once in a blue moon" in told
-    assert "”, at “blue”. Begin it with a time" in told
+    assert ": dance”. Begin it with a time" in told
     assert "Ada has the key. · `assistant sessions show" in run("chat", stdin="hello\n").stderr
     assert run("ask", "--continue", "hello").returncode == 0  # goes on with a chat, not with a beat
 

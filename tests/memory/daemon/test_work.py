@@ -16,7 +16,7 @@ from assistant.memory.base import Abandoned
 from assistant.memory.daemon import sockets
 from assistant.memory.daemon.lifecycle import TRIM_SECONDS, WORKED_SECONDS, MemoryTrim
 from assistant.memory.daemon.server import Server
-from assistant.memory.daemon.wire import OPERATIONS, Hello, Operation
+from assistant.memory.daemon.wire import OPERATIONS, Greeting, Hello, Operation
 from assistant.workspace.folder import Workspace
 
 RECALL, REMEMBER = OPERATIONS["recall"], OPERATIONS["remember"]
@@ -54,7 +54,8 @@ def server(served: Served, workspace: Workspace) -> Iterator[Server]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     workspace.private.mkdir(exist_ok=True)
     lock = locking.lock(workspace.private / "owner.lock")
-    yield Server(lambda *_: next(opened), Hello(0, "", "", str(workspace.root)), lock, 60.0)
+    greeting = Greeting(Hello(0, "", "", str(workspace.root)))
+    yield Server(lambda *_: next(opened), greeting, lock, 60.0)
     lock.release()
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -56,7 +56,7 @@ def test_what_was_superseded_goes_to_the_archive_and_comes_back_by_undo(
     assert "- Has a dog\n" in text and "- Lena lives in Rome\n" in text
     archive = (workspace.root / "memory/archive/2026.md").read_text()
     (gone,) = chunks_of(archive, "memory/archive/2026.md")
-    assert (gone.plain, gone.status, gone.until) == (LIVES, "superseded", "2026-11-23")
+    assert (gone.plain, gone.status, gone.until) == (LIVES, "superseded", "2026-11-22")
     assert gone.date == "2026-11-20"
     assert ledger.upkeep(nowhere) == Upkept() and ledger.erased() == ()
     assert ledger.journals.log(1)[0].origin.kind == "upkeep"

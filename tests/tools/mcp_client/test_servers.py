@@ -346,6 +346,31 @@ def test_a_server_is_bound_to_all_code_beside_it(
     assert Pins().may_start(server)
 
 
+@pytest.mark.parametrize(
+    ("command", "changed", "starts"),
+    [
+        (["npx", "-y", "some-server"], "app.py", True),
+        (["npx", "-y", "some-server"], "node_modules/some-server/index.js", False),
+        (["npx", "-y", "some-server"], ".npmrc", False),
+        (["{python}", "/elsewhere/server.py"], "app.py", False),
+        (["{python}", "{root}/tools/server.py"], "app.py", True),
+        (["make", "serve"], "app.py", False),
+    ],
+)
+def test_code_where_a_server_starts_binds_it_only_if_it_may_run_it(
+    tmp_path: Path, command: list[str], changed: str, starts: bool
+) -> None:
+    for name in ("tools/server.py", changed):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("pass\n")
+    first, *args = (word.format(python=sys.executable, root=tmp_path) for word in command)
+    settings = ServerSettings(command=first, args=tuple(args), cwd=str(tmp_path))
+    server = Server("small", settings, roots=(tmp_path,))
+    Pins().met(server, {})
+    (tmp_path / changed).write_text("evil\n")
+    assert Pins().may_start(server) is starts
+
+
 def test_a_folder_that_a_server_is_given_as_data_does_not_bind_it(tmp_path: Path) -> None:
     settings = ServerSettings(command="npx", args=("-y", "server-filesystem", str(tmp_path)))
     server = Server("files", settings, roots=(tmp_path,))
