@@ -40,6 +40,7 @@ from assistant.memory.base import Fact, Origin, Passage
 from assistant.memory.text.headings import PATH
 from assistant.memory.text.identity import fact_of_line
 from assistant.messages import Message
+from assistant.model.smalltalk import small_talk
 from assistant.quoting import one_line, quoted, visible
 from assistant.session.entries import (
     AssistantEntry,
@@ -300,8 +301,10 @@ class _Reader:
     ) -> tuple[str, Sequence[str]]:
         """Who is behind a fact, and the entries that determine its day.
 
-        The owner is if they are quoted, or if only they are cited, and if their statements back it.
-        What only their question backs is a guess. Raises Refused if nobody cited states it.
+        The owner is if they are quoted, or if only they are cited and their statements back it;
+        they have to back more of it beside a text from outside, or if it replaces a fact of theirs.
+        What only their question backs is a guess, and so is what the model insists on without a
+        quote. Raises Refused if nobody cited states it.
         """
         given = operation.get("quote")
         words = given.strip() if isinstance(given, str) else ""
@@ -333,15 +336,16 @@ class _Reader:
         stated = whole if words and asks else backing(text, statements, (), when, kept)
         overwrites = any(map(_is_owners, replaced))
         if words and not asks:
-            is_backed = whole.share > QUOTED_SHARE and stated.share > 0
-            is_backed = is_backed and (whole.numbers or not overwrites)
+            is_pretence = self.tainted or small_talk(words) is not None
+            is_backed = not is_pretence or whole.share >= QUOTED_SHARE
+            is_backed = is_backed and not (overwrites and not (stated.share and whole.numbers))
         else:
             is_backed = stated.share >= UNQUOTED_SHARE and stated.numbers
         if is_backed and words:
             return "guess" if asks and overwrites else "owner", cited
         if is_backed or self.tainted:
             return kind if is_backed else "tool", cited
-        if words:
+        if words or any(_are_alike(text, each.text) for each in self.refused):
             return "guess", cited
         raise Refused(text, "the owner's words do not state it; quote those that do")
 

@@ -226,8 +226,9 @@ RESTATING = OWNER | frozenset(_DATA["wording"].split())
 NEGATIONS = frozenset(fold(_DATA["negations"]).split())
 _SHORTEST_NAME = 5
 """Letters of a word that may be recognised by its beginning."""
-QUOTED_SHARE = 1 / 3
-"""The share of a fact's words that is not enough for the owner's: their quote is a pretence."""
+QUOTED_SHARE = 1 / 4
+"""The least share of a fact's words that must be the owner's beside a text from outside, or their
+quote is a pretence."""
 UNQUOTED_SHARE = 1 / 2
 """The share of a fact's words that must be the owner's without a quote, or with a question."""
 _WORD = re.compile(r"\d+(?::\d\d)+|[^\W_]+")

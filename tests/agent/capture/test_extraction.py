@@ -238,6 +238,34 @@ def kinds(turns: Sequence[Turn], *operations: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("said", "fact"),
     [
+        ("Ich bin Vegetarier", "The owner is a vegetarian"),
+        ("Mon fils est allergique aux noix", "The owner's son is allergic to nuts"),
+        ("母は来月ポルトに引っ越します", "The owner's mother moves to Porto in December 2026"),
+        ("I'm 41", "The owner is 41 years old"),
+        ("we're expecting in March", "The owner and their partner will have a baby in March 2027"),
+        ("I hate flying, always book trains for me", "The owner prefers trains to planes"),
+        ("I quit smoking in May", "The owner is a non-smoker since May 2026"),
+    ],
+)
+def test_a_quoted_statement_is_the_owners_in_whatever_words_and_language_the_fact_is(
+    said: str, fact: str
+) -> None:
+    assert kinds_beside("", said, fact) == ["owner"]
+
+
+def test_what_the_model_insists_on_without_a_quote_waits() -> None:
+    turns = [Turn((UserEntry("I'm 41", id="e1"),))]
+    answer = json.dumps([add("The owner is 41 years old", "e1")])
+    session = [entry for turn in turns for entry in turn.entries]
+    first = parse(answer, turns, (), session)
+    assert first.facts == () and len(first.refused) == 1
+    again = parse(answer, turns, (), session, (), first)
+    assert [fact.kind for fact in again.facts] == ["guess"]
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
         ("my sis lena moved to porto", "The owner's sister Lena lives in Porto"),
         ("Dentist tomorrow at 9", "The owner sees the dentist on 2026-11-21 at 09:00"),
         ("We visit mum next Friday", "The owner visits their mother on 27 November 2026"),
