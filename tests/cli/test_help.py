@@ -29,7 +29,10 @@ def walk(command: Any = ROOT, path: str = "assistant") -> Iterator[tuple[str, An
 
 
 def shown(command: Any, path: str, width: int = 0) -> str:
-    return str(command.get_help(typer.Context(command, info_name=path, terminal_width=width or 80)))
+    context = typer.Context(
+        command, info_name=path, terminal_width=width or 80, help_option_names=["-h", "--help"]
+    )
+    return str(command.get_help(context))
 
 
 LEAVES = {path: each for path, each in walk() if not hasattr(each, "commands")}
