@@ -53,13 +53,18 @@ def command_line() -> str:
 
 def _options(command: Any, name: str) -> str:
     """The arguments and options of a command as a list; the common ones by name alone."""
-    context = typer.Context(command, info_name=name)
+    context = _context(command, name)
     own = [each for each in command.params if each.help not in COMMON]
     records = filter(None, (each.get_help_record(context) for each in own))
     lines = [f"- `{term}`: {meaning.partition('  [')[0]}" for term, meaning in records]
     common = [f"`{each.opts[0]}`" for each in command.params if each.help in COMMON[1:]]
     lines += [f"- {', '.join(common)}"] if common else []
     return "\n".join([*lines, ""]) if lines else ""
+
+
+def _context(command: Any, name: str) -> typer.Context:
+    command._help_option = None  # that of the first context is kept
+    return typer.Context(command, info_name=name, help_option_names=["-h", "--help"])
 
 
 def _leaves() -> list[tuple[tuple[str, ...], Any]]:
@@ -84,7 +89,7 @@ def manual_page() -> str:
     lines += [".B assistant", "[OPTIONS] [COMMAND] [ARGS]...", ".SH DESCRIPTION"]
     lines += ["Without a command it opens the chat. The documentation is in docs/ of the source."]
     for path, command in _walk(root, ("assistant",)):
-        context = typer.Context(command, info_name=" ".join(path))
+        context = _context(command, " ".join(path))
         title = "OPTIONS" if len(path) == 1 else " ".join(path).upper()
         lines += [f".SH {_roff(title)}", *_described(command, context)]
     lines += [".SH FILES", *_terms((f"~/{name}", meaning) for name, meaning in FILES.items())]
