@@ -12,7 +12,7 @@ from typing import Any
 
 from assistant.agent.memory_text import framed
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
-from assistant.memory.base import OF_BEST, Passage, Query, clear
+from assistant.memory.base import CLEAR, OF_BEST, Passage, Query
 from assistant.memory.open import open_memory
 from assistant.model.smalltalk import small_talk
 from assistant.tables import beside, patterns
@@ -21,6 +21,9 @@ from assistant.workspace.folder import Workspace
 MOST_PASSAGES = 5
 MOST_CHARACTERS = 10_000
 """Characters of a hook's answer that programs accept."""
+UNASKED = 0.32
+"""The least score for a prompt that is neither about code nor a question, nor of the owner: "make
+it faster" has 0.23, "the address form needs street and city" 0.3."""
 RE = patterns(beside(__file__))
 COMMON, CODING, TOPICS = (
     frozenset(part.partition("\n")[2].split())
@@ -61,9 +64,11 @@ def relevant(prompt: str, passages: Sequence[Passage]) -> list[Passage]:
     words = _words(prompt)
     if not passages or not words:
         return []
+    personal = bool(RE["personal"].search(prompt))
     if not (RE["code"].search(prompt) or any(_in(CODING | TOPICS, word) for word in words)):
-        return clear(passages)[:MOST_PASSAGES]
-    least, personal = OF_BEST * passages[0].score, bool(RE["personal"].search(prompt))
+        least = CLEAR if personal or RE["asks"].search(prompt) else UNASKED
+        return [passage for passage in passages[:MOST_PASSAGES] if passage.score >= least]
+    least = OF_BEST * passages[0].score
     strong = [passage for passage in passages if passage.score >= least]
     return [each for each in strong if _shares_topic(words, each, personal)][:MOST_PASSAGES]
 
