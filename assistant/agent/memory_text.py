@@ -32,7 +32,8 @@ Procedures lose against facts in recall: a task seldom mentions what its procedu
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[ \t]*$)", re.DOTALL | re.MULTILINE)
-HEADING, TOP_HEADING = (re.compile(rf"^#{{1,{most}}} ", re.MULTILINE) for most in (5, 1))
+HEADING = re.compile(r"^#{1,5} ", re.MULTILINE)
+TOP_HEADING = re.compile(r"^# ", re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 MOST_CITED = 8
 """The most entries that the briefing cites from the memory already in the prompt."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -401,6 +402,13 @@ def test_a_reminder_whose_time_has_passed_is_no_memory_any_more(here: Workspace)
     remind(here, "tomorrow at 9 call the bank about the loan", now)
     remind(here, "every Friday at 9 call the bank again", now)
     with open_chat(here, ChatOptions(), no_daemon=True) as chat:
-        lines = [line for line in chat.memory.recall(BANK) if line.source == "HEARTBEAT.md"]
-    found = sorted(line.plain.partition("remind me: ")[2] for line in lines)
-    assert found == ["call the bank about the loan", "call the bank again"]
+        told, searched = (
+            sorted(
+                line.plain.partition("remind me: ")[2]
+                for line in chat.memory.recall(query)
+                if line.source == "HEARTBEAT.md"
+            )
+            for query in (replace(BANK, turn=True), replace(BANK, turn=False))
+        )
+    assert told == ["call the bank about the loan", "call the bank again"]
+    assert searched == ["call the bank", *told]  # the owner finds it

@@ -42,7 +42,7 @@ def ensure_workspace(options: Globals) -> None:
         setup.show_created(setup.make(root))
 
 
-class IsMessage(Exception):
+class MessageInstead(Exception):
     """The owner wrote a message instead of an answer."""
 
 
@@ -71,7 +71,7 @@ def greet(options: Globals) -> str:
             _choose_model(options)
     except (typer.Abort, KeyboardInterrupt):
         pass  # Ctrl-C and Ctrl-D skip the remaining questions
-    except IsMessage as error:
+    except MessageInstead as error:
         message = str(error)
         _tell(TEXT["is_message"])
     typer.echo(err=True)
@@ -86,17 +86,17 @@ def _tell(text: str, indent: str = "") -> None:
 
 
 def _answer(question: str) -> str:
-    """The answer, on one line. Raises IsMessage for a question or a command."""
+    """The answer, on one line. Raises MessageInstead for a question or a command."""
     answer = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
     text = " ".join(str(answer).split())
     if text.endswith(QUESTION_MARKS) or text.startswith("/"):
-        raise IsMessage(text)
+        raise MessageInstead(text)
     return text
 
 
 def ask_name() -> str:
-    """The owner's name, of an answer such as "I'm Ole Berg". Raises IsMessage for what is no name:
-    a question, many words, other than letters, or a word such as "my" in small letters."""
+    """The owner's name, from an answer such as "I'm Ole Berg". Raises MessageInstead for what is no
+    name: a question, many words, other than letters, or a word such as "my" in small letters."""
     from assistant.memory.text.language import LANGUAGES, is_function_word  # only needed here
 
     answer = _answer("What is your name?")
@@ -106,7 +106,7 @@ def ask_name() -> str:
     says = any(is_function_word(word, language) for word in words[1:] for language in LANGUAGES)
     is_long = len(words) > MAX_NAME_WORDS
     if is_long or (says and not is_capitalised) or not all(map(NAME_WORD.fullmatch, words)):
-        raise IsMessage(answer)
+        raise MessageInstead(answer)
     return name
 
 

@@ -151,7 +151,8 @@ class Recaller:
         results = self._arranged(ranked, max(READ, 2 * k + SPARE), query.as_of, question.telling)
         if not query.turn:
             return Recall(text, tuple(results))
-        chosen, strength = relevant(results, budget)
+        current = [result for result in results if not _has_passed(result)]
+        chosen, strength = relevant(current, budget)
         others = tuple(passage for passage in results if passage not in chosen)
         return Recall(text, tuple(chosen), others, weak=strength == 0)
 
@@ -212,8 +213,7 @@ class Recaller:
         ]
         is_turn = ranked.layout.turn[positions].tolist()
         turns = {result.id for result, turn in zip(results, is_turn, strict=True) if turn}
-        current = [result for result in results if not _has_passed(result)]
-        return arrange(current, question, turns)
+        return arrange(results, question, turns)
 
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:

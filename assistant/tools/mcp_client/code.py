@@ -20,9 +20,9 @@ from assistant.tools.places import CODE_NAMES, CODE_STARTS, CODE_SUFFIXES
 
 SKIPPED = frozenset({".git", ".assistant", "__pycache__"})
 """Folders without code that a server runs; its `__pycache__` is elsewhere."""
-OF_PACKAGES = frozenset({"npx", "bunx", "uvx", "pipx", "docker", "podman"})
+PACKAGE_RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "docker", "podman"})
 """Programs that run packages; in their working directory only these and settings count."""
-WITHIN = frozenset({"-m", "-c", "-e"})
+INLINE_OPTIONS = frozenset({"-m", "-c", "-e"})
 """Options whose code may come from the working directory, also beside a script."""
 MOST_FILES = 2_000
 MOST_BYTES = 50_000_000
@@ -44,10 +44,10 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
             elif path.is_dir() and not (is_data and not _starts(path)):
                 folders.add(path)
     has_script = any(path.suffix in CODE_SUFFIXES for path in files)
-    if Path(words[0]).name in OF_PACKAGES:
+    if Path(words[0]).name in PACKAGE_RUNNERS:
         files |= {here / name for name in CODE_NAMES}
         folders.add(here / "node_modules")
-    elif not has_script or not WITHIN.isdisjoint(words):
+    elif not has_script or not INLINE_OPTIONS.isdisjoint(words):
         folders.add(here)
     result: dict[str, str] = {}
     for path in sorted(files | folders):

@@ -147,5 +147,5 @@ def test_what_is_no_name_is_taken_for_a_message(
     answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("typer.prompt", lambda *_, **__: answer)
-    with pytest.raises(welcome.IsMessage, match=re.escape(answer)):
+    with pytest.raises(welcome.MessageInstead, match=re.escape(answer)):
         welcome.ask_name()
