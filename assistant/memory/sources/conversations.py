@@ -28,6 +28,7 @@ TITLE = 80
 CITED = 64
 """Conversations whose turns are cached: to read one of 40 MB again takes half a second."""
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "attachment": "Attached"}
+_QUESTION = re.compile(r"[^.!?。！？؟]*[?？؟]")
 _MARKUP = re.compile(r"^[#\s]+|[\r\n]+")
 
 
@@ -137,6 +138,14 @@ def cited(passage: Passage, folder: Path) -> Passage:
         start_line=turn,
         end_line=turn,
     )
+
+
+def may_answer(passage: Passage, message: str) -> bool:
+    """Whether a passage may tell something on a message: it is not attached, no lone question and
+    not the message itself."""
+    speaker, _, text = passage.plain.strip().partition(": ")
+    is_asked = _QUESTION.fullmatch(text) or text.casefold() == message.strip().casefold()
+    return speaker != _SPEAKERS["attachment"] and not is_asked
 
 
 @lru_cache(CITED)

@@ -41,6 +41,11 @@ SHARE = 2
 """Notes may take one in this many of a recall's tokens, and of its passages."""
 FAR = 0.6
 """A note whose score is so far below the best fact's is left out."""
+PAST, PAST_TOKENS = 2, 150
+"""The most passages of past conversations in a turn, one of each conversation, and their tokens."""
+CLEARLY = 0.6
+"""The least score of such a passage. The best of 98 conversations had it for 158 of 160 questions
+about them, for 56 of 120 about what only the facts hold, and for 24 of 80 pieces of small talk."""
 _ADDRESS = re.compile(r"([^:/]+):(?:(.+):)?(\d+)")
 """The address of a note, or of the turn of a session."""
 
@@ -83,8 +88,9 @@ class Library:
         return Recall(query.text, passages, notices=collection.news())
 
     def beside(self, query: Query, facts: Recall) -> Recall:
-        """The facts recalled together with passages of the notes, each within its budget."""
-        if not self._settings.sources or query.as_of:
+        """The facts recalled together with passages of the notes and, for a turn, of past
+        conversations, each within its budget."""
+        if query.as_of:
             return facts
         found: list[Passage] = []
         notices = list(facts.notices)
@@ -98,8 +104,26 @@ class Library:
             notices += collection.news()
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
-        both = tuple(merged(facts.passages, found, k, budget))
-        return replace(facts, passages=both, notices=tuple(notices))
+        both = merged(facts.passages, found, k, budget)
+        past = self._past(query, both) if query.turn else []
+        weak = facts.weak and not past
+        return replace(facts, passages=(*both, *past), notices=tuple(notices), weak=weak)
+
+    def _past(self, query: Query, others: Sequence[Passage]) -> list[Passage]:
+        """What other conversations clearly say on a turn's message, if nothing else matches as
+        well."""
+        sessions = self._workspace.sessions.glob(f"*{conversations.SUFFIX}")
+        if all(path.stem in query.without for path in sessions):
+            return []
+        inner = Query(query.text, k=10, budget=10 * PAST_TOKENS)
+        least = max([CLEARLY, *(passage.score for passage in others)])
+        best: dict[str, Passage] = {}
+        for passage in self._conversations().recall(inner, wait=False):
+            if passage.score >= least and conversations.may_answer(passage, query.text):
+                cited = self._in_session(passage)
+                if cited and cited.source not in query.without:
+                    best.setdefault(cited.source, cited)
+        return fill(list(best.values()), PAST, PAST_TOKENS)[0]
 
     def check_changeable(self, address: str) -> None:
         """Raise LedgerError for the address of a note or of a past conversation, which are not

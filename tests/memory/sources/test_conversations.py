@@ -15,6 +15,7 @@ from assistant.memory.sources.library import Library
 from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,
+    AttachmentEntry,
     CitedPassage,
     CompactionEntry,
     Entry,
@@ -158,3 +159,36 @@ def test_they_are_indexed_before_anybody_asks(
             library.refresh()
             time.sleep(0.01)
     library.close()
+
+
+def in_a_turn(memory: LocalMemory, words: str, *without: str) -> list[str]:
+    """The addresses of what past conversations give to a turn."""
+    search(memory, words)  # waits until they are indexed
+    found = memory.recall(Query(words, turn=True, without=without)).passages
+    return [passage.citation for passage in found if passage.source.startswith("20")]
+
+
+def test_a_turn_gets_what_another_conversation_says_one_passage_of_each(
+    workspace: Workspace, memory: LocalMemory
+) -> None:
+    (workspace.root / "MEMORY.md").write_text("# Memory\n\n- Lena paints in oil\n")
+    first = left(workspace, UserEntry(PLUMBER), UserEntry("Okonkwo, the plumber, has a van"))
+    second = left(workspace, UserEntry("Call the plumber Okonkwo about the boiler"))
+    attached = left(workspace, UserEntry("Sum this up"), AttachmentEntry("log", PLUMBER))
+    question = "on which day does the plumber Okonkwo come?"
+    asked = left(workspace, UserEntry(question))
+    assert in_a_turn(memory, question) == [f"{first}:1", f"{second}:1"]
+    assert in_a_turn(memory, question, first) == [f"{second}:1"]
+    others = in_a_turn(memory, question, first, second)
+    assert attached not in str(others) and asked not in str(others)
+    assert f"{first}:1" not in in_a_turn(memory, PLUMBER)
+    assert memory.recall(Query(question)).passages[0].source == "MEMORY.md"
+
+
+def test_a_conversation_that_fits_no_better_than_a_fact_stays_out_of_a_turn(
+    workspace: Workspace, memory: LocalMemory
+) -> None:
+    (workspace.root / "MEMORY.md").write_text(f"# Memory\n\n- {PLUMBER}\n")
+    left(workspace, UserEntry("What a lovely morning"), AssistantEntry("Indeed it is"))
+    assert in_a_turn(memory, "when does the plumber come?") == []
+    assert in_a_turn(memory, "which wine goes with fish?") == []
