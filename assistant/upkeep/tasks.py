@@ -13,13 +13,13 @@ from typing import Literal
 
 from assistant.memory.text.markdown import BLOT, FENCE, blank
 from assistant.memory.text.times.schedule import Schedule
+from assistant.memory.text.times.tokens import sure_times
 from assistant.memory.text.times.wording import (
     Reading,
     begins_with_time,
     instruction,
     schedule,
     starts,
-    sure_times,
 )
 from assistant.quoting import COMMENT
 from assistant.tables import beside

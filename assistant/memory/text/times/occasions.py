@@ -25,15 +25,8 @@ from assistant.memory.text.times.dates import (
 )
 from assistant.memory.text.times.period import Period, later
 from assistant.memory.text.times.schedule import DAY, ORIGIN, Schedule, rhythm, zone_of
-from assistant.memory.text.times.wording import (
-    clock,
-    in_figures,
-    in_part,
-    may_recur,
-    schedule,
-    starts,
-    zone_at,
-)
+from assistant.memory.text.times.tokens import clock, in_figures, in_part, zone_at
+from assistant.memory.text.times.wording import may_recur, schedule, starts
 from assistant.tables import beside, patterns
 
 LONGEST = timedelta(days=31)

@@ -11,10 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
-from zoneinfo import available_timezones
 
-from assistant.memory.text.times.languages import Language, languages, with_plain_am
+from assistant.memory.text.times.languages import with_plain_am
 from assistant.memory.text.times.period import later
 from assistant.memory.text.times.schedule import (
     ANCHOR,
@@ -26,10 +24,18 @@ from assistant.memory.text.times.schedule import (
     interval,
     zone_of,
 )
-from assistant.tables import beside, patterns
+from assistant.memory.text.times.tokens import (
+    LONGEST,
+    WORD,
+    Words,
+    connectives,
+    in_part,
+    kind_of,
+    pattern,
+    tokens,
+)
+from assistant.tables import beside
 
-LONGEST = 300
-"""Characters in which a schedule is looked for."""
 FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026-11-24”"
 NO_DAY = "The calendar has no such day"
 NEXT_DAY = "Say on which day that is: “every Saturday at 01:00”"
@@ -39,33 +45,9 @@ MORNING, NOON, EVENING, NIGHT = 8, 12, 18, 21
 HALF_A_DAY = timedelta(hours=12)
 SIX = time(6)
 """When a night ends."""
-_PM = {12: range(1, 3), 15: range(1, 9), 18: range(4, 12), 21: range(6, 12)}
-"""Hours that are meant twelve later with a part of the day: "every evening at 8"."""
-_WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
-_WITHIN |= {21: {*range(18, 24), *range(6)}}
-_NEAR_THE_HOUR = {
-    ("half", "past"): 30,
-    ("quarter", "past"): 15,
-    ("quarter", "to"): -15,
-    ("quarter", "before"): -15,
-}
-"""Minutes from the hour that is named behind these kinds of words."""
-_TO_THE_HOUR = (5, 10, 20, 25)
-"""Minutes that "at 10 to 8" may say; "at 9 to 5" is none."""
-_IN_WORDS = ("half", "quarter", "halfto", "past", "before", "to")
-"""Kinds of words that a time of day has that is not in figures alone."""
-_BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
 _MINUTES = {"minute": 1, "hour": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _FIRST_DAY = {"week": "BYDAY=MO", "month": "BYMONTHDAY=1", "year": "BYMONTH=1;BYMONTHDAY=1"}
-_ABBREVIATED = {
-    **dict.fromkeys(("utc", "gmt", "z"), "UTC"),
-    **dict.fromkeys(("cet", "cest", "mez", "mesz"), "Europe/Berlin"),
-    **dict.fromkeys(("est", "edt"), "America/New_York"),
-    **dict.fromkeys(("pst", "pdt"), "America/Los_Angeles"),
-    "bst": "Europe/London",
-    "jst": "Asia/Tokyo",
-}
 _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
 """Words that only a task begins with, whatever colon comes behind them."""
 _ARTICLES = ("the", "a", "an", "to")
@@ -75,15 +57,10 @@ BEHIND_COLON = "If it is no time but the text, put a colon before it"
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that say that something comes round; so do the plurals of days."""
 _data = beside(__file__)
-_RE = patterns(_data["patterns"])
-_WORDS = re.compile(r"(?<![\w-])\w+")
-_SPACE = re.compile(r"\s*")
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_ZONELIKE = re.compile(_data["zonelike"], re.IGNORECASE)
 _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
 """What parts a time from the text: behind it nothing is a time but a time of day."""
 _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
-Meaning = tuple[str, Any, bool]
-"""What a word stands for: the kind of token, its value, and whether it is a plural."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +81,6 @@ class Reading:
     rest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, number or sign of a time: its kind, what it stands for, and its place."""
-
-    kind: str
-    value: Any
-    start: int
-    end: int
-    word: str
-    plural: bool = False
-
-    @property
-    def half(self) -> str:
-        """The half of the day that its word says, "a" or "p"; empty if none."""
-        found = _RE["half"].search(self.word)
-        return found[0][0].lower() if found else ""
-
-
 def schedule(
     text: str, now: datetime = datetime.min, days: Schedule | None = None
 ) -> tuple[Schedule, int] | None:
@@ -136,11 +95,11 @@ def schedule(
 
 def starts(text: str) -> Iterator[int]:
     """Where within a text the words of a schedule may begin."""
-    words = [*_WORDS.finditer(text)]
+    words = [*WORD.finditer(text)]
     for found, after in zip(words, [*words[1:], None], strict=False):
-        kind = _kind(found[0])
+        kind = kind_of(found[0])
         if kind in ("at", "the", "from"):
-            numbered = after and (after[0][0].isdigit() or _kind(after[0]) in ("nth", "noon"))
+            numbered = after and (after[0][0].isdigit() or kind_of(after[0]) in ("nth", "noon"))
             kind = "on" if numbered else ""
         if kind in (*_RECURRING, "on"):
             yield found.start()
@@ -148,7 +107,7 @@ def starts(text: str) -> Iterator[int]:
 
 def may_recur(text: str) -> bool:
     """Whether any word of a text is one of those that say that something comes round."""
-    return any(_kind(word) in _RECURRING for word in _WORDS.findall(text))
+    return any(kind_of(word) in _RECURRING for word in WORD.findall(text))
 
 
 def instruction(text: str, now: datetime = datetime.min, days: Schedule | None = None) -> Reading:
@@ -238,286 +197,13 @@ def _read(
 def time_at_the_end(text: str) -> str:
     """The time of day that a text ends with, such as "at 17:00"; empty if it ends with none."""
     text = text.rstrip(" .!?")
-    for word in _WORDS.finditer(text):
+    for word in WORD.finditer(text):
         reader = _Reader(text[word.start() :], ANCHOR)
         reader.read(_MOMENT)
         reaches = word.start() + reader.end == len(text)
         if reaches and reader.times and not (reader.once or reader.due):
             return text[word.start() :]
     return ""
-
-
-def sure_times(text: str) -> str:
-    """The first words of a text that name a time of day or a rhythm; empty if none do."""
-    kinds = ("clock", "noon", "part", "every", "day", "zone")
-    return next((token.word for token in _tokens(text) if token.kind in kinds), "")
-
-
-def in_figures(text: str) -> str:
-    """The text with its times of day in figures: "half past seven" is "7:30"."""
-    words = re.findall(r"[\w']+", text.lower())
-    if "pm" not in words and {*map(_kind, words)}.isdisjoint([*_IN_WORDS, "oclock"]):
-        return text
-    parts, end = list[str](), 0
-    for word in _WORDS.finditer(text):
-        if word.start() < end or not (word[0].isdigit() or _kind(word[0]) in _BEGINS):
-            continue
-        tokens = _tokens(text[word.start() : word.start() + LONGEST])
-        first = bool(tokens) and tokens[0].kind == "at"
-        named, after = [*tokens[first : first + 2], None, None][:2]
-        if named is None or named.kind != "clock":
-            continue
-        said = named.word.lower().split()
-        is_worded = said[0].isalpha() or not {*map(_kind, said)}.isdisjoint(_IN_WORDS)
-        is_sure = first or named.value.minute % 5 == 0  # "two past four of us"
-        if is_worded and is_sure and not (after and after.kind == "num"):  # "acht Uhr dreißig"
-            hour, half = named.value.hour, ""
-            if said[-1] == "pm":
-                hour, half = hour % 12 or 12, " pm"
-            parts += text[end : word.start() + named.start], f"{hour}:{named.value:%M}{half}"
-            end = word.start() + named.end
-    return "".join([*parts, text[end:]])
-
-
-# Tokens
-
-
-@functools.cache
-def _connectives() -> frozenset[str]:
-    """Words no task begins with: behind a schedule they mean to say more of it."""
-    return frozenset(" ".join(language.connectives for language in languages().values()).split())
-
-
-@functools.cache
-def _words() -> dict[str, tuple[Meaning, ...]]:
-    """By each word, in lower case, the tokens it stands for."""
-    known: dict[str, tuple[Meaning, ...]] = {}
-    for language in languages().values():
-        for word, meanings in _vocabulary(language) if language.schedule else ():
-            known.setdefault(word, meanings)
-    return known
-
-
-def _vocabulary(language: Language) -> Iterator[tuple[str, tuple[Meaning, ...]]]:
-    """The words of a language, and what they stand for."""
-    for tokens, words in language.schedule.items():
-        yield from ((word, tuple(map(_meaning, tokens.split()))) for word in words.split())
-    for kind, listed in (("month", language.months), ("num", language.numbers)):
-        for number, words in enumerate(listed.split(), start=1):
-            yield from ((word, ((kind, number, False),)) for word in words.split("|"))
-    for number, words in enumerate(language.weekdays.split()):
-        for word in words.split("|"):
-            yield word, (("day", number, False),)
-            yield f"{word}s", (("day", number, True),)
-            for part, token in language.compounds.items():  # "freitagabend"
-                yield f"{word}{part}", (("day", number, False), _meaning(token))
-
-
-def _meaning(token: str) -> Meaning:
-    """A token as `languages.toml` writes it: "unit=hour+"."""
-    kind, _, value = token.rstrip("+").partition("=")
-    made: Any = int(value) if value.lstrip("-").isdigit() else value
-    return kind, time(made) if kind == "noon" else made, token.endswith("+")
-
-
-def _kind(word: str) -> str:
-    """The kind of a word within a text; that of "Fridays" and "weekends" is "every"."""
-    if _ORDINAL.fullmatch(word):
-        return "ord"
-    kind, _, plural = _words().get(word.lower(), (("", "", False),))[0]
-    return "every" if plural and kind in ("day", "kind") else kind
-
-
-def _tokens(text: str) -> list[Token]:
-    """The words of a text, until one that no schedule has; "half past nine" is one of them."""
-    tokens: list[Token] = []
-    for token in _single_tokens(text):
-        if token.kind == "oclock" and not (tokens and tokens[-1].kind == "num"):
-            break  # "Uhr" alone is a watch
-        tokens.append(token)
-        match [last.kind for last in tokens[-4:]]:
-            case [*_, "in" | "every", "clock"] if _RE["hours"].fullmatch(token.word):
-                minutes = token.value.hour * 60 + token.value.minute
-                tokens[-1:] = [
-                    replace(token, kind="num", value=minutes),
-                    replace(token, kind="unit", value="minute"),
-                ]
-            case [*_, "num" | "clock", "pm"]:
-                before = _time(tokens[-2])
-                _join(tokens, 2, before and clock(before.hour, before.minute, "pm"), text)
-            case ["num", "past" | "before" as side, "halfto", "num" | "clock"]:
-                minutes = tokens[-4].value * (1 if side == "past" else -1)
-                _join(tokens, 4, _near(token, minutes - 30), text)
-            case [*_, "halfto", "num" | "clock"]:
-                _join(tokens, 2, _near(token, -30), text)
-            case [*_, "num", "oclock"]:
-                _join(tokens, 2, _time(tokens[-2]), text)
-            case [*_, "num", "past", "num" | "clock"]:
-                _join(tokens, 3, _near(token, tokens[-3].value), text)
-            case [*_, "num", "before", "num" | "clock"]:
-                _join(tokens, 3, _near(token, -tokens[-3].value), text)
-            case ["at", "num", "to", "num" | "clock"] if tokens[-3].value in _TO_THE_HOUR:
-                _join(tokens, 3, _near(token, -tokens[-3].value), text)
-            case [*before, share, side, "num" | "clock"] if minutes := _NEAR_THE_HOUR.get(
-                (share, side)
-            ):
-                _join(tokens, 4 if before == ["a"] else 3, _near(token, minutes), text)
-    return tokens
-
-
-def _join(tokens: list[Token], size: int, at: time | None, text: str) -> None:
-    """Make the last tokens one time of day, if they name one."""
-    if at:
-        start, end = tokens[-size].start, tokens[-1].end
-        tokens[-size:] = [Token("clock", at, start, end, text[start:end])]
-
-
-def _time(token: Token) -> time | None:
-    """The time of day that a token names, also by a number alone."""
-    if token.kind == "num":
-        return time(token.value) if token.value < 24 else None
-    return token.value  # type: ignore[no-any-return]
-
-
-def _near(token: Token, minutes: int) -> time | None:
-    """The time that many minutes from a full hour; None if it is not a full hour, or too far.
-
-    Before one o'clock it is noon that has passed."""
-    hour = _time(token)
-    if hour is None or hour.minute or abs(minutes) >= 60:
-        return None
-    near = datetime.combine(date.min + DAY, hour) + timedelta(minutes=minutes)
-    return near.replace(hour=12).time() if (hour.hour, near.hour) == (1, 0) else near.time()
-
-
-def _single_tokens(text: str) -> Iterator[Token]:
-    """The words of a text one by one."""
-    at = 0
-    while found := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
-        at, word = found.end(), found[0]
-        meanings: tuple[Meaning, ...]
-        match found.lastgroup:
-            case "word":
-                meanings = _words().get(word.lower(), ())
-                if (
-                    meanings
-                    and text[at : at + 1] == "."
-                    and meanings[0][0] in ("day", "month", "unit")
-                ):
-                    at += len(word) <= 5  # "Sept."
-            case "joint":
-                meanings = (({"&": "and", ",": "comma"}.get(word, "to"), word, False),)
-            case "pm":
-                meanings = (("pm", word, False),)
-            case _:
-                meaning = _figure(found)
-                meanings = ((*meaning, False),) if meaning else ()
-        if not meanings:
-            return
-        for kind, value, plural in meanings:
-            yield Token(kind, value, found.start(), at, word, plural)
-
-
-def zone_at(text: str, place: int) -> str:
-    """The zone that a text names at a place, behind a time of day; empty if it names none."""
-    found = _RE["token"].match(text, place + len(_SPACE.match(text, place)[0]))  # type: ignore[index]
-    kind, value = (found and (found["zone"] or found["offset"]) and _figure(found)) or ("", "")
-    return value if kind == "zone" else ""
-
-
-def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
-    """A date, a zone, a time of day, an ordinal, a year or a number; None for one that no calendar
-    or clock shows."""
-    if found["iso"]:
-        return "date", [int(number) for number in found["iso"].split("-")][::-1]
-    if found["dotted"]:
-        return "date", [int(number) for number in re.findall(r"\d+", found[0])]
-    if found["offset"]:
-        sign, hours, minutes = found["sign"], int(found["hours"]), found["minutes"] or "00"
-        return ("zone", f"{sign}{hours:02}:{minutes}") if hours < 15 else None
-    if found["zone"]:
-        name = _ABBREVIATED.get(found[0].lower(), found[0])
-        return ("zone", name) if name == "UTC" or name in available_timezones() else None
-    hour, minute = int(found["hour"]), int(found["minute"] or 0)
-    if found["nth"] or found["dot"]:
-        return "ord", hour
-    if not (found["half"] or found["sep"] or found["clock"]):
-        return "year" if 2000 <= hour < 2100 else "num", hour
-    at = clock(hour, minute, found["half"] or "")
-    return None if at is None else ("clock", at)
-
-
-def clock(hour: int, minute: int, half: str = "") -> time | None:
-    """A time of day, by the half of it ("am", "p.m.") if one is said; None if no clock shows it."""
-    if half:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + 12 * half.lower().startswith("p")
-    return time(hour, minute) if hour < 24 else None
-
-
-def in_part(at: time, part: int | None) -> time | None:
-    """A time within a part of the day; None if it is not in it."""
-    if not part:
-        return at
-    if at.hour in _PM.get(part, ()):
-        return at.replace(hour=at.hour + 12)
-    return at if part not in _WITHIN or at.hour in _WITHIN[part] else None
-
-
-class _Words(list[Token]):
-    """The tokens that a pattern took."""
-
-    def values(self, *kinds: str) -> list[Any]:
-        return [token.value for token in self if token.kind in kinds]
-
-    def has(self, kind: str) -> bool:
-        return any(token.kind == kind for token in self)
-
-    def weekdays(self) -> list[str]:
-        if self.has("working"):
-            return WORKING
-        if kinds := self.values("kind"):
-            return str(kinds[0]).split(",")
-        days = self.values("day")
-        if self.has("to"):
-            days = [(days[0] + n) % 7 for n in range((days[1] - days[0]) % 7 + 1)]
-        return [CODES[day] for day in days]
-
-    def clocks(self) -> list[time]:
-        """Its times of day; none, if one of them is none.
-
-        Those before a "pm" are meant so too where that is earlier: "7 and 9 pm", "11 and 1 pm".
-        """
-        times = list[time]()
-        says_pm = False
-        for token in reversed(self):
-            if token.kind not in ("clock", "noon", "num"):
-                continue
-            if (at := _time(token)) is None:
-                return []
-            if token.half:
-                says_pm = token.half == "p"
-            elif says_pm and at.hour + 12 < times[0].hour:
-                at = at.replace(hour=at.hour + 12)
-            times.insert(0, at)
-        return times
-
-    def day_of_year(self) -> tuple[int, int, int] | None:
-        """Year (or 0), month and day; None for a day that no calendar has."""
-        if dates := self.values("date"):
-            day, month, year = (*dates[0], 0)[:3]
-        else:
-            (month,), (day,) = self.values("month"), self.values("num", "ord")
-            year = (self.values("year") or [0])[0]
-        try:
-            date(year or 2024, month, day)  # a leap year
-        except ValueError:
-            return None
-        return year, month, day
-
-
-# The grammar
 
 
 class _Reader:
@@ -533,7 +219,7 @@ class _Reader:
         self._text = text[:LONGEST]
         self._now = now
         self._on_days = days
-        self._tokens = _tokens(with_plain_am(self._text))
+        self._tokens = tokens(with_plain_am(self._text))
         self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
         sizes = (len(token.kind) + 1 for token in self._tokens)
         self._places = list(itertools.accumulate(sizes, initial=0))
@@ -591,15 +277,15 @@ class _Reader:
         """The first words of a text that goes on as if it said more of the time; empty if not."""
         rest = text.lstrip(" ,(")
         word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
-        kinds = [token.kind for token in _tokens(rest[:LONGEST])]
+        kinds = [token.kind for token in tokens(rest[:LONGEST])]
         says_when = not {*kinds} <= {*_ARTICLES, *_PREPOSITIONS}
-        if _kind(word) in _PREPOSITIONS:
+        if kind_of(word) in _PREPOSITIONS:
             says_when |= not (self.times or self.due)
-        elif _kind(word) not in _ARTICLES:
-            says_when |= word.lower() in _connectives() or bool(_RE["zonelike"].match(rest))
+        elif kind_of(word) not in _ARTICLES:
+            says_when |= word.lower() in connectives() or bool(_ZONELIKE.match(rest))
         if not says_when:
             return ""
-        return f"{word} {following}" if _kind(word) == "at" or following[:1].isdigit() else word
+        return f"{word} {following}" if kind_of(word) == "at" or following[:1].isdigit() else word
 
     def first_unknown(self) -> str:
         """The beginning of the text, with the first word that the grammar does not know."""
@@ -626,10 +312,10 @@ class _Reader:
         begin = self._at
         if begin:
             self._at += len(self._ahead(_pattern("comma* and?")))
-        for pattern, production in productions:
+        for form, production in productions:
             if self.fault[0]:
                 break
-            if not (said := self._ahead(pattern)):
+            if not (said := self._ahead(form)):
                 continue
             before = vars(self).copy()
             if production(self, said):
@@ -639,21 +325,21 @@ class _Reader:
         self._at = begin
         return False
 
-    def _ahead(self, pattern: re.Pattern[str]) -> _Words:
+    def _ahead(self, form: re.Pattern[str]) -> Words:
         """The next tokens, if they fit a pattern."""
-        found = pattern.match(self._kinds, self._places[self._at])
-        return _Words(self._tokens[self._at : self._places.index(found.end())] if found else ())
+        found = form.match(self._kinds, self._places[self._at])
+        return Words(self._tokens[self._at : self._places.index(found.end())] if found else ())
 
     # What it adds up to
 
     def schedule(self) -> Reading:
         """What was read, as a schedule."""
-        words = self._text[: self.end].strip()
-        made = self._schedule(words) if words and not self.fault[0] else None
-        return Reading(None, self.end, *self.fault) if self.fault[0] else Reading(made, self.end)
+        made = self._schedule() if self.end and not self.fault[0] else None
+        return Reading(None if self.fault[0] else made, self.end, *self.fault)
 
-    def _schedule(self, words: str) -> Schedule | None:
+    def _schedule(self) -> Schedule | None:
         """What was read, as a schedule; None if it is none, or has a fault."""
+        words = self._text[: self.end].strip()
         times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
         timed = bool(self.times)
         if self._lone:
@@ -729,7 +415,7 @@ class _Reader:
         self._unit, self._count = unit, count
         return True
 
-    def _fails(self, said: _Words, cure: str) -> bool:
+    def _fails(self, said: Words, cure: str) -> bool:
         """Note that these words are a time that cannot be."""
         self.fault = self._text[said[0].start : said[-1].end], cure
         return False
@@ -738,7 +424,7 @@ class _Reader:
     def _has_day(self) -> bool:
         return bool(self._days or self._monthdays or self.once)
 
-    def except_days(self, said: _Words) -> bool:
+    def except_days(self, said: Words) -> bool:
         kept = [code for code in self._days or CODES if code not in said.weekdays()]
         if self._monthdays or self.once or self._unit in ("month", "year") or not kept:
             return False
@@ -747,21 +433,21 @@ class _Reader:
         self._days = kept
         return True
 
-    def window(self, said: _Words) -> bool:
+    def window(self, said: Words) -> bool:
         times = said.clocks()
         if not times or self._unit not in _MINUTES or self._window:
             return False
         self._window = times[0], times[1]
         return True
 
-    def begins(self, said: _Words) -> bool:
+    def begins(self, said: Words) -> bool:
         found = said.day_of_year()
         if found is None or not found[0]:
             return False
         self._begins = date(*found)
         return True
 
-    def nth(self, said: _Words) -> bool:
+    def nth(self, said: Words) -> bool:
         """The first Monday of the month, the last day of each month, every first Monday."""
         nth = said.values("nth", "ord")[0]
         *units, of = said.values("unit") or [""]
@@ -779,7 +465,7 @@ class _Reader:
             return False
         return self._each("month")
 
-    def date(self, said: _Words) -> bool:
+    def date(self, said: Words) -> bool:
         """A day of the year, or one day."""
         found = said.day_of_year()
         if found is None:
@@ -793,11 +479,11 @@ class _Reader:
         self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
         return self._each("year")
 
-    def adverb(self, said: _Words) -> bool:
+    def adverb(self, said: Words) -> bool:
         count, unit = said[0].value.split(",")
         return self._each(unit, int(count))
 
-    def every(self, said: _Words) -> bool:
+    def every(self, said: Words) -> bool:
         if said.has("half") or said.has("quarter"):
             return said[-1].value == "hour" and self._each("minute", 30 if said.has("half") else 15)
         counted = said.values("other", "num", "nth", "ord")
@@ -811,7 +497,7 @@ class _Reader:
         self._days = said.weekdays()
         return True
 
-    def part_of_every_day(self, said: _Words) -> bool:
+    def part_of_every_day(self, said: Words) -> bool:
         if self._unit not in ("", "day"):
             return False
         self._unit = "day"
@@ -819,7 +505,7 @@ class _Reader:
         self.times += said.values("noon")
         return True
 
-    def monthdays(self, said: _Words) -> bool:
+    def monthdays(self, said: Words) -> bool:
         days, units = said.values("nth", "ord"), said.values("unit")
         if self._has_day or not {*days} <= {-1, *range(1, 32)}:
             return False
@@ -828,7 +514,7 @@ class _Reader:
         self._monthdays = days
         return self._each("month")
 
-    def weekdays(self, said: _Words) -> bool:
+    def weekdays(self, said: Words) -> bool:
         if self._has_day or self._unit not in ("", "day", "week", *_MINUTES):
             return False
         if said.values("unit") not in ([], ["day"]):  # "working hours"
@@ -840,7 +526,7 @@ class _Reader:
         self._lone = said[-1].word if alone and not self._unit and not said.has("every") else ""
         return True
 
-    def part(self, said: _Words) -> bool:
+    def part(self, said: Words) -> bool:
         parts = [token for token in said if token.kind == "part"]
         if (len(said) == 1 and not parts[0].plural and not self._days) or self._unit in _MINUTES:
             return False
@@ -849,7 +535,7 @@ class _Reader:
         self._add_parts(said)
         return True
 
-    def _add_parts(self, said: _Words) -> None:
+    def _add_parts(self, said: Words) -> None:
         """Note parts of the day: more of them behind an "and", or those of the times before: "at 8
         every evening"."""
         self.parts += said.values("part") + [MORNING] * said.has("morgen")
@@ -869,7 +555,7 @@ class _Reader:
         if part is not None:
             self._settled = len(self.times)
 
-    def time_of_day(self, said: _Words) -> bool:
+    def time_of_day(self, said: Words) -> bool:
         times = said.clocks()
         if not times or self._unit in _MINUTES:
             return False
@@ -882,7 +568,7 @@ class _Reader:
         self._add_times(times, part)
         return True
 
-    def in_zone(self, said: _Words) -> bool:
+    def in_zone(self, said: Words) -> bool:
         if self.zone or not self._at:
             return False
         self.zone = said[0].value
@@ -890,7 +576,7 @@ class _Reader:
 
     # Productions of one time
 
-    def in_a_while(self, said: _Words) -> bool:
+    def in_a_while(self, said: Words) -> bool:
         """In 20 minutes, in an hour and a half: a time. In three days, in two weeks on Monday: a
         day."""
         weekdays, of_a_week = said.values("day"), said.values("unit") in (["week"], ["fortnight"])
@@ -932,7 +618,7 @@ class _Reader:
             return False
         return True
 
-    def near_day(self, said: _Words) -> bool:
+    def near_day(self, said: Words) -> bool:
         """Today, tonight, tomorrow, this evening, yesterday."""
         if self.once or said.values("unit") not in ([], ["day"]):
             return False
@@ -945,7 +631,7 @@ class _Reader:
         self.once = self._now.date() + timedelta(days=ahead)
         return True
 
-    def one_day(self, said: _Words) -> bool:
+    def one_day(self, said: Words) -> bool:
         """The first day to come that is what they say: Friday, this weekend, 3 December, the 30th,
         the 5th of next month, Friday of next week, next month."""
         today, units, weekdays = self._now.date(), said.values("unit"), said.values("day")
@@ -989,7 +675,7 @@ class _Reader:
             self._fails(said, f"{self.once} is a {self.once:%A}")
         return True
 
-    def one_time(self, said: _Words) -> bool:
+    def one_time(self, said: Words) -> bool:
         times = said.clocks()
         if self.times or not times:
             return False
@@ -997,7 +683,7 @@ class _Reader:
         self.halved += [token.value for token in said if token.half]
         return True
 
-    def one_part(self, said: _Words) -> bool:
+    def one_part(self, said: Words) -> bool:
         if self.parts:
             return False
         self.parts = said.values("part")
@@ -1006,13 +692,13 @@ class _Reader:
 
 @functools.cache
 def _pattern(form: str) -> re.Pattern[str]:
-    """A pattern over the kinds of tokens, each of which ends with a line."""
+    """A pattern over the kinds of tokens, with its macros."""
     for name, macro in _data["macros"].items():
         form = form.replace(name, macro)
-    return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
+    return pattern(form)
 
 
-_Production = tuple[re.Pattern[str], Callable[[_Reader, _Words], bool]]
+_Production = tuple[re.Pattern[str], Callable[[_Reader, Words], bool]]
 
 
 def _grammar(productions: Mapping[str, Sequence[str]]) -> list[_Production]:

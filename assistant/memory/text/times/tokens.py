@@ -1,0 +1,311 @@
+"""The words, numbers and signs of times: tokens, and the times of day that they name. Pure.
+
+They are of any language that has a `schedule` in `languages.toml`; `wording.py` puts them together.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import available_timezones
+
+from assistant.memory.text.times.languages import Language, languages
+from assistant.memory.text.times.schedule import ANCHOR, CODES, WORKING
+from assistant.tables import beside, patterns
+
+LONGEST = 300
+"""Characters in which a time is looked for."""
+_WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
+_WITHIN |= {21: {*range(18, 24), *range(6)}}
+"""Hours that lie in a part of the day; others are meant twelve later: "every evening at 8"."""
+_SHARES = {"half": 30, "quarter": 15}
+"""Minutes of the kinds of words that are a part of an hour."""
+_TO_THE_HOUR = (5, 10, 20, 25)
+"""Minutes that "at 10 to 8" may say; "at 9 to 5" is none."""
+_IN_WORDS = ("half", "quarter", "halfto", "past", "before", "to")
+"""Kinds of words that a time of day has that is not in figures alone."""
+_BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
+_data = beside(__file__)
+_RE = patterns(_data["patterns"])
+WORD = re.compile(r"(?<![\w-])\w+")
+_SPACE = re.compile(r"\s*")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+Meaning = tuple[str, Any, bool]
+"""What a word stands for: the kind of token, its value, and whether it is a plural."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, number or sign of a time: its kind, what it stands for, and its place."""
+
+    kind: str
+    value: Any
+    start: int
+    end: int
+    word: str
+    plural: bool = False
+
+    @property
+    def half(self) -> str:
+        """The half of the day that its word says, "a" or "p"; empty if none."""
+        found = _RE["half"].search(self.word)
+        return found[0][0].lower() if found else ""
+
+
+@functools.cache
+def pattern(form: str) -> re.Pattern[str]:
+    """A pattern over the kinds of tokens, each of which ends with a line."""
+    return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
+
+
+@functools.cache
+def connectives() -> frozenset[str]:
+    """Words no task begins with: behind a schedule they mean to say more of it."""
+    return frozenset(" ".join(language.connectives for language in languages().values()).split())
+
+
+@functools.cache
+def _words() -> dict[str, tuple[Meaning, ...]]:
+    """By each word, in lower case, the tokens it stands for."""
+    known: dict[str, tuple[Meaning, ...]] = {}
+    for language in languages().values():
+        for word, meanings in _vocabulary(language) if language.schedule else ():
+            known.setdefault(word, meanings)
+    return known
+
+
+def _vocabulary(language: Language) -> Iterator[tuple[str, tuple[Meaning, ...]]]:
+    """The words of a language, and what they stand for."""
+    for tokens, words in language.schedule.items():
+        yield from ((word, tuple(map(_meaning, tokens.split()))) for word in words.split())
+    for kind, listed in (("month", language.months), ("num", language.numbers)):
+        for number, words in enumerate(listed.split(), start=1):
+            yield from ((word, ((kind, number, False),)) for word in words.split("|"))
+    for number, words in enumerate(language.weekdays.split()):
+        for word in words.split("|"):
+            yield word, (("day", number, False),)
+            yield f"{word}s", (("day", number, True),)
+            for part, token in language.compounds.items():  # "freitagabend"
+                yield f"{word}{part}", (("day", number, False), _meaning(token))
+
+
+def _meaning(token: str) -> Meaning:
+    """A token as `languages.toml` writes it: "unit=hour+"."""
+    kind, _, value = token.rstrip("+").partition("=")
+    made: Any = int(value) if value.lstrip("-").isdigit() else value
+    return kind, time(made) if kind == "noon" else made, token.endswith("+")
+
+
+def kind_of(word: str) -> str:
+    """The kind of a word within a text; that of "Fridays" and "weekends" is "every"."""
+    if _ORDINAL.fullmatch(word):
+        return "ord"
+    kind, _, plural = _words().get(word.lower(), (("", "", False),))[0]
+    return "every" if plural and kind in ("day", "kind") else kind
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text, until one that no schedule has; "half past nine" is one of them."""
+    tokens: list[Token] = []
+    single = [*_single_tokens(text)]
+    while single:
+        before = tokens[-1].kind if tokens else ""
+        token, size = _in_words(single, before) or (single[0], 1)
+        if token.kind == "oclock":
+            break  # "Uhr" alone is a watch
+        if before in ("in", "every") and _RE["hours"].fullmatch(token.word):
+            minutes = token.value.hour * 60 + token.value.minute
+            tokens.append(replace(token, kind="num", value=minutes))
+            token = replace(token, kind="unit", value="minute")
+        tokens.append(token)
+        del single[:size]
+    return tokens
+
+
+def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
+    """The time of day that several tokens begin with, and how many these are: "half past nine",
+    "fünf vor halb acht", "ten pm". `before` is the kind of the token before them.
+
+    Before one o'clock it is noon that has passed.
+    """
+    found = pattern(_data["worded"]).match("".join(f"{token.kind}_" for token in tokens[:7]))
+    said = Words(tokens[: found[0].count("_")] if found else ())
+    if len(said) < 2:
+        return None
+    *shares, hour = (token for token in said if token.kind in ("num", "clock", *_SHARES))
+    minutes = sum(_SHARES.get(share.kind, share.value) for share in shares)
+    is_named = before == "at" and minutes in _TO_THE_HOUR
+    if said.has("to") and shares[0].kind == "num" and not is_named:
+        return None
+    minutes *= -1 if said.has("to") or said.has("before") else 1
+    minutes -= 30 * said.has("halfto")
+    at = _time(hour)
+    if at is None or abs(minutes) >= 60 or (minutes and at.minute):
+        return None
+    near = datetime.combine(ANCHOR, at) + timedelta(minutes=minutes)
+    near = near.replace(hour=12) if (at.hour, near.hour) == (1, 0) else near
+    meant = clock(near.hour, near.minute, "pm" if said.has("pm") else "")
+    words = " ".join(token.word for token in said)
+    return (Token("clock", meant, said[0].start, said[-1].end, words), len(said)) if meant else None
+
+
+def _time(token: Token) -> time | None:
+    """The time of day that a token names, also by a number alone."""
+    if token.kind == "num":
+        return time(token.value) if token.value < 24 else None
+    return token.value  # type: ignore[no-any-return]
+
+
+def _single_tokens(text: str) -> Iterator[Token]:
+    """The words of a text one by one."""
+    at = 0
+    while found := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
+        at, word = found.end(), found[0]
+        meanings: tuple[Meaning, ...]
+        match found.lastgroup:
+            case "word":
+                meanings = _words().get(word.lower(), ())
+                is_short = len(word) <= 5 and {"day", "month", "unit"} & {
+                    kind for kind, *_ in meanings
+                }
+                at += bool(is_short) and text[at : at + 1] == "."  # "Sept."
+            case "joint":
+                meanings = (({"&": "and", ",": "comma"}.get(word, "to"), word, False),)
+            case "pm":
+                meanings = (("pm", word, False),)
+            case _:
+                meaning = _figure(found)
+                meanings = ((*meaning, False),) if meaning else ()
+        if not meanings:
+            return
+        for kind, value, plural in meanings:
+            yield Token(kind, value, found.start(), at, word, plural)
+
+
+def zone_at(text: str, place: int) -> str:
+    """The zone that a text names at a place, behind a time of day; empty if it names none."""
+    found = _RE["token"].match(text, place + len(_SPACE.match(text, place)[0]))  # type: ignore[index]
+    kind, value = (found and (found["zone"] or found["offset"]) and _figure(found)) or ("", "")
+    return value if kind == "zone" else ""
+
+
+def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
+    """A date, a zone, a time of day, an ordinal, a year or a number; None for one that no calendar
+    or clock shows."""
+    if found["iso"]:
+        return "date", [int(number) for number in found["iso"].split("-")][::-1]
+    if found["dotted"]:
+        return "date", [int(number) for number in re.findall(r"\d+", found[0])]
+    if found["offset"]:
+        sign, hours, minutes = found["sign"], int(found["hours"]), found["minutes"] or "00"
+        return ("zone", f"{sign}{hours:02}:{minutes}") if hours < 15 else None
+    if found["zone"]:
+        name = _data["zones"].get(found[0].upper(), found[0])
+        return ("zone", name) if name == "UTC" or name in available_timezones() else None
+    hour, minute = int(found["hour"]), int(found["minute"] or 0)
+    if found["nth"] or found["dot"]:
+        return "ord", hour
+    if not (found["half"] or found["sep"] or found["clock"]):
+        return "year" if 2000 <= hour < 2100 else "num", hour
+    at = clock(hour, minute, found["half"] or "")
+    return None if at is None else ("clock", at)
+
+
+def clock(hour: int, minute: int, half: str = "") -> time | None:
+    """A time of day, by the half of it ("am", "p.m.") if one is said; None if no clock shows it."""
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * half.lower().startswith("p")
+    return time(hour, minute) if hour < 24 else None
+
+
+def in_part(at: time, part: int | None) -> time | None:
+    """A time within a part of the day; None if it is not in it."""
+    hours = _WITHIN.get(part or 0, {at.hour})
+    if at.hour in hours:
+        return at
+    return at.replace(hour=at.hour + 12) if at.hour + 12 in hours else None
+
+
+class Words(list[Token]):
+    """The tokens that a pattern took."""
+
+    def values(self, *kinds: str) -> list[Any]:
+        return [token.value for token in self if token.kind in kinds]
+
+    def has(self, kind: str) -> bool:
+        return any(token.kind == kind for token in self)
+
+    def weekdays(self) -> list[str]:
+        if self.has("working"):
+            return WORKING
+        if kinds := self.values("kind"):
+            return str(kinds[0]).split(",")
+        days = self.values("day")
+        if self.has("to"):
+            days = [(days[0] + n) % 7 for n in range((days[1] - days[0]) % 7 + 1)]
+        return [CODES[day] for day in days]
+
+    def clocks(self) -> list[time]:
+        """Its times of day; none, if one of them is none.
+
+        Those before a "pm" are meant so too where that is earlier: "7 and 9 pm", "11 and 1 pm".
+        """
+        times = list[time]()
+        says_pm = False
+        for token in reversed(self):
+            if token.kind not in ("clock", "noon", "num"):
+                continue
+            if (at := _time(token)) is None:
+                return []
+            if token.half:
+                says_pm = token.half == "p"
+            elif says_pm and at.hour + 12 < times[0].hour:
+                at = at.replace(hour=at.hour + 12)
+            times.insert(0, at)
+        return times
+
+    def day_of_year(self) -> tuple[int, int, int] | None:
+        """Year (or 0), month and day; None for a day that no calendar has."""
+        if dates := self.values("date"):
+            day, month, year = (*dates[0], 0)[:3]
+        else:
+            (month,), (day,) = self.values("month"), self.values("num", "ord")
+            year = (self.values("year") or [0])[0]
+        try:
+            date(year or 2024, month, day)  # a leap year
+        except ValueError:
+            return None
+        return year, month, day
+
+
+def sure_times(text: str) -> str:
+    """The first words of a text that name a time of day or a rhythm; empty if none do."""
+    kinds = ("clock", "noon", "part", "every", "day", "zone")
+    return next((token.word for token in tokens(text) if token.kind in kinds), "")
+
+
+def in_figures(text: str) -> str:
+    """The text with its times of day in figures: "half past seven" is "7:30"."""
+    words = re.findall(r"[\w']+", text.lower())
+    if "pm" not in words and {*map(kind_of, words)}.isdisjoint([*_IN_WORDS, "oclock"]):
+        return text
+    parts, end = list[str](), 0
+    for word in WORD.finditer(text):
+        if word.start() < end or not (word[0].isdigit() or kind_of(word[0]) in _BEGINS):
+            continue
+        tokens = [*_single_tokens(text[word.start() : word.start() + LONGEST])]
+        first = bool(tokens) and tokens[0].kind == "at"
+        token, size = _in_words(tokens[first:], "at" if first else "") or (None, 0)
+        is_sure = token and (first or token.value.minute % 5 == 0)  # "two past four of us"
+        after = [token.kind for token in tokens[first + size :][:1]]
+        if token and is_sure and after != ["num"]:  # "acht Uhr dreißig"
+            hour, half = token.value.hour, ""
+            if token.word.endswith("pm"):
+                hour, half = hour % 12 or 12, " pm"
+            parts += text[end : word.start() + token.start], f"{hour}:{token.value:%M}{half}"
+            end = word.start() + token.end
+    return "".join([*parts, text[end:]])
