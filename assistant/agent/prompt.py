@@ -86,6 +86,13 @@ def without_owner(recipe: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(part for part in recipe if BOOTSTRAP_FILE not in part.files)
 
 
+def with_identity(recipe: Sequence[Part], text: str) -> tuple[Part, ...]:
+    """The recipe with a text that says who the assistant is, in place of IDENTITY.md."""
+    first = next(part for part in KNOWN if part.name == "identity")
+    others = (part for part in recipe if part.name != first.name)
+    return (replace(first, files=(), text=text), *others)
+
+
 def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:
     """The parts that the settings ask for, in order. Raises ConfigError for an unknown section."""
     if not settings.sections:

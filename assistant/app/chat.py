@@ -19,6 +19,7 @@ from assistant.agent.prompt import (
     Section,
     recipe_of,
     unattended_recipe,
+    with_identity,
     without_owner,
 )
 from assistant.app.options import ChatOptions
@@ -55,6 +56,11 @@ from assistant.upkeep.agenda import MAX_DAYS, asked, listed, once_a_day, undecid
 from assistant.workspace import trust
 from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, command_for
+
+REMAINS = (
+    "Off the record: this conversation is not stored here. What remains is what you let tools "
+    "change, and what the model's provider keeps"
+)
 
 
 @dataclass(slots=True)
@@ -195,6 +201,8 @@ class Chat:
         faults = [*others.notices, *unknown_tools(chosen.policy.model_dump()), *skills.notices]
         if not is_attended:  # only then it is kept what was shown today
             self.untold += faults
+        if record.off_the_record:
+            self.untold.append(REMAINS)
         if self.trusted:
             shows = partial(_shows_due, roots)
             conversation.due = partial(asked, self.memory, self.workspace, shows)
@@ -213,6 +221,8 @@ class Chat:
         if self._is_heartbeat:
             return unattended_recipe()
         recipe = recipe_of(self.settings.context)
+        if text := self.options.identity:
+            recipe = with_identity(recipe, text)
         return without_owner(recipe) if self.options.purpose else recipe
 
     def _roots(self) -> Roots:

@@ -16,7 +16,8 @@ class ChatOptions:
     `resume` is the id of a session to continue; `latest` continues the newest one. `yes` runs
     dangerous tools without asking. `directories` are open to tools besides the workspace. `news`
     reports what was learnt from past sessions and done in the meantime. A conversation is
-    unattended if its `purpose` is a task of the heartbeat or an event.
+    unattended if its `purpose` is a task of the heartbeat or an event. `identity` says who the
+    assistant is, in place of IDENTITY.md.
     """
 
     resume: str | None = None
@@ -27,3 +28,4 @@ class ChatOptions:
     directories: Sequence[Path] = ()
     news: bool = False
     purpose: Purpose = ""
+    identity: str = ""

@@ -11,6 +11,7 @@ from assistant.cli import resident
 from assistant.cli.chat import welcome
 from assistant.cli.options import Lines, Message, lines, message_and_input, option
 from assistant.errors import UsageError
+from assistant.workspace.folder import read_text
 
 Model = Annotated[str | None, option("--model NAME", "Use this model, this time.")]
 Continue = Annotated[bool, option("--continue", "Continue the latest session.")]
@@ -21,7 +22,10 @@ AddDir = Annotated[
     list[Path] | None,
     option("--add-dir DIR", "Let tools use this directory too.", exists=True, file_okay=False),
 ]
-
+System = Annotated[
+    Path | None,
+    option("--system FILE", "Use this in place of IDENTITY.md.", exists=True, dir_okay=False),
+]
 Plain = Annotated[bool, option("--plain", "Plain output, for screen readers.")]
 
 
@@ -33,6 +37,7 @@ def chat(
     model: Model = None,
     yes: Yes = False,
     add_dir: AddDir = None,
+    system: System = None,
     plain: Plain = False,
 ) -> None:
     r"""Chat in this terminal; `assistant` alone does the same.
@@ -44,7 +49,7 @@ def chat(
       assistant chat --model ollama_chat/qwen3 --otr
       printf 'hello\nwhat is due today?\n' | assistant chat
     """
-    options = _options(resume, continued, otr, model, yes, add_dir)
+    options = _options(resume, continued, otr, model, yes, add_dir, system)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.chat import terminal  # prompt_toolkit: only for a person
 
@@ -67,6 +72,7 @@ def ask(
     model: Model = None,
     yes: Yes = False,
     add_dir: AddDir = None,
+    system: System = None,
     as_json: Lines = False,
 ) -> None:
     """Send one message and print the reply.
@@ -84,7 +90,7 @@ def ask(
     from assistant.cli.chat.approval import approver  # the agent: behind `--help`
 
     text, attached = message_and_input(message)
-    options = _options(resume, continued, otr, model, yes, add_dir)
+    options = _options(resume, continued, otr, model, yes, add_dir, system)
     with context.obj.open_chat(options, approver()) as opened:
         talk = opened.conversation
         earlier = () if talk.asks else (talk.resume(),)  # where it asks, the message is the answer
@@ -99,7 +105,13 @@ def _options(
     model: str | None,
     yes: bool,
     add_dir: list[Path] | None,
+    system: Path | None,
 ) -> ChatOptions:
     if resume and continued:
         raise UsageError("--continue and --resume exclude each other", "Give one of them")
-    return ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)
+    identity = read_text(system).strip() if system else ""
+    if system and not identity:
+        raise UsageError(f"{system} is empty", "Write who the assistant is")
+    return ChatOptions(
+        resume, continued, otr, model, yes, add_dir or (), news=True, identity=identity
+    )

@@ -21,6 +21,7 @@ from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
+from assistant.tables import beside
 from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.policy import only_reads
@@ -38,6 +39,7 @@ from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
 SHELL = Path(programs.shell()).name
+PROGRAMS = beside(__file__)["programs"].split()
 Keeping = Callable[[], AbstractContextManager[None]]
 HEAD, TAIL = 400_000, 100_000
 """Bytes kept of the start and the end of a command's output."""
@@ -287,8 +289,14 @@ class Shell:
 
     def tools(self) -> list[Tool]:
         """Return `shell` and `execute_code` as the model is offered them."""
-        functions = (self.shell, self.execute_code)
-        return [tool(function, writes=True, reveals=True) for function in functions]
+        shell, execute = (
+            tool(function, writes=True, reveals=True)
+            for function in (self.shell, self.execute_code)
+        )
+        present = [name for name in PROGRAMS if programs.find(name, self.roots.directories)]
+        described = f"{shell.spec.description}\n\nThis machine has: {', '.join(present)}."
+        spec = replace(shell.spec, description=described) if present else shell.spec
+        return [replace(shell, spec=spec), execute]
 
     def shell(
         self,

@@ -42,6 +42,33 @@ def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
     assert sent.endswith("]\ntea\ncoffee\n")
 
 
+def test_a_run_may_be_somebody_else_and_is_told_what_remains_off_the_record(place: Path) -> None:
+    (place / "reviewer.md").write_text("You are Rex, who reviews code.\n")
+    (place / "SOUL.md").write_text("Never be rude.\n")
+    with Provider("It has a bug.") as provider:
+        asked = command(
+            place, provider.url, "ask", "--otr", "--system", f"{place}/reviewer.md", "look at this"
+        )
+        code, shown, beside = done(asked)
+    assert (code, shown) == (0, "It has a bug.\n")
+    assert "Off the record: this conversation is not stored here. What remains" in beside
+    system = provider.requests[0].body["messages"][0]["content"]
+    assert system.startswith("# Your Identity\n\nYou are Rex, who reviews code.\n\n# Core Guard")
+    assert "You are Ada" not in system and "Never be rude." in system
+
+
+def test_a_run_cannot_be_what_no_file_says(place: Path) -> None:
+    (place / "empty.md").write_text(" \n")
+    for name in ("empty.md", "missing.md"):
+        asked = subprocess.run(
+            [ASSISTANT, "-w", place, "ask", "--system", f"{place}/{name}", "hello"],
+            capture_output=True,
+            text=True,
+        )
+        assert asked.returncode == 2
+        assert name in asked.stderr and "Traceback" not in asked.stderr
+
+
 def test_input_that_is_no_text_is_named(place: Path) -> None:
     asked = subprocess.run(
         [ASSISTANT, "-w", place, "ask", "summarise"], input=b"\xff\xfe\0", capture_output=True

@@ -37,6 +37,20 @@ def anywhere(request: pytest.FixtureRequest, call: Call, approved: Call) -> Call
     return call
 
 
+def test_the_model_is_told_which_programs_are_here_but_none_of_the_workspace(
+    roots: Roots, interrupt: threading.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = roots.workspace.root / "bin"
+    for folder, name in ((tmp_path / "usr", "pandoc"), (tmp_path / "usr", "zip"), (planted, "jq")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{planted}:{tmp_path / 'usr'}")
+    shell, execute = Shell(roots, Redactor(), interrupt).tools()
+    assert shell.spec.description.endswith("\n\nThis machine has: pandoc, zip.")
+    assert "This machine" not in execute.spec.description
+
+
 def test_a_command_runs_in_the_workspace(anywhere: Call, workspace: Workspace) -> None:
     result = anywhere("shell", command="pwd; echo err >&2; echo made > new.txt")
     assert result.content == f"{workspace.root}\nerr"
