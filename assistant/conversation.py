@@ -253,7 +253,7 @@ class Conversation:
     def _attached(self) -> Iterator[Event]:
         """Show the attachments of the running turn."""
         for entry in self._running:
-            if isinstance(entry, AttachmentEntry):
+            if isinstance(entry, AttachmentEntry) and not entry.call_id:
                 picture = entry.text.strip("()") if entry.picture else ""
                 yield events.Attached(entry.title, len(entry.text.splitlines()), picture)
 

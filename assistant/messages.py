@@ -37,12 +37,13 @@ class ToolCall:
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture, named by its digest and the suffix of its format. `data` is present only when
-    it is attached and when it is sent; an unreadable picture has size 0."""
+    it is attached and when it is sent; an unreadable picture has size 0. `returned`: by a tool."""
 
     name: str
     width: int = 0
     height: int = 0
     data: bytes = b""
+    returned: bool = False
 
     @property
     def media(self) -> str:

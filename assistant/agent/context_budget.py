@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from assistant.errors import ModelError, ModelFailure
-from assistant.messages import Message, estimate_tokens
+from assistant.messages import Message, Picture, estimate_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
 from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry, texts_of, whole_text
 from assistant.session.history import History, Turn, history, joined, messages, say
 from assistant.session.keeping import with_pictures
 from assistant.session.transcript import Transcript
-from assistant.tools.base import cut_notice
+from assistant.tools.base import MOST_PICTURES, cut_notice
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Prompt
@@ -48,7 +48,7 @@ CUT_ROOM = 200
 LEAST_TEXT = 120
 """Characters that remain of a text that is cut."""
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-NO_LONGER = "[No longer shown; your owner can send it again.]"
+NO_LONGER = "[No longer shown; it can be sent again.]"
 
 Measure = Callable[[Sequence[Message]], int]
 """Returns the tokens of some messages."""
@@ -279,31 +279,48 @@ def _count_reduced(turns: int, step: int) -> int:
 
 
 def _as_sent(turn: Turn, *, old: bool) -> Turn:
-    """A turn as the model sees it: old results as one line, old pictures by name."""
+    """A turn as the model sees it: old results as one line, old pictures by name, and those of
+    tools but the newest."""
+    gone = {entry.id for entry in _returned_pictures(turn)[:-MOST_PICTURES]}
+    entries = (_reduced(entry) if old or entry.id in gone else entry for entry in turn.entries)
+    return replace(turn, entries=tuple(entries))
 
-    def view(entry: Entry) -> Entry:
-        match entry:
-            case ToolResultEntry() if old:
-                return summarised(entry)
-            case AttachmentEntry() if old and entry.picture:
-                return structs.replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
-        return entry
 
-    return replace(turn, entries=tuple(map(view, turn.entries)))
+def _returned_pictures(turn: Turn) -> list[Entry]:
+    """The pictures that came with results."""
+    return [e for e in turn.entries if isinstance(e, AttachmentEntry) and e.call_id and e.picture]
+
+
+def _reduced(entry: Entry) -> Entry:
+    """A result as one line, a picture by name."""
+    match entry:
+        case ToolResultEntry():
+            return summarised(entry)
+        case AttachmentEntry() if entry.picture:
+            return structs.replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
+    return entry
 
 
 def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
-    """Reduce the turn's oldest results to one line until it fits, all but the last at most."""
+    """Reduce the turn's results, the oldest first, until it fits: to one line, of the last at most
+    its picture; and pictures before texts."""
+    pictures = _returned_pictures(turn)
     results = [entry for entry in turn.entries if isinstance(entry, ToolResultEntry)]
     excess = measured(messages((turn,))) - room
-    summaries: dict[str, ToolResultEntry] = {}
-    for result in results[:-1]:
+    lines: dict[str, Entry] = {}
+    for entry in (*pictures[:-1], *results[:-1], *pictures[-1:]):
         if excess <= 0:
             break
-        line = summaries[result.id] = summarised(result)
-        full, short = (measured((Message("tool", entry.content),)) for entry in (result, line))
+        line = lines[entry.id] = _reduced(entry)
+        full, short = (measured((_as_message(each),)) for each in (entry, line))
         excess -= full - short
-    return replace(turn, entries=tuple(summaries.get(entry.id, entry) for entry in turn.entries))
+    return replace(turn, entries=tuple(lines.get(entry.id, entry) for entry in turn.entries))
+
+
+def _as_message(entry: Entry) -> Message:
+    if isinstance(entry, AttachmentEntry) and entry.picture:
+        return Message("user", entry.text, pictures=(Picture(entry.picture, *entry.size),))
+    return Message("user", _text_of(entry))
 
 
 def _cut(turn: Turn, room: int, measured: Measure, numbers: Mapping[str, int]) -> Turn:

@@ -23,6 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import Literal
 
 from assistant import events
+from assistant.display import counted
 from assistant.errors import ModelError, ModelFailure, TurnError
 from assistant.events import Event
 from assistant.messages import Message, Reply, ToolCall
@@ -42,9 +43,10 @@ from assistant.session.entries import (
     usage_of,
 )
 from assistant.session.history import last_turn, unanswered
+from assistant.session.keeping import keep_picture
 from assistant.session.transcript import Transcript, notice
 from assistant.tables import beside
-from assistant.tools.base import ToolResult
+from assistant.tools.base import MOST_PICTURES, ToolResult
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox, Verdict
 
@@ -236,7 +238,7 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
     began = time.monotonic()
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from agent.toolbox.work(verdict))
-    result = replace(result, compact=result.compact or verdict.compact)
+    result = replace(_visible(agent, result), compact=result.compact or verdict.compact)
     yield _record(agent, call, result, seconds=round(time.monotonic() - began, 1))
     if looped and (kind := next_loop_reminder(_turn(agent))):
         yield _remind(agent, kind)
@@ -288,7 +290,19 @@ def _record(
 ) -> events.ToolFinished:
     told = (call.id, call.name, result.content, result.error, result.compact)
     agent.transcript.append(ToolResultEntry(*told, synthetic, result.whole, seconds))
+    for number, picture in enumerate(result.pictures, 1):
+        keep_picture(agent.transcript, f"Picture {number} of {call.name}", picture, call.id)
     return events.ToolFinished(*told, result.diff, seconds)
+
+
+def _visible(agent: Agent, result: ToolResult) -> ToolResult:
+    """The result with the pictures that the model can be shown; its text counts the others."""
+    shown = result.pictures[:MOST_PICTURES] if agent.model.sees else ()
+    if not (missing := len(result.pictures) - len(shown)):
+        return result
+    reason = "there are too many" if shown else "you cannot be shown pictures"
+    text = f"{result.content}\n[Left out: {counted(missing, 'picture')}, since {reason}.]"
+    return replace(result, content=text, pictures=shown)
 
 
 def _join(agent: Agent) -> Events:

@@ -17,7 +17,7 @@ from assistant.messages import FORGOTTEN, Signed, ToolCall, Usage
 if TYPE_CHECKING:
     from assistant.memory.base import Recall
 
-FORMAT = (1, 8)
+FORMAT = (1, 9)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -65,7 +65,8 @@ class AttachmentEntry(Entry, frozen=True, tag="attachment"):
     """Data that came with a message, such as standard input; it is not the owner's own words.
 
     A `picture` is the name of a copy that is kept beside the session; `size` is in pixels. `inward`
-    is a note by the program itself, with nothing from outside.
+    is a note by the program itself, with nothing from outside. With a `call_id` it came with the
+    result of that call.
     """
 
     title: str
@@ -73,6 +74,7 @@ class AttachmentEntry(Entry, frozen=True, tag="attachment"):
     picture: str = ""
     size: tuple[int, int] = (0, 0)
     inward: bool = False
+    call_id: str = ""
 
 
 class SkillEntry(Entry, frozen=True, tag="skill"):

@@ -134,7 +134,9 @@ def _prompts(path: Path) -> list[Sent]:
 # Pictures
 
 
-def keep_picture(transcript: Transcript, title: str, picture: Picture) -> AttachmentEntry:
+def keep_picture(
+    transcript: Transcript, title: str, picture: Picture, call_id: str = ""
+) -> AttachmentEntry:
     """Copy a picture, then write its entry to the transcript. Raises StorageError."""
     if transcript.path is None:
         transcript.unwritten[picture.name] = picture.data
@@ -142,7 +144,9 @@ def keep_picture(transcript: Transcript, title: str, picture: Picture) -> Attach
         folder = storage.private_directory(transcript.path.with_suffix(PICTURES))
         storage.replace(folder / picture.name, picture.data)
     size = (picture.width, picture.height)
-    return transcript.append(AttachmentEntry(title, f"({picture})", picture.name, size))
+    return transcript.append(
+        AttachmentEntry(title, f"({picture})", picture.name, size, call_id=call_id)
+    )
 
 
 def with_pictures(transcript: Transcript, message: Message) -> Message:

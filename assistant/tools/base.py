@@ -25,6 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, cr
 from assistant.display import abbreviated
 from assistant.errors import ToolError
 from assistant.events import Event, QuestionAsked
+from assistant.messages import Picture
 from assistant.model.base import ToolSpec
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ PART = 20_000
 RESULT_LIMIT = 24_000
 """The most characters of a result that the model is given: a part and its notices. Only the
 toolbox truncates further, so that no second cut hides the notice of the first."""
+MOST_PICTURES = 4
+"""The most pictures of a result, and of a turn's results, that the model is shown."""
 READ_ON = "read_on"
 """The tool that reads on in a text that was cut."""
 CORE = "core"
@@ -47,7 +50,7 @@ class ToolResult:
 
     `compact` is a one-line summary for a person ("12 matches in 3 files"). The last `tail`
     characters are kept when the middle is cut, and `whole` is then all of it. `diff` shows a person
-    what changed in files.
+    what changed in files. `pictures`, with their data, are for models that see.
     """
 
     content: str
@@ -56,6 +59,12 @@ class ToolResult:
     tail: int = 0
     diff: str = ""
     whole: str = ""
+    pictures: tuple[Picture, ...] = ()
+
+
+def picture_notice(picture: Picture) -> str:
+    """Return what a result says of a picture of its; other pictures are named otherwise."""
+    return f"[{picture}, {picture.name[:6]}]"
 
 
 def cut_notice(number: int, start: int, end: int, total: int) -> str:

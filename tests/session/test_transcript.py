@@ -211,10 +211,10 @@ def test_a_later_format_is_refused_and_a_later_minor_is_read(directory: Path) ->
     session = begun(directory)
     session.close()
     data = path_of(session).read_bytes()
-    path_of(session).write_bytes(data.replace(b'"1.8"', b'"2.0"'))
+    path_of(session).write_bytes(data.replace(b'"1.9"', b'"2.0"'))
     with pytest.raises(SessionError, match=r"of format 2\.0.*Update the assistant"):
         transcript.reopen(directory, session.session)
-    later = data.replace(b'"1.8"', b'"1.9"').replace(b'"text"', b'"mood":"new","text"')
+    later = data.replace(b'"1.9"', b'"1.99"').replace(b'"text"', b'"mood":"new","text"')
     path_of(session).write_bytes(later + b'{"type":"mood","id":"e2","time":"t","level":3}\n')
     again = transcript.reopen(directory, session.session)
     assert isinstance(again.entries[2], OtherEntry)

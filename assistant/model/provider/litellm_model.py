@@ -269,16 +269,18 @@ class LitellmModel:
         return is_able and "response_format" in parameters and "claude" not in self.name
 
     def _must_drop_pictures(self, error: ModelError, messages: Sequence[Message]) -> bool:
-        """Return whether the provider refused pictures of earlier turns, which are then no longer
-        sent.
+        """Return whether the provider refused pictures of earlier turns or of tools, which are then
+        no longer sent.
 
-        Raises ModelError if the latest message has one.
+        Raises ModelError if the owner's latest message has one.
         """
-        with_pictures = [index for index, message in enumerate(messages) if message.pictures]
-        if not (with_pictures and self.sees and NO_PICTURES.search(error.message)):
+        shown = [number for number, message in enumerate(messages) if message.pictures]
+        if not (shown and self.sees and NO_PICTURES.search(error.message)):
             return False
         self._blind = True
-        if any(message.role == "user" for message in messages[with_pictures[-1] + 1 :]):
+        owners = (n for n in shown if not all(p.returned for p in messages[n].pictures))
+        latest = max(owners, default=-1)
+        if any(message.role == "user" for message in messages[latest + 1 :]):
             return True
         raise self._endpoint.failed(error.kind, case="no_pictures") from error
 

@@ -48,13 +48,13 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     """Encode the messages of a request, without empty ones, which providers refuse."""
     sent = [m for m in messages if m.content.strip() or m.tool_calls or m.role == "tool"]
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
-    last_user = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
+    start = _turn_start(sent)
     wire = []
     for number, message in enumerate(sent):
         wire_message = _message(message, style)
         if style.thoughts and message.role == "assistant":
             wire_message["reasoning_content"] = message.reasoning or UNTHOUGHT
-        if style.claude and number > last_user and message.signed:
+        if style.claude and number > start and message.signed:
             wire_message["thinking_blocks"] = [dict(block) for block in message.signed]
         if style.claude and number in marked:
             wire_message |= _mark(message, style)
@@ -67,10 +67,20 @@ def lacks_signed(messages: Sequence[Message]) -> bool:
 
     A provider that signs then refuses to continue thinking in this turn.
     """
-    last = next(
-        (message for message in reversed(messages) if message.role in ("user", "assistant")), None
-    )
+    turn = messages[_turn_start(messages) :]
+    last = next((message for message in reversed(turn) if message.role == "assistant"), None)
     return last is not None and bool(last.tool_calls) and not last.signed
+
+
+def _turn_start(messages: Sequence[Message]) -> int:
+    """Return where the turn begins: what the user role says right after a tool's result, such as
+    its picture, goes on with it."""
+    starts = (
+        number
+        for number, message in enumerate(messages)
+        if message.role == "user" and messages[number - 1].role != "tool"
+    )
+    return max(starts, default=0)
 
 
 def _message(message: Message, style: Style) -> Json:

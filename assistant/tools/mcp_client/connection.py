@@ -4,11 +4,12 @@ floods.
 The protocol comes from the `mcp` library, which is imported with the first server.
 """
 
+import base64
 import json
 import logging
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -20,9 +21,11 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from assistant import __version__
 from assistant.config import cache_dir
 from assistant.disk import programs
-from assistant.errors import ToolError
+from assistant.errors import ToolError, UsageError
+from assistant.messages import Picture
+from assistant.model.pictures import picture_of
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import ToolResult, awaited
+from assistant.tools.base import ToolResult, awaited, picture_notice
 from assistant.tools.launch import starting
 from assistant.tools.mcp_client.pins import PROMPTS, RESOURCES, Definition
 from assistant.tools.mcp_client.servers import Server, filled
@@ -35,36 +38,53 @@ SHOWN = 80
 
 def result_of(answer: Any) -> ToolResult:
     """Convert a result of the `mcp` library to ours."""
-    text = "\n".join(_parts(answer.content))
+    pictures: list[Picture] = []
+    text = "\n".join(_parts(answer.content, pictures))
     if not text.strip() and answer.structured_content is not None:
         text = json.dumps(answer.structured_content, ensure_ascii=False, default=str)
-    return _text([text], error=bool(answer.is_error))
+    return _text([text], pictures, error=bool(answer.is_error))
 
 
-def _text(lines: Iterable[str], *, error: bool = False) -> ToolResult:
+def _text(
+    lines: Iterable[str], pictures: Sequence[Picture] = (), *, error: bool = False
+) -> ToolResult:
     neutral = neutralised("\n".join(lines)) or "(none)"
     first_line = one_line(neutral.strip().partition("\n")[0])[:SHOWN]
-    return ToolResult(neutral, error=error, compact=first_line)
+    return ToolResult(neutral, error=error, compact=first_line, pictures=tuple(pictures))
 
 
-def _parts(content: Any) -> Iterator[str]:
+def _parts(content: Any, pictures: list[Picture]) -> Iterator[str]:
+    """The text of each part; pictures are also added to the list."""
     for part in content:
         match part.type:
             case "text":
                 yield part.text
             case "image" | "audio":
-                yield f"[{part.type}, {part.mime_type}, {len(part.data):,} characters: not shown]"
+                yield _picture(part.data, pictures) or f"[{part.type}, {part.mime_type}: not shown]"
             case "resource_link":
                 yield f"[resource: {part.uri}]"
             case "resource":
-                yield _content(part.resource)
+                yield _content(part.resource, pictures)
             case _:
                 yield f"[{part.type}: not shown]"
 
 
-def _content(resource: Any) -> str:
+def _content(resource: Any, pictures: list[Picture]) -> str:
     """The text of a resource, or what it is instead."""
-    return getattr(resource, "text", None) or f"[{resource.uri}, {resource.mime_type}: not shown]"
+    text = getattr(resource, "text", None) or _picture(getattr(resource, "blob", ""), pictures)
+    return text or f"[{resource.uri}, {resource.mime_type}: not shown]"
+
+
+def _picture(encoded: str, pictures: list[Picture]) -> str:
+    """Add what is encoded in base64 if it is a picture; return what the text says of it."""
+    try:
+        picture = picture_of(base64.b64decode(encoded))
+    except (ValueError, UsageError):
+        return ""
+    if picture is None:
+        return ""
+    pictures.append(picture)
+    return picture_notice(picture)
 
 
 def _line(name: str, description: str | None) -> str:
@@ -255,8 +275,10 @@ async def _definitions(client: "Client") -> dict[str, Definition]:
 async def _called(
     definition: Definition, arguments: Mapping[str, Any], client: "Client"
 ) -> ToolResult:
+    pictures: list[Picture] = []
     if definition == RESOURCES and (uri := arguments.get("uri")):
-        return _text(map(_content, (await client.read_resource(uri)).contents))
+        contents = (await client.read_resource(uri)).contents
+        return _text((_content(each, pictures) for each in contents), pictures)
     if definition == RESOURCES:
         listed = await _all(client.list_resources, "resources")
         patterns = await _all(client.list_resource_templates, "resource_templates")
@@ -266,7 +288,8 @@ async def _called(
         )
     if definition == PROMPTS and (name := arguments.get("name")):
         filled_in = await client.get_prompt(name, dict(arguments.get("arguments") or {}))
-        return _text(_parts(message.content for message in filled_in.messages))
+        content = (message.content for message in filled_in.messages)
+        return _text(_parts(content, pictures), pictures)
     if definition == PROMPTS:
         return _text(
             _line(

@@ -11,6 +11,7 @@ from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Message, Picture, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
+from assistant.model.text_tools import as_text
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Pause, Provider, Raw, fails
 from tests.support.wires import WIRES, chunk, sse
@@ -235,6 +236,54 @@ def test_a_picture_is_sent_in_each_wire_format(provider: Provider, name: str) ->
             text = {"text": body["messages"][0]["content"]}
             assert body["messages"][0]["images"] == [data]
     assert text["text"] == "What is it?"
+
+
+SIGNED = ({"type": "thinking", "thinking": "Hm.", "signature": "s"},)
+SHOWN = (Picture("0.png", 8, 8, b"data", returned=True),)
+TAKEN = [
+    Message("user", "What do you see?"),
+    Message("assistant", "", CALLS[:1], signed=SIGNED),
+    Message("tool", "Taken.", tool_call_id="c1"),
+    Message("user", "[Picture 1 of look]", pictures=SHOWN),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_picture_of_a_tool_follows_its_result_in_each_wire_format(
+    provider: Provider, name: str
+) -> None:
+    provider.enqueue("A cat.")
+    list(model(provider, name, sees=True, effort="low").stream(TAKEN, [LOOK]))
+    body, data = provider.requests[0].body, "ZGF0YQ=="
+    match name.partition("/")[0]:
+        case "openai":
+            result, shown = body["messages"][-2:]
+            assert (result["role"], result["content"]) == ("tool", "Taken.")
+            assert shown["content"][0]["image_url"]["url"] == f"data:image/png;base64,{data}"
+        case "anthropic":
+            _, answer, message = body["messages"]
+            result, image, text = message["content"]
+            assert answer["content"][0]["type"] == "thinking"  # the turn goes on
+            assert (result["type"], image["source"]["data"]) == ("tool_result", data)
+            assert text["text"] == "[Picture 1 of look]"
+        case "gemini":
+            parts = [part for content in body["contents"][2:] for part in content["parts"]]
+            assert "function_response" in parts[0] and parts[1]["inline_data"]["data"] == data
+        case _:
+            result, shown = body["messages"][-2:]
+            assert (result["role"], shown["images"]) == ("tool", [data])
+
+
+@pytest.mark.parametrize("tool_format", ["native", "text"])
+def test_a_turn_goes_on_where_its_model_cannot_see_what_a_tool_shows(
+    provider: Provider, tool_format: str
+) -> None:
+    provider.enqueue(fails(400, "image input is not supported"), "I cannot see it.")
+    talker = model(provider)
+    sent = TAKEN if tool_format == "native" else as_text(TAKEN, [LOOK])
+    assert reply(list(talker.stream(sent))).text == "I cannot see it."
+    assert "1 cannot be shown to you" in provider.requests[1].body["messages"][-1]["content"]
+    assert not talker.sees
 
 
 def test_a_model_that_turns_out_to_see_nothing_goes_on_without_the_pictures(

@@ -116,6 +116,15 @@ def test_a_servers_resources_and_prompts_are_tools(bench: Bench) -> None:
     assert "echo says" in bench.call(begun, text="still there")
 
 
+def test_a_servers_pictures_come_with_its_result(bench: Bench) -> None:
+    call = calling(Toolbox(bench.begin(bench.server("pictures")).tools()), ApproveAll())
+    result = call("mcp_small_echo")
+    first, broken, sound, inner = result.content.split("\n")
+    assert first == inner and first.startswith("[a picture: PNG, 2×2, ")
+    assert (broken, sound) == ("[image, image/png: not shown]", "[audio, audio/wav: not shown]")
+    assert [picture.data[:4] for picture in result.pictures] == [b"\x89PNG"] * 2
+
+
 def test_a_server_keeps_its_tools_whatever_more_it_declares(bench: Bench) -> None:
     begun = bench.begin(bench.server("declares more"))
     assert [each.name for each in begun.tools()] == ["mcp_small_echo"]
