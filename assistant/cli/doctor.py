@@ -17,8 +17,9 @@ import typer
 
 from assistant import config
 from assistant.cli.options import AsJson, Globals, answer, at_terminal, option, own_command
+from assistant.cli.palette import echo
 from assistant.disk import storage
-from assistant.display import counted, spelled
+from assistant.display import counted
 from assistant.errors import (
     AssistantError,
     ConfigError,
@@ -444,5 +445,5 @@ def doctor(
 
 def _shown(finding: Finding) -> Finding:
     """Print the result of a check."""
-    typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
+    echo(f"{MARKS[finding.state]} {finding.line}")
     return finding

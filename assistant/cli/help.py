@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import Exit
 
+from assistant.cli.palette import echo
 from assistant.errors import UsageError
 
 MIN_WIDTH, MAX_WIDTH = 50, 80
@@ -42,7 +43,7 @@ class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Show the help if there are no arguments, and exit as for wrong usage."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
-            typer.echo(ctx.get_help(), err=True)
+            echo(ctx.get_help(), err=True)
             raise Exit(2)
         return super().parse_args(ctx, args)
 

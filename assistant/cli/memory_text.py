@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from assistant.characters import JOINING
-from assistant.cli.palette import diff_colour, styled
+from assistant.cli.options import note
+from assistant.cli.palette import diff_colour, echo
 from assistant.display import counted, exactly, shortened, spelled
 from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered, clear
 
@@ -29,12 +28,12 @@ def show_written(written: Remembered) -> None:
         "waiting": "Waiting for your review (`assistant memory review`)",
         "secret": "Nothing was written: the fact contains a secret",
     }[written.status]
-    position = spelled(f": {written.source}:{written.line}") if written.source else ""
-    typer.echo(text + position)
+    position = f": {written.source}:{written.line}" if written.source else ""
+    echo(text + position)
     if written.similar:
-        typer.echo("Similar facts (`assistant remember --replaces FILE:LINE` supersedes one):")
+        echo("Similar facts (`assistant remember --replaces FILE:LINE` supersedes one):")
         for passage in written.similar:
-            typer.echo(f"  {passage_line(passage)}")
+            echo(f"  {passage_line(passage)}")
 
 
 def show_recorded(recalled: "RecalledEntry", query: str) -> None:
@@ -42,9 +41,9 @@ def show_recorded(recalled: "RecalledEntry", query: str) -> None:
     for passage in recalled.passages:
         _show(passage.citation, passage.date, passage.heading.split(" › "), passage.text)
         why = reasons(query, passage.text, passage.signals or {}, passage.date)
-        typer.echo(_dim(f"  {why}"))
+        echo(f"  {why}", dim=True)
     if not recalled.passages:
-        typer.echo("Nothing in memory matched.")
+        echo("Nothing in memory matched.")
 
 
 TAIL = 0.15
@@ -57,25 +56,25 @@ def show_recall(
 ) -> None:
     """Print the passages, best first, and notices; weak ones are only counted unless `whole`."""
     for notice in recall.notices:
-        typer.echo(f"note: {spelled(notice)}", err=True)
+        note(notice)
     best = recall.passages[0].score if recall.passages else 0.0
     shown = [
         passage for passage in recall.passages if whole or best <= 0 or passage.score >= TAIL * best
     ]
     if shown and not (clear(shown) or within):
-        typer.echo(_dim("Nothing matches this closely; these are the nearest."), err=True)
+        echo("Nothing matches this closely; these are the nearest.", dim=True, err=True)
     for passage in shown:
         _show_passage(passage, recall.query if why else None)
     if more := len(recall.passages) - len(shown):
         weaker = counted(more, "weaker match", "weaker matches")
         hint = f"{weaker} not shown; `assistant recall -k {len(recall.passages)}` shows all"
-        typer.echo(_dim(hint), err=True)
+        echo(hint, dim=True, err=True)
     if not recall.passages:
         what = "No past conversation" if within == SESSIONS else "Nothing in memory"
         so_far = " so far: it is still being indexed" if recall.behind else ""
-        typer.echo(f"{what} mentions this{so_far}.", err=True)
+        echo(f"{what} mentions this{so_far}.", err=True)
     if why and recall.near_misses:
-        typer.echo(_dim("Near misses:"))
+        echo("Near misses:", dim=True)
         for passage in recall.near_misses:
             _show_passage(passage, recall.query)
 
@@ -88,18 +87,16 @@ def _show_passage(passage: Passage, query: str | None) -> None:
         day = min(passage.mentions, default=None)
         why = reasons(query, passage.plain, passage.signals, passage.date, day)
         origin = f"written by {passage.origin}" if passage.origin else "from the file"
-        typer.echo(_dim(f"  {why} · {counted(passage.tokens, 'token')} · {origin}"))
+        echo(f"  {why} · {counted(passage.tokens, 'token')} · {origin}", dim=True)
 
 
 def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> None:
     """Print a passage with its citation, date and headings."""
     titles = [title.removesuffix(f" -- {day}") for title in heading[len(heading) > 1 :]]
     facts = " · ".join(filter(None, [day, " › ".join(titles)]))
-    typer.echo(
-        typer.style(exactly(citation, JOINING), bold=True) + _dim(f"  {facts}" if facts else "")
-    )
+    echo(exactly(citation, JOINING), exactly(facts and f"  {facts}", JOINING), bold=True)
     for line in spelled(text).strip().split("\n"):
-        typer.echo(f"  {line}")
+        echo(f"  {line}")
 
 
 ALIKE, NEAR = 0.42, 0.21
@@ -143,10 +140,6 @@ def _in_words(day: str, text: str) -> str:
     except ValueError:
         return day
     return f"{when.day} {when:%B}" + (f" {when.year}" if str(when.year) in text else "")
-
-
-def _dim(line: str) -> str:
-    return typer.style(exactly(line, JOINING), dim=True)
 
 
 def one_line(text: str, width: int = 100) -> str:
@@ -194,13 +187,13 @@ def show_undone(entries: Iterable[JournalEntry]) -> None:
     """Print what undoing writes has done."""
     for entry in entries:
         for line in undone_lines(entry):
-            typer.echo(f"Undone: {spelled(line)}")
+            echo(f"Undone: {line}")
 
 
 def show_diff(lines: Iterable[str]) -> None:
     """Print a diff in colour."""
     for line in lines:
-        typer.echo(styled(spelled(line), diff_colour(line)))
+        echo(line, colour=diff_colour(line))
 
 
 def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from assistant import config
+from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
-from assistant.display import as_json, spelled
+from assistant.display import as_json
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Keeper, Progress
 from assistant.memory.open import open_memory
@@ -159,7 +160,7 @@ class Globals:
 
 def note(text: str) -> None:
     """Print a note on standard error."""
-    typer.echo(f"note: {spelled(text)}", err=True)
+    echo(f"note: {text}", err=True)
 
 
 def at_terminal() -> bool:

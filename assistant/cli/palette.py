@@ -29,9 +29,26 @@ LONGEST_MESSAGE = 20
 """Lines up to which a message is echoed in full."""
 
 
-def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
-    """The text in a colour, unless NO_COLOR is set, and in bold."""
-    return typer.style(text, fg=None if "NO_COLOR" in os.environ else colour, bold=bold or None)
+def echo(
+    text: str = "",
+    aside: str = "",
+    *,
+    colour: int | None = None,
+    bold: bool = False,
+    dim: bool = False,
+    err: bool = False,
+) -> None:
+    """Print a line, with a dim `aside` at its end; nothing in it can control the terminal."""
+    line = styled(spelled(text), colour, bold=bold, dim=dim)
+    typer.echo(line + styled(spelled(aside), dim=bool(aside)), err=err)
+
+
+def styled(text: str, colour: int | None = None, *, bold: bool = False, dim: bool = False) -> str:
+    """The text in a colour, unless NO_COLOR is set, in bold, or dim."""
+    colour = None if "NO_COLOR" in os.environ else colour
+    if colour is None and not (bold or dim):
+        return text
+    return typer.style(text, fg=colour, bold=bold or None, dim=dim or None)
 
 
 def diff_colour(row: str) -> int | None:

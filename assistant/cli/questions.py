@@ -7,6 +7,7 @@ from contextvars import ContextVar
 
 import typer
 
+from assistant.cli.palette import echo
 from assistant.errors import UsageError
 
 Keys = Mapping[str, str]
@@ -33,7 +34,7 @@ def in_chat() -> bool:
 
 def say(text: str) -> None:
     """Tell the owner something that is not the command's output."""
-    typer.echo(text, err=not in_chat())
+    echo(text, err=not in_chat())
 
 
 def ask(question: str, default: str | None = None) -> str:
@@ -86,5 +87,5 @@ def must_confirm(question: str, *, yes: bool) -> None:
     if not (yes or sys.stdin.isatty()):
         raise UsageError("this needs your confirmation", "Run it again with --yes")
     if not (yes or typer.confirm(question, err=True)):
-        typer.echo("Nothing was changed.", err=True)
+        echo("Nothing was changed.", err=True)
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ from assistant import __version__
 from assistant.cli import COMPLETES
 from assistant.cli.help import Function, Group, Sections, first_sentence, group
 from assistant.cli.options import Globals, at_terminal, option
-from assistant.display import spelled
+from assistant.cli.palette import echo
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 from assistant.workspace.folder import path_of
 
@@ -122,7 +122,7 @@ class Root(Group):
 
 def _show_version(requested: bool) -> None:
     if requested:
-        typer.echo(f"assistant {__version__}")
+        echo(f"assistant {__version__}")
         raise Exit()
 
 
@@ -182,11 +182,11 @@ def run() -> None:
             error = _usage_error(error)
         elif "--debug" in arguments:
             raise
-        typer.echo(f"assistant: {spelled(str(error))}", err=True)
+        echo(f"assistant: {error}", err=True)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, Abort):
         if sys.stderr.isatty():
-            typer.echo(err=True)  # the terminal has shown `^C`
+            echo(err=True)  # the terminal has shown `^C`
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of the pipe has exited, as `head` does
         _discard_output()
@@ -195,8 +195,8 @@ def run() -> None:
         if "--debug" in arguments:
             raise
         _discard_output()
-        path = spelled(str(error.filename or "the output could not be written"))
-        typer.echo(f"assistant: {path}: {error.strerror or error}. See --debug", err=True)
+        path = error.filename or "the output could not be written"
+        echo(f"assistant: {path}: {error.strerror or error}. See --debug", err=True)
         sys.exit(1)
 
 

@@ -9,6 +9,7 @@ import typer
 from assistant import events
 from assistant.app.undo import TakenBack
 from assistant.cli.memory_text import undone_lines
+from assistant.cli.palette import echo, styled
 from assistant.display import abbreviated, compact_call, counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
 from assistant.session import entries, listing
@@ -39,9 +40,9 @@ FORMATS: Mapping[type, str] = {
 def show_sessions(sessions: Sequence[SessionSummary]) -> None:
     """Print the sessions, a line each."""
     if not sessions:
-        typer.echo("No sessions yet.", err=True)
+        echo("No sessions yet.", err=True)
     for session in sessions:
-        facts = typer.style(session_facts(session), dim=True)
+        facts = styled(session_facts(session), dim=True)
         typer.echo(f"{spelled(session.id)}  {facts}  {session.title}")
 
 
@@ -94,7 +95,7 @@ def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
             return spelled(" · ".join([f"? {question}", *options]))
         case _:
             text = _other_text(entry, calls)
-            return typer.style(spelled(text), dim=True) if text else ""
+            return styled(spelled(text), dim=True) if text else ""
 
 
 def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:

@@ -13,7 +13,7 @@ from assistant.cli.chat.markdown import finished_blocks, rendered
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
 from assistant.cli.chat.turn_view import event_lines
-from assistant.cli.palette import DUMB
+from assistant.cli.palette import DUMB, echo
 from assistant.cli.questions import asked_by
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
@@ -77,7 +77,7 @@ class _Reply:
                     self._end()
             case events.TurnFailed(message, cure):
                 self._end()
-                typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
+                echo(f"assistant: {message}. {cure}".rstrip(), err=True)
             case events.Notice() | events.SkillLoaded() | events.Retrying():
                 typer.echo("\n".join(event_lines(event)), err=True)
 
@@ -98,7 +98,7 @@ class _Reply:
         if self._renders:
             self._render(text)
         elif text and not text.endswith("\n"):
-            typer.echo()
+            echo()
 
     def _render(self, markdown: str) -> None:
         if markdown.strip():
@@ -109,7 +109,7 @@ class _Reply:
     def _separate(self, begins: bool) -> None:
         """Print a blank line before each part except the first."""
         if begins and self._has_printed:
-            typer.echo()
+            echo()
         self._has_printed = True
 
 
@@ -132,7 +132,7 @@ class Piped(Host):
             except EOFError:
                 break
             except AssistantError as error:
-                typer.echo(f"assistant: {spelled(str(error))}", err=True)
+                echo(f"assistant: {error}", err=True)
                 self._code = FAILED
         return self._code
 

@@ -27,7 +27,7 @@ from assistant.cli.memory_text import (
     show_written,
 )
 from assistant.cli.options import at_terminal, run_editor
-from assistant.cli.palette import faint
+from assistant.cli.palette import echo, faint
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
 from assistant.display import counted, spelled
@@ -125,7 +125,7 @@ def forget(host: Host, target: str) -> None:
     host.refuse_off_the_record()
     if fact := choice(host.chat.memory, target):
         host.chat.memory.forget([fact])
-        typer.echo("Forgotten. /undo restores it.")
+        echo("Forgotten. /undo restores it.")
 
 
 @command()
@@ -137,7 +137,7 @@ def why(host: Host, _: str) -> None:
     typer.echo(faint(f"for “{one_line(turns[-1].request)}”"))
     recalls = [entry for entry in turns[-1].entries if isinstance(entry, RecalledEntry)]
     if not recalls:
-        typer.echo("Memory was not searched.")
+        echo("Memory was not searched.")
     for entry in recalls:
         show_recorded(entry, turns[-1].request)
 
@@ -177,7 +177,7 @@ def edit(host: Host, name: str) -> None:
     before = storage.stat_or_none(path)
     host.screen.aside(lambda: run_editor(path))
     is_saved = storage.stat_or_none(path) != before
-    typer.echo(f"{path.relative_to(root)}: {'saved' if is_saved else 'not changed'}.")
+    echo(f"{path.relative_to(root)}: {'saved' if is_saved else 'not changed'}.")
 
 
 # Taking back
@@ -209,7 +209,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     for changed in turns:
         back = take_back(host.chat.workspace, host.chat.memory, changed)
         lines += undo_lines(changed.name, back)
-    typer.echo(spelled("\n".join(lines)))
+    echo("\n".join(lines))
     text = "\n".join(lines)  # it repeats words of these turns
     is_outside = any(is_tainted(changed.turn.entries) for changed in turns)
     host.attachments[UNDID] = text if is_outside else Note(text)
@@ -249,7 +249,7 @@ def rewind(host: Host, _: str) -> None:
         request = turns[chosen.name].request
         talk.rewind(chosen.name)
         host.screen.give_back(request)
-        typer.echo(f"Back to before “{one_line(request)}”, which is in the prompt again.")
+        echo(f"Back to before “{one_line(request)}”, which is in the prompt again.")
 
 
 def _changes(changed: Changed) -> str:
@@ -266,17 +266,17 @@ def status(host: Host, _: str) -> None:
     """Show the model, the session, and memory."""
     talk, memory = host.chat.conversation, host.chat.memory.status()
     record = "off the record" if talk.transcript.off_the_record else talk.transcript.session
-    typer.echo(f"model: {talk.model.name} · session {record}")
-    typer.echo(f"{counted(memory.chunks, 'passage')} in {counted(len(memory.sources), 'file')}")
+    echo(f"model: {talk.model.name} · session {record}")
+    echo(f"{counted(memory.chunks, 'passage')} in {counted(len(memory.sources), 'file')}")
     if memory.waiting_for_review:
-        typer.echo(f"{counted(memory.waiting_for_review, 'fact')} for your review: /review")
+        echo(f"{counted(memory.waiting_for_review, 'fact')} for your review: /review")
 
 
 @command("[MESSAGE]")
 def context(host: Host, message: str) -> None:
     """Show the prompt as it would be sent."""
     for section in host.chat.preview(message):
-        typer.echo(spelled(section.rendered))
+        echo(section.rendered)
         typer.echo(faint(f"({counted(section.tokens, 'token')})\n"))
 
 
@@ -293,19 +293,19 @@ def usage(host: Host, _: str) -> None:
     """Show tokens and cost of this session."""
     used = host.chat.conversation.usage
     cost = "" if used.cost is None else f" · ${used.cost:.4f}"
-    typer.echo(
+    echo(
         f"{used.input_tokens:,} tokens in ({used.cached_tokens:,} of the last call cached), "
         f"{used.output_tokens:,} out{cost} · {host.chat.conversation.model.name}"
     )
     if reading := reading_cost(host.chat.workspace):
-        typer.echo(reading)
+        echo(reading)
 
 
 @command("[NAME]")
 def model(host: Host, name: str) -> None:
     """Show or change the model."""
     doubts = host.chat.use_model(name) if name else []
-    typer.echo(f"model: {host.chat.conversation.model.name}")
+    echo(f"model: {host.chat.conversation.model.name}")
     for doubt in doubts:
         typer.echo(faint(doubt))
 
@@ -360,7 +360,7 @@ def export(host: Host, name: str) -> None:
     if path.exists():
         raise UsageError(f"{path} already exists", "Name another file")
     storage.replace(path, markdown(record.entries).encode())
-    typer.echo(f"Written to {spelled(str(path))}.")
+    echo(f"Written to {path}.")
 
 
 @command()
@@ -373,7 +373,7 @@ def copy(host: Host, _: str) -> None:
         raise UsageError("there is no reply to copy yet", "Send a message first")
     if not clipboard.copied(reply):
         raise UsageError("no clipboard can be reached", "Install wl-copy or xclip, or use /export")
-    typer.echo(f"Copied {counted(len(reply.splitlines()), 'line')}.")
+    echo(f"Copied {counted(len(reply.splitlines()), 'line')}.")
 
 
 @command()
@@ -386,7 +386,7 @@ def paste(host: Host, _: str) -> None:
     title = f"Picture {1 + pictures}"
     check_sight(host.chat.conversation.model, {title: picture})
     host.attachments[title] = picture
-    typer.echo(f"{title}, {picture}")
+    echo(f"{title}, {picture}")
     typer.echo(faint(ATTACHED))
 
 
@@ -412,7 +412,7 @@ def run_shell(host: Host, command: str) -> None:
         request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
         verdict = talk.toolbox.settle(verdict, talk.approver.decide(request))
     result = talk.toolbox.run(verdict)
-    typer.echo(spelled(result.content))
+    echo(result.content)
     if verdict.action == "run":
         host.attachments[f"Output of {command}"] = result.content
         typer.echo(faint(ATTACHED))
@@ -424,7 +424,7 @@ def help_(host: Host, _: str) -> None:
     rows = {f"{name} {command.argument}": command.help for name, command in COMMANDS.items()}
     rows["@FILE"] = "In a message: attach a file, a picture, or the list of a folder."
     for usage, help in rows.items():
-        typer.echo(usage.ljust(20) + help)
+        echo(usage.ljust(20) + help)
     typer.echo(faint(_data["keys"]))
 
 

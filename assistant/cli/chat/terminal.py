@@ -44,7 +44,7 @@ def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: 
             _talk(background, screen, first)
     facts, session = background.close()
     if facts:
-        typer.echo("\n" + f"noted: {spelled('; '.join(facts))}" + faint(f" · {UNDOES}"))
+        typer.echo(f"\nnoted: {spelled('; '.join(facts))}{faint(f' · {UNDOES}')}")
     if session:
         command = command_for(workspace.root)
         typer.echo("\n" + faint(f"to continue: {command} chat --resume {session}"))

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from assistant.cli.options import Globals
+from assistant.cli.palette import echo
 from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import AssistantError
@@ -58,9 +59,9 @@ def greet(options: Globals) -> str:
     from assistant.cli.doctor import model_name  # models and settings: only needed here
 
     has_model = bool(model_name())
-    typer.echo(err=True)
+    echo(err=True)
     _tell(TEXT["opening"].format(many="Two" if has_model else "Three"))
-    typer.echo(err=True)
+    echo(err=True)
     message = ""
     try:
         if name := ask_name():
@@ -74,7 +75,7 @@ def greet(options: Globals) -> str:
     except MessageInstead as error:
         message = str(error)
         _tell(TEXT["is_message"])
-    typer.echo(err=True)
+    echo(err=True)
     return message
 
 
@@ -82,7 +83,7 @@ def _tell(text: str, indent: str = "") -> None:
     """Print a text, wrapped to the terminal."""
     columns = shutil.get_terminal_size().columns
     filled = textwrap.fill(text, columns, initial_indent=indent, subsequent_indent=indent)
-    typer.echo(filled, err=True)
+    echo(filled, err=True)
 
 
 def _answer(question: str) -> str:
@@ -117,7 +118,7 @@ def _write(path: Path, line: str, pattern: str) -> None:
     if not count:
         text = f"{text.rstrip()}\n\n{line}"
     storage.replace(path, text.encode())
-    typer.echo(f"  written to {path.name}", err=True)
+    echo(f"  written to {path.name}", err=True)
 
 
 def _choose_model(options: Globals) -> None:
@@ -128,7 +129,7 @@ def _choose_model(options: Globals) -> None:
     if not models:
         _tell(TEXT["no_offers"])
     for number, offer in enumerate(models, start=1):
-        typer.echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
+        echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
     _tell(TEXT["without_model"])
     while name := _answer("Which model? (a number, a name, or Enter for none)"):
         if name.isdecimal() and 1 <= int(name) <= len(models):

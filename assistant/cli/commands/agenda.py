@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from assistant.cli.options import AsJson, answer, argument, note, option
-from assistant.display import spelled
+from assistant.cli.palette import echo
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS, Due
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
@@ -48,12 +48,11 @@ def show(dues: Sequence[Due], today: date, days: int) -> None:
     from assistant.upkeep import agenda as upcoming
 
     if not dues:
-        typer.echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
+        echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
     times = [f"{upcoming.when(due, today)} {due.time}".rstrip() for due in dues]
     width = max(map(len, times), default=0)
     for time, due in zip(times, dues, strict=True):
-        citation = typer.style(f"({spelled(due.passage.citation)})", dim=True)
-        typer.echo(f"{time.ljust(width)}  {spelled(upcoming.fact(due))} {citation}")
+        echo(f"{time.ljust(width)}  {upcoming.fact(due)}", f" ({due.passage.citation})")
 
 
 def _item(due: Due) -> dict[str, Any]:
@@ -97,6 +96,6 @@ def set_reminder(workspace: Workspace, words: str) -> None:
 
     reminder = reminders.remind(workspace, redactor().redact(words), datetime.now())
     answer({"source": HEARTBEAT_FILE, **asdict(reminder)})
-    typer.echo(spelled(reminder.confirmation))
+    echo(reminder.confirmation)
     if reminder.note:
         note(reminder.note)

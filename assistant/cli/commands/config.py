@@ -15,10 +15,11 @@ from tomlkit.items import AoT
 from assistant import config
 from assistant.cli.help import did_you_mean
 from assistant.cli.options import AsJson, Globals, answer, argument, at_terminal, note, run_editor
+from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
 from assistant.display import as_json as to_json
-from assistant.display import counted, spelled
+from assistant.display import counted
 from assistant.errors import ConfigError, UsageError, WorkspaceError
 from assistant.memory.open import open_model_switch
 from assistant.model import catalogue
@@ -66,13 +67,13 @@ def show(
         if value is None and not as_json:
             raise typer.Exit(1)
         for item in value if isinstance(value, list) else [value]:
-            typer.echo(spelled(_text(item)))
+            echo(_text(item))
         return
     answer(values)
     layers = config.layers(recipe=context.obj.recipe())
     for path, value in _leaves(values):
-        typer.echo(_with_origin(path, value, config.origin_of(path, layers)))
-    typer.echo(f"The configuration file is {config.config_file()}.", err=True)
+        _print(path, value, config.origin_of(path, layers))
+    echo(f"The configuration file is {config.config_file()}.", err=True)
     for line in settings.unknown_variables():
         note(line)
 
@@ -112,9 +113,9 @@ def put(options: Globals, key: str, values: list[str]) -> None:
     storage.replace(file, text.encode())
     origin = config.origin_of(path, config.layers(recipe=options.recipe()))
     if value is None:
-        typer.echo(_with_origin(path, value_at(_values(options), path), origin))
+        _print(path, value_at(_values(options), path), origin)
     else:
-        typer.echo(f"{settings.shown_key(path)} = {_text(value)}  ({file})")
+        echo(f"{settings.shown_key(path)} = {_text(value)}  ({file})")
     if origin and not origin.startswith(f"{file}:"):
         where = "" if Path(origin).is_absolute() else " is set in this shell, and"
         note(f"{origin}{where} overrides {file}")
@@ -138,7 +139,7 @@ def edit() -> None:
         try:
             settings.validate(config.read_file(path))
         except ConfigError as error:
-            typer.echo(f"assistant: {spelled(str(error))}", err=True)
+            echo(f"assistant: {error}", err=True)
             if at_terminal() and typer.confirm("Edit it again?", default=True, err=True):
                 continue
             raise typer.Exit(1) from error
@@ -155,12 +156,13 @@ def _leaves(values: Any, path: Keys = ()) -> Iterator[tuple[Keys, Any]]:
         yield from _leaves(value, (*path, key))
 
 
-def _with_origin(path: Keys, value: Any, origin: str) -> str:
-    """A setting's value and where it comes from."""
+def _print(path: Keys, value: Any, origin: str) -> None:
+    """Print a setting's value and where it comes from."""
     line = f"{settings.shown_key(path)} = {'unset' if value is None else _text(value)}"
-    if not origin:
-        return typer.style(f"{line}  (default)", dim=True)
-    return f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
+    if origin:
+        echo(line, f"  ({origin})")
+    else:
+        echo(f"{line}  (default)", dim=True)
 
 
 def _text(value: Any) -> str:
@@ -318,7 +320,7 @@ def _embedded_ahead(options: Globals, name: str) -> str:
         plan = switch.plan()
         texts = f"{counted(plan.texts, 'text')} of {plan.total:,} to embed"
         cost = f"about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"
-        typer.echo(f"{spelled(name)} has {texts}: {cost}")
+        echo(f"{name} has {texts}: {cost}")
         switch.embed(progress)
     return name
 

@@ -17,8 +17,8 @@ from assistant.cli.options import (
     option,
     own_command,
 )
+from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
-from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.integrations import connecting
 from assistant.integrations.connecting import Connection
@@ -65,7 +65,7 @@ def connect(
     replaced = [f"{change.path} has another server in its place: {change.replaces}."
                 for change in changes if change.replaces]  # fmt: skip
     for text in replaced:
-        typer.echo(spelled(text))
+        echo(text)
     copies: list[Path] = []
     if made:
         if replaced and (yes or not at_terminal()):
@@ -90,7 +90,7 @@ def _list(workspace: Path) -> None:
     answer([{"program": name, "state": state} for name, state in states.items()])
     width = max(map(len, states))
     for name, state in states.items():
-        typer.echo(f"{name:{width}}  {spelled(state)}")
+        echo(f"{name:{width}}  {state}")
 
 
 def _state(connection: Connection | None, workspace: str) -> str:
@@ -104,14 +104,14 @@ def _state(connection: Connection | None, workspace: str) -> str:
 
 def _tell(program: Program, copies: Sequence[Path], *, made: bool, undo: bool) -> None:
     for copy in copies:
-        typer.echo(f"Backup: {spelled(str(copy))}")
+        echo(f"Backup: {copy}")
     if not made:
         state = "is not connected" if undo else "is already connected"
-        typer.echo(f"{program.title} {state}; nothing to change.")
+        echo(f"{program.title} {state}; nothing to change.")
     elif undo:
-        typer.echo(f"{program.title} is no longer connected.")
+        echo(f"{program.title} is no longer connected.")
     else:
-        typer.echo(f"{program.title} is connected. {program.afterwards}")
+        echo(f"{program.title} is connected. {program.afterwards}")
 
 
 def hook(

@@ -9,7 +9,8 @@ from assistant.agent.context_budget import rendered
 from assistant.agent.prompt import KNOWN, Section
 from assistant.app.options import ChatOptions
 from assistant.cli.options import AsJson, Globals, Message, answer, message_and_input, note, option
-from assistant.display import counted, local_time, spelled
+from assistant.cli.palette import echo
+from assistant.display import counted, local_time
 from assistant.errors import UsageError
 from assistant.session import keeping, transcript
 from assistant.session.history import group, history
@@ -53,15 +54,15 @@ def context(
     )
     if section:
         for part in sections:
-            typer.echo(spelled(part.text))
+            echo(part.text)
         return
     for part in sections:
-        typer.echo(spelled(part.rendered))
-        facts = f"({counted(part.tokens, 'token')} · {spelled(part.source)})\n"
-        typer.echo(typer.style(facts, dim=True))
+        echo(part.rendered)
+        facts = f"({counted(part.tokens, 'token')} · {part.source})\n"
+        echo(facts, dim=True)
         if part.cut:
             note(part.cut)
-    typer.echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)
+    echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)
 
 
 def _only(sections: Sequence[Section], title: str) -> list[Section]:

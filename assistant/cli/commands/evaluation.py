@@ -6,6 +6,7 @@ import typer
 
 from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, answer, option
+from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted
 from assistant.errors import UsageError
@@ -55,14 +56,12 @@ def eval_(
         }
     )
     head = f"{counted(len(outcomes), 'question')} made from {counted(len(facts), 'fact')}"
-    typer.echo(
-        f"{typer.style(head, bold=True)}, in the facts' own words; your questions would be harder"
-    )
-    typer.echo(f"Answers recalled: {len(outcomes) - len(missed)} of {len(outcomes)}")
-    typer.echo("Missed:" if missed else "Nothing was missed.")
+    echo(head, ", in the facts' own words; your questions would be harder", bold=True)
+    echo(f"Answers recalled: {len(outcomes) - len(missed)} of {len(outcomes)}")
+    echo("Missed:" if missed else "Nothing was missed.")
     for outcome in missed:
         fact = outcome.question.fact
         rank = f"ranked {outcome.rank}" if outcome.rank else "not found"
-        typer.echo(f"  {one_line(outcome.question.text)}  ({rank})")
+        echo(f"  {one_line(outcome.question.text)}  ({rank})")
         where = one_line(f"{fact.source}:{fact.start_line}  {without(fact.text)}")
-        typer.echo(typer.style(f"    {where}", dim=True))
+        echo(f"    {where}", dim=True)

@@ -30,6 +30,7 @@ from assistant.cli.options import (
     option,
     reads_lines,
 )
+from assistant.cli.palette import echo
 from assistant.cli.questions import ask, choose, confirm, in_chat, must_confirm, say
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError
@@ -138,7 +139,7 @@ def _facts() -> list[str]:
         raise UsageError("there is no fact on standard input", "Write one per line")
     if skipped := facts.count(None):
         line = counted(skipped, "line")
-        typer.echo(f"Skipped {line}: struck out, or not a fact.", err=True)
+        echo(f"Skipped {line}: struck out, or not a fact.", err=True)
     return [fact for fact in facts if fact]
 
 
@@ -146,7 +147,7 @@ def _show(written: Remembered) -> None:
     """Print where a fact was written, and its secrets; or why it was not written."""
     described = ", ".join(_described(written.text, secret) for secret in written.secrets)
     if written.status == "secret":
-        typer.echo(
+        echo(
             f"assistant: nothing was written: the fact contains {described}. "
             "--secret NAME keeps the value out of the file, --as-is writes it",
             err=True,
@@ -233,8 +234,8 @@ def _described(text: str, secret: Secret) -> str:
     value = text[secret.start : secret.end]
     hint = f"{value[:2]}…{value[-2:]}" if len(value) >= 8 else f"{value[:1]}…"
     if secret.certain:
-        return spelled(f"the secret {secret.kind} ({hint})")
-    return spelled(f"what looks like a secret ({secret.kind}, {hint})")
+        return f"the secret {secret.kind} ({hint})"
+    return f"what looks like a secret ({secret.kind}, {hint})"
 
 
 # Recall
@@ -283,7 +284,7 @@ def recall(
     with context.obj.memory() as memory:
         for text in chain([first], queries):
             if several and not as_json:
-                typer.echo(typer.style(spelled(text), bold=True))
+                echo(text, bold=True)
             show_answer(memory, replace(template, text=text), as_json=as_json)
 
 
@@ -299,7 +300,7 @@ def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
         show_recall(recall, why=query.why, within=query.within, whole=whole)
     for passage in best:
         cost = counted(passage.tokens, "token")
-        typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
+        echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
 
 
 # Forget
@@ -345,13 +346,11 @@ def forget(
         raise typer.Exit(1)
     removed = [passage_json(passage) for passage in forgotten.removed]
     answer({"entry": forgotten.entry, "purged": forgotten.purged, "removed": removed})
-    typer.echo(
-        "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
-    )
+    echo("Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it.")
     if forgotten.left:
-        typer.echo("It is still in these places; each line says how to remove it:", err=True)
+        echo("It is still in these places; each line says how to remove it:", err=True)
     for line in forgotten.left:
-        typer.echo(f"  {line}", err=True)
+        echo(f"  {line}", err=True)
 
 
 def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotten | None:
@@ -382,7 +381,7 @@ def choice(
         _say_whole(located.one(target))
         return passages[0]
     if not located.exact:
-        say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
+        say(f"No fact says exactly {target!r}. Closest matches:")
     if not (at_terminal() or in_chat()):
         for passage in passages:
             say(passage_line(passage))
@@ -403,7 +402,7 @@ def choice(
 
 
 def _say_whole(passage: Passage) -> None:
-    say(spelled(passage.citation))
+    say(passage.citation)
     for line in spelled(readable(passage)).strip().split("\n"):
         say(f"  {line}")
 

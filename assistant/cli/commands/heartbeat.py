@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from assistant.cli.options import AsJson, Globals, answer, at_terminal, input_bytes, note, option
-from assistant.display import counted, spelled
+from assistant.cli.palette import echo
+from assistant.display import counted
 from assistant.errors import AssistantError, ConfigError, UsageError
 from assistant.heartbeat import beat, queue
 from assistant.heartbeat.beat import Beat
@@ -35,7 +36,7 @@ def run(
     if test:
         program = outbox.try_out(options.settings().heartbeat.notify)
         answer({"sent": program})
-        typer.echo(f"Sent: {spelled(program)}")
+        echo(f"Sent: {program}")
         return
     done_beats: list[Beat] = []
     fault: ConfigError | None = None
@@ -49,7 +50,7 @@ def run(
         fault = error
     try:
         for event in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
-            typer.echo(f"{spelled(event.queued.title)}: {event.outcome.state}", err=True)
+            echo(f"{event.queued.title}: {event.outcome.state}", err=True)
             send_news(options)
     except ConfigError as error:
         if not fault:
@@ -81,15 +82,15 @@ def _show(done: Beat) -> None:
     cost = f" · {counted(outcome.tokens, 'token')}" if outcome.tokens else ""
     match outcome.state:
         case "done":
-            typer.echo(spelled(outcome.text))
+            echo(outcome.text)
             session = f" · session {outcome.session}" if outcome.session else ""
-            typer.echo(f"{head}{cost}{session}", err=True)
+            echo(f"{head}{cost}{session}", err=True)
         case "failed" | "waiting":
-            typer.echo(f"{head}: {spelled(outcome.text)}{cost}", err=True)
+            echo(f"{head}: {outcome.text}{cost}", err=True)
         case "skipped":
-            typer.echo(f"{head}: skipped because it was late", err=True)
+            echo(f"{head}: skipped because it was late", err=True)
         case _:
-            typer.echo(f"{head}: nothing to report{cost}", err=True)
+            echo(f"{head}: nothing to report{cost}", err=True)
 
 
 def send_news(options: Globals) -> None:
@@ -116,17 +117,17 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
         }
     )
     for task, facts in zip(tasks, explained, strict=True):
-        typer.echo(f"{task.citation}  {facts['when']}, {facts['late']} · {_next(facts)}")
-        typer.echo(typer.style(f"    {spelled(' '.join(task.text.split()))}", dim=True))
+        echo(f"{task.citation}  {facts['when']}, {facts['late']} · {_next(facts)}")
+        echo(f"    {' '.join(task.text.split())}", dim=True)
     for line in unread:
-        text = f"“{spelled(' '.join(line.text.split()))}”"
+        text = f"“{' '.join(line.text.split())}”"
         if not line.text.startswith(line.word):
-            text += f", at “{spelled(line.word)}”"
-        typer.echo(f"HEARTBEAT.md:{line.line} is not understood: {text}. {line.cure}", err=True)
+            text += f", at “{line.word}”"
+        echo(f"HEARTBEAT.md:{line.line} is not understood: {text}. {line.cure}", err=True)
     if not tasks and not unread:
-        typer.echo("HEARTBEAT.md has no tasks.", err=True)
+        echo("HEARTBEAT.md has no tasks.", err=True)
     used = f"{spent:,} of {limits.monthly_tokens:,} tokens used this month"
-    typer.echo(f"{used}, at most {limits.tokens:,} per run", err=True)
+    echo(f"{used}, at most {limits.tokens:,} per run", err=True)
 
 
 def _explained(task: Task, now: datetime, ready: datetime | None) -> dict[str, Any]:
@@ -173,20 +174,20 @@ def install(
     if undo:
         removed = timers.uninstall(workspace)
         for path in removed:
-            typer.echo(f"Removed: {spelled(path)}")
+            echo(f"Removed: {path}")
         if not removed:
-            typer.echo("No timer is installed.")
+            echo("No timer is installed.")
         return
     minutes = context.obj.settings().heartbeat.every_minutes
     kind = kind or timers.choice()
     files = timers.files(workspace, kind, minutes)
     if only_print:
-        typer.echo(spelled("\n".join(files.values())))
+        echo("\n".join(files.values()))
         return
     timers.install(workspace, kind, files)
     for path in files:
-        typer.echo(f"Written: {spelled(path)}")
-    typer.echo(f"It runs every {counted(minutes, 'minute')}.")
+        echo(f"Written: {path}")
+    echo(f"It runs every {counted(minutes, 'minute')}.")
     file = timers.environment_file()
     note(f"the timer does not see API keys set in this shell: put them into {file}, as NAME=VALUE")
 
@@ -236,7 +237,7 @@ def event(
             message = f"Queued for the next `heartbeat run` or `listen`: {error}"
     if reply:
         return _show_reply(reply)
-    typer.echo(message, err=True)
+    echo(message, err=True)
     answer({"source": source, "state": "queued" if own else "known"})
 
 
@@ -255,12 +256,12 @@ def _show_reply(reply: Answered) -> None:
         }
     )
     if outcome.state in ("done", "silent"):
-        typer.echo(spelled(outcome.text))
+        echo(outcome.text)
         hint = "" if reply.instructed else f"; AGENTS.md has no section for {source}"
         cost = counted(outcome.tokens, "token")
-        typer.echo(f"session {outcome.session} · {cost}{hint}", err=True)
+        echo(f"session {outcome.session} · {cost}{hint}", err=True)
     if fault:
-        typer.echo(f"assistant: {spelled(fault)}", err=True)
+        echo(f"assistant: {fault}", err=True)
         raise typer.Exit(1)
 
 
@@ -303,9 +304,9 @@ def listen(
         secret, token_file = listening.token(workspace)
         server = listening.EventServer(port, secret, put)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        typer.echo(f"POST http://{listening.HOST}:{port}/SOURCE, with the token in {token_file}")
+        echo(f"POST http://{listening.HOST}:{port}/SOURCE, with the token in {token_file}")
     if folder:
-        typer.echo(f"Files in {folder.absolute()}/SOURCE/")
+        echo(f"Files in {folder.absolute()}/SOURCE/")
     sys.stdout.flush()
     fault = ""
     while True:
@@ -327,7 +328,7 @@ def _answer(options: Globals, arriving: Iterable[str]) -> str:
             outcome = answered.outcome
             cost = counted(outcome.tokens, "token")
             line = f"{outcome.state} · session {outcome.session} · {cost}"
-            typer.echo(spelled(f"{answered.queued.title}: {line}"))
+            echo(f"{answered.queued.title}: {line}")
             sys.stdout.flush()
     except AssistantError as error:
         fault = str(error)

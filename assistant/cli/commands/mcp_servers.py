@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from assistant.cli.options import AsJson, Globals, Yes, answer, argument, note
+from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
-from assistant.display import counted, revealed, spelled
+from assistant.display import counted, revealed
 from assistant.errors import UsageError
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
@@ -30,7 +31,7 @@ def list_(
     rows = [(server, results.get(server.name, Checked(server.name))) for server in chosen]
     answer([{**_origin(server), **asdict(result)} for server, result in rows])
     if not rows:
-        typer.echo(NONE, err=True)
+        echo(NONE, err=True)
     for server, result in rows:
         _show(server, result)
     if any(result.fault or result.changed for result in results.values()):
@@ -45,18 +46,18 @@ def approve(
     pin, starts = pins.of(server), pins.may_start(server)
     changed = pin.held_back
     if starts and not changed:
-        typer.echo(f"{spelled(name)} needs no approval.", err=True)
+        echo(f"{name} needs no approval.", err=True)
         return
     if not starts:
-        typer.echo(f"{spelled(server.origin or 'You')} would start or reach:")
-        typer.echo(_quoted(server.entry))
+        echo(f"{server.origin or 'You'} would start or reach:")
+        echo(_quoted(server.entry))
         for path in pins.changed(server):
-            typer.echo(f"It runs {spelled(path)}, which has changed since you approved it.")
+            echo(f"It runs {path}, which has changed since you approved it.")
     for tool, difference in changed.items():
-        typer.echo(f"{spelled(tool)}:\n{_quoted(difference)}")
+        echo(f"{tool}:\n{_quoted(difference)}")
     must_confirm("Approve this?", yes=yes)
     pins.agree(server, pin)
-    typer.echo(f"Approved: {spelled(name)}.")
+    echo(f"Approved: {name}.")
 
 
 def _servers(options: Globals) -> Sequence[Server]:
@@ -82,22 +83,22 @@ def _origin(server: Server) -> dict[str, Any]:
 
 
 def _show(server: Server, checked: Checked) -> None:
-    name, origin = spelled(checked.name), _origin(server)
-    entry = " · ".join(spelled(part) for part in (server.how, origin["origin"]) if part)
+    name, origin = checked.name, _origin(server)
+    entry = "  " + " · ".join(filter(None, (server.how, origin["origin"])))
     if origin["disabled"]:
-        typer.echo(f"- {name}: disabled {typer.style(entry, dim=True)}")
+        echo(f"- {name}: disabled", entry)
         return
     if checked.fault:
-        typer.echo(f"✗ {name}: {spelled(checked.fault)}")
+        echo(f"✗ {name}: {checked.fault}")
         return
     tools = f"{counted(len(checked.tools), 'tool')} in {checked.seconds:.1f} s"
     mark = "✗" if checked.changed else "✓"
-    typer.echo(f"{mark} {name}: {tools}  {typer.style(entry, dim=True)}")
+    echo(f"{mark} {name}: {tools}", entry)
     for tool, difference in checked.changed.items():
-        typer.echo(f"  {spelled(tool)} has changed since it was approved:")
-        typer.echo(_quoted(difference))
+        echo(f"  {tool} has changed since it was approved:")
+        echo(_quoted(difference))
     if checked.changed:
-        typer.echo(f"  `assistant mcp-servers approve {name}` approves it.")
+        echo(f"  `assistant mcp-servers approve {name}` approves it.")
 
 
 def _quoted(difference: str) -> str:

@@ -17,10 +17,11 @@ from assistant.agent.capture import ended
 from assistant.agent.memory_text import CORE_TOKENS, Standing, standing
 from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line, show_diff, show_undone
-from assistant.cli.options import AsJson, Globals, Yes, answer, argument, at_terminal, option
+from assistant.cli.options import AsJson, Globals, Yes, answer, argument, at_terminal, note, option
+from assistant.cli.palette import BAD, GOOD, WARNING, echo
 from assistant.cli.questions import must_confirm
 from assistant.disk import programs, storage
-from assistant.display import counted, local_time, spelled
+from assistant.display import counted, local_time
 from assistant.errors import LedgerError, SessionError, UsageError
 from assistant.memory.annotations import CORE, NOT_CORE
 from assistant.memory.base import Keeper, Mark, Origin, Passage
@@ -43,40 +44,38 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         state = memory.status()
         news = ended.pending_news(reports, workspace, memory, datetime.now().astimezone())
     answer(state)
-    typer.echo(
-        f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}"
-    )
+    echo(f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}")
     for source in state.sources:
         size = f"{counted(source.chunks, 'chunk')}, indexed {local_time(source.indexed_at)}"
-        typer.echo(f"  {spelled(source.source)}  {size}")
+        echo(f"  {source.source}  {size}")
     for notes in state.notes:
         left = f", {notes.left:,} left to index" if notes.left else ""
         size = f"{counted(notes.notes, 'note')}, {counted(notes.chunks, 'chunk')}{left}"
-        typer.echo(f"  {notes.name}: {spelled(notes.path)}  {size}")
-    typer.echo(f"{counted(state.embedded_total, 'text')} embedded since the index was made")
+        echo(f"  {notes.name}: {notes.path}  {size}")
+    echo(f"{counted(state.embedded_total, 'text')} embedded since the index was made")
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")
-        typer.echo(f"{wait} for `assistant memory review`")
+        echo(f"{wait} for `assistant memory review`")
     if failed := sum(1 for progress in reports.sessions.values() if progress.failures):
         chats = counted(failed, "chat is", "chats are")
-        typer.echo(f"{chats} not read yet; `assistant memory capture` tries again")
+        echo(f"{chats} not read yet; `assistant memory capture` tries again")
     for line in news:
-        typer.echo(spelled(line))
+        echo(line)
     if cost := reading_cost(workspace):
-        typer.echo(cost)
+        echo(cost)
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
-        typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
+        echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
     if server := state.server:
         lack = counted(server.lacks, "vector") if server.lacks else "no vector"
         unused = f"not in use; it lacked {lack} when last seen"
-        typer.echo(f"Chroma server: {server.url}, {unused if server.trouble else f'lacks {lack}'}")
+        echo(f"Chroma server: {server.url}, {unused if server.trouble else f'lacks {lack}'}")
     for notice in state.notices:
-        typer.echo(f"note: {spelled(notice)}")
+        echo(f"note: {notice}")
 
 
 EVERY_WRITE = 100_000
-MARKS = {"learnt": ("+", "green"), "changed": ("~", "yellow"), "forgotten": ("-", "red")}
+MARKS = {"learnt": ("+", GOOD), "changed": ("~", WARNING), "forgotten": ("-", BAD)}
 
 
 def log(
@@ -105,14 +104,14 @@ def log(
     if as_json:
         return answer(writes)
     if not writes:
-        typer.echo("Nothing has been written to memory yet.", err=True)
+        echo("Nothing has been written to memory yet.", err=True)
     for entry in writes:
         undone = " (undone)" if entry.undone else ""
         text = one_line(entry.text) or changes.FOR_GOOD * (entry.action == "forget")
         line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {text}"
-        typer.echo(spelled(f"{line}  [{entry.origin.kind}]{undone}"))
+        echo(f"{line}  [{entry.origin.kind}]{undone}")
         for source in sentences(workspace, entry.origin) if entry.text else ():
-            typer.echo(typer.style(f"    {spelled(source)}", dim=True))
+            echo(f"    {source}", dim=True)
 
 
 def _show_changes(options: Globals, since: str) -> None:
@@ -122,16 +121,16 @@ def _show_changes(options: Globals, since: str) -> None:
         changed = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
     answer(changed)
     for heading, of_day in itertools.groupby(changed, key=lambda change: change.day):
-        typer.echo(typer.style(heading, bold=True))
+        echo(heading, bold=True)
         for change in of_day:
             mark, colour = MARKS[change.kind]
-            text = typer.style(f"{mark} {spelled(' '.join(change.text.split()))}", fg=colour)
-            typer.echo(text + typer.style(f"  {spelled(change.place)}", dim=True))
+            text = " ".join(change.text.split())
+            echo(f"{mark} {text}", f"  {change.place}", colour=colour)
             if change.now:
-                typer.echo(f"  → {spelled(change.now)}")
+                echo(f"  → {change.now}")
     kinds: list[str] = [change.kind for change in changed]
     total = ", ".join(f"{kinds.count(kind)} {kind}" for kind in MARKS)
-    typer.echo(f"Since {day.isoformat()}: {total}.", err=True)
+    echo(f"Since {day.isoformat()}: {total}.", err=True)
 
 
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
@@ -155,11 +154,11 @@ def check(
         state = memory.rebuild() if rebuild else None
     answer(faults)
     for fault in faults:
-        typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
+        echo(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}")
     if not faults:
-        typer.echo("No problems found.")
+        echo("No problems found.")
     if state:
-        typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
+        echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
     if not all(fault.mended for fault in faults):
         raise typer.Exit(1)
 
@@ -182,24 +181,24 @@ def capture(
         reads += 1
         failures += bool(read.failed)
         if read.failed and not (read.stored or read.waiting):
-            typer.echo(f"{read.session}: not read: {spelled(read.failed)}")
+            echo(f"{read.session}: not read: {read.failed}")
             continue
         waits = counted(read.waiting, "waits", "wait")
         left = f", {waits} for `assistant memory review`" if read.waiting else ""
-        typer.echo(f"{read.session}: {counted(len(read.stored), 'fact')}{left}")
+        echo(f"{read.session}: {counted(len(read.stored), 'fact')}{left}")
         for fact in read.stored:
-            typer.echo(f"  {spelled(fact)}")
+            echo(f"  {fact}")
         for line in read.left_out:
-            typer.echo(f"  left out: {spelled(line)}")
+            echo(f"  left out: {line}")
         if read.failed:
-            typer.echo(f"  only read in part: {spelled(read.failed)}")
+            echo(f"  only read in part: {read.failed}")
     open_chats = sum(session.open for session in ended.unread(workspace))
     reasons = {**unread, "still open (`--wait` waits for its end)": open_chats}
     for reason, count in reasons.items():
         if count:
-            typer.echo(f"{counted(count, 'chat is', 'chats are')} not read yet: {reason}.")
+            echo(f"{counted(count, 'chat is', 'chats are')} not read yet: {reason}.")
     if not any((reads, *reasons.values())):
-        typer.echo("All ended chats have been read.")
+        echo("All ended chats have been read.")
     if failures or unread:
         raise typer.Exit(1)
 
@@ -227,18 +226,18 @@ def merge(
     planned = copies.plan()
     answer(planned)
     if not planned:
-        typer.echo("There are no conflict copies.")
+        echo("There are no conflict copies.")
     for copy in planned:
         _show_merge(copy)
     sound = [copy for copy in planned if not copy.fault]
     if sound and (yes or not as_json):
         if not yes and not sys.stdin.isatty():
-            typer.echo("Nothing was written. `assistant memory merge --yes` merges them.")
+            echo("Nothing was written. `assistant memory merge --yes` merges them.")
             return
         must_confirm("Merge this?", yes=yes)
         copies.take_in(planned)
         merged = counted(len(sound), "copy", "copies")
-        typer.echo(f"{merged} merged. `assistant memory undo` reverses it.")
+        echo(f"{merged} merged. `assistant memory undo` reverses it.")
     if len(sound) < len(planned):
         raise typer.Exit(1)
 
@@ -277,27 +276,27 @@ def _merge_versions(versions: Sequence[Path]) -> None:
             source = path.relative_to(workspace.root).as_posix()
             copies_in(workspace).note_merge(source, texts, united.text)
     if united.conflicts:
-        typer.echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)
+        echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)
         raise typer.Exit(1)
 
 
 def _show_merge(planned: CopyMerge) -> None:
     if planned.fault:
-        typer.echo(f"not merged: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
+        echo(f"not merged: {planned.copy}: {planned.fault}", err=True)
         return
-    typer.echo(typer.style(spelled(planned.copy), bold=True))
+    echo(planned.copy, bold=True)
     before, after = planned.before.splitlines(), planned.after.splitlines()
     diff = list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]
     show_diff(diff or ["  (nothing new)"])
     for text in planned.doubtful:
-        typer.echo(f"  comes back: {spelled(text)}")
+        echo(f"  comes back: {text}")
     if planned.doubtful:
-        typer.echo(
+        echo(
             "  (written on this machine and then removed from the file, perhaps by you. `assistant"
             " forget` keeps a fact out)"
         )
     for text in planned.left:
-        typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
+        echo(f"  not merged, not a fact: {text.strip()}")
 
 
 def map_(
@@ -323,7 +322,7 @@ def map_(
         raise UsageError(f"there is no folder {target.parent}", "Create it, or name another")
     storage.replace(target, page(data).encode("utf-8", "replace"))
     facts, topics = counted(len(data["facts"]), "fact"), counted(len(data["topics"]), "topic")
-    typer.echo(f"{facts} in {topics}: {spelled(str(target))}")
+    echo(f"{facts} in {topics}: {target}")
     if show and not webbrowser.open(target.as_uri()):
         raise UsageError("no browser could be opened", f"Open {target} in one")
 
@@ -370,20 +369,20 @@ def _show_core(options: Globals, memory: Keeper) -> None:
     chosen = _standing(options, memory, 0)
     answer(_core_json(whole, chosen))
     if whole.text and not whole.core:
-        typer.echo(
+        echo(
             "All of memory is in every prompt as long as it takes at most "
             f"{counted(settings.memory.whole, 'token')} (memory.whole). Beyond that, these facts "
             "would be:"
         )
     for entry in chosen.core:
         yours = ", added by you" if entry.marked else ""
-        about = typer.style(f"  ({counted(entry.tokens, 'token')}{yours})", dim=True)
-        typer.echo(f"{spelled(entry.citation)}  {one_line(entry.plain)}{about}")
+        about = f"  ({counted(entry.tokens, 'token')}{yours})"
+        echo(f"{entry.citation}  {one_line(entry.plain)}", about)
     total = sum(entry.tokens for entry in chosen.core)
     facts = counted(len(chosen.core), "fact")
-    typer.echo(f"{facts}, {total} of at most {counted(CORE_TOKENS, 'token')}", err=True)
+    echo(f"{facts}, {total} of at most {counted(CORE_TOKENS, 'token')}", err=True)
     if chosen.cut:
-        typer.echo(f"note: {chosen.cut}", err=True)
+        note(chosen.cut)
 
 
 def _core_json(whole: Standing, chosen: Standing) -> dict[str, object]:
@@ -422,20 +421,18 @@ def _change_core(options: Globals, memory: Keeper, what: str, target: str) -> No
     answer({"source": fact.source, "line": fact.start_line, "changed": bool(changed)})
     if changed:
         effect = "Now in every prompt" if what == ADD else "No longer in the core"
-        typer.echo(f"{effect}: {_line(fact)}")
+        echo(f"{effect}: {_line(fact)}")
         stands = _standing(options, memory, options.settings().memory.whole)
         if what == DROP and stands.text and not stands.core:
-            typer.echo(
-                "All of memory is in every prompt while it is small (memory.whole).", err=True
-            )
-        typer.echo("`assistant memory undo` reverses it.", err=True)
+            echo("All of memory is in every prompt while it is small (memory.whole).", err=True)
+        echo("`assistant memory undo` reverses it.", err=True)
     else:
         already = "in every prompt" if what == ADD else "kept out"
-        typer.echo(f"Already {already}: {_line(fact)}", err=True)
+        echo(f"Already {already}: {_line(fact)}", err=True)
 
 
 def _line(fact: Passage) -> str:
-    return f"{spelled(fact.citation)}  {one_line(fact.plain)}"
+    return f"{fact.citation}  {one_line(fact.plain)}"
 
 
 # Where facts come from

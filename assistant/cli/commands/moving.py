@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from assistant.cli.options import AsJson, Yes, answer, argument, at_terminal, option
+from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
-from assistant.display import counted, spelled
+from assistant.display import counted
 from assistant.errors import UsageError
 from assistant.importing import archive
 from assistant.importing.formats import Export
@@ -72,18 +73,18 @@ def _run(context: typer.Context, path: Path, memory: Keeper | None, *, again: bo
 
 def _show(report: Report) -> None:
     answer({**asdict(report), "cut": report.cut})
-    typer.echo(f"{report.kind}:")
+    echo(f"{report.kind}:")
     when = f", {report.first[:10]} to {report.last[:10]}" if report.first else ""
     size = f" ({counted(report.messages, 'message')}{when})" if report.messages else ""
     _line(report.conversations, "conversation", size)
     _line(report.facts, "fact", ", for your review" if report.facts.new else "")
     _line(report.documents, "note", "")
     for why, number in sorted(report.left_out.items()):
-        typer.echo(f"  {number:,} left out: {why}")
+        echo(f"  {number:,} left out: {why}")
     for problem in report.problems[:SHOWN]:
-        typer.echo(f"  not read: {spelled(problem.where)}: {spelled(problem.why)}", err=True)
+        echo(f"  not read: {problem.where}: {problem.why}", err=True)
     if (more := len(report.problems) - SHOWN) > 0:
-        typer.echo(f"  and {more:,} more that could not be read", err=True)
+        echo(f"  and {more:,} more that could not be read", err=True)
 
 
 def _line(tally: Tally, what: str, more: str) -> None:
@@ -95,17 +96,17 @@ def _line(tally: Tally, what: str, more: str) -> None:
             "imported before": tally.gone,
         }
         counts = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
-        typer.echo(f"  {counted(tally.found, what)}{more}: {counts}")
+        echo(f"  {counted(tally.found, what)}{more}: {counts}")
 
 
 def _end(report: Report, path: Path) -> None:
     tallies = (report.conversations, report.facts, report.documents)
     if any(tally.gone for tally in tallies):
-        typer.echo("--again also imports what you have deleted or refused here since.")
+        echo("--again also imports what you have deleted or refused here since.")
     if not report.written and any(tally.new or tally.grown for tally in tallies):
-        typer.echo(f"Nothing was written. `assistant import {quote(str(path))} --yes` imports it.")
+        echo(f"Nothing was written. `assistant import {quote(str(path))} --yes` imports it.")
     elif report.written and report.facts.new:
-        typer.echo("`assistant memory review` shows the facts that wait for you.")
+        echo("`assistant memory review` shows the facts that wait for you.")
     if report.problems:
         raise typer.Exit(1)
 
@@ -123,6 +124,6 @@ def export(
     names, links = archive.export(context.obj.workspace(), path)
     answer({"path": str(path), "files": names, "links_left_out": links})
     for link in links:
-        typer.echo(f"left out: {spelled(link)}, a link", err=True)
-    typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
-    typer.echo(f"`assistant init --from {quote(str(path))} DIR` restores it.")
+        echo(f"left out: {link}, a link", err=True)
+    echo(f"Written to {path}: {counted(len(names), 'file')}.")
+    echo(f"`assistant init --from {quote(str(path))} DIR` restores it.")

@@ -10,8 +10,9 @@ import typer
 from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written, written_json
 from assistant.cli.options import AsJson, Globals, answer, argument, note, option
+from assistant.cli.palette import echo
 from assistant.cli.questions import ask, choose
-from assistant.display import counted, local_time, spelled
+from assistant.display import counted, local_time
 from assistant.errors import LedgerError, ModelError, UsageError
 from assistant.memory.base import Fact, Held, Keeper, Pair
 from assistant.workspace.folder import Workspace
@@ -72,18 +73,17 @@ def restore(
         show_written(fact)
     if chosen:
         if dismiss:
-            typer.echo(f"{counted(len(chosen), 'fact')} will not be offered again.")
+            echo(f"{counted(len(chosen), 'fact')} will not be offered again.")
         return
     for entry in erased:
-        line = f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}"
-        typer.echo(spelled(line))
+        echo(f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}")
     if erased:
-        typer.echo("Restore one by its ID, or --all of them; with --dismiss, drop them.")
+        echo("Restore one by its ID, or --all of them; with --dismiss, drop them.")
     for back in returned:
-        typer.echo(spelled(f"{back.id}  back in {back.address}  {one_line(back.text)}"))
-        typer.echo(f"`{back.cure}` forgets it again; --dismiss with its ID keeps it.")
+        echo(f"{back.id}  back in {back.address}  {one_line(back.text)}")
+        echo(f"`{back.cure}` forgets it again; --dismiss with its ID keeps it.")
     if not (erased or returned):
-        typer.echo("Nothing to restore.")
+        echo("Nothing to restore.")
 
 
 def tidy(
@@ -108,7 +108,7 @@ def tidy(
         if as_json:
             return answer(proposals)
         if not proposals:
-            typer.echo("Nothing to tidy.")
+            echo("Nothing to tidy.")
         _offer(memory, proposals)
 
 
@@ -118,7 +118,7 @@ def tidy(
 def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> None:
     """Ask the owner about each fact, in order."""
     if not waiting:
-        typer.echo("Nothing is waiting for review.")
+        echo("Nothing is waiting for review.")
     key = ""
     for pending in waiting:
         _show_pending(memory, workspace, pending)
@@ -127,7 +127,7 @@ def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> Non
             return
         if key == "n":
             memory.review(pending.id, accept=False)
-            typer.echo("Dropped.\n")
+            echo("Dropped.\n")
         if key in ("y", "e", "a"):
             text = ask("Its text", pending.fact.text) if key == "e" else pending.fact.text
             new_text = None if text == pending.fact.text else text
@@ -137,17 +137,16 @@ def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> Non
 
 def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
     """Show a fact that waits, what it would replace, and where it came from."""
-    time = typer.style(f"  {local_time(pending.time)}", dim=True)
-    typer.echo(typer.style(pending.id, bold=True) + time)
-    typer.echo(f"  {spelled(pending.fact.text)}")
+    echo(pending.id, f"  {local_time(pending.time)}", bold=True)
+    echo(f"  {pending.fact.text}")
     replaced = pending.fact.replaces
     for passage in memory.locate(replaced).passages if replaced else ():
-        typer.echo(f"  in place of {passage_line(passage)}")
+        echo(f"  in place of {passage_line(passage)}")
     origin = pending.fact.origin
     source = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
     source += f", recorded {pending.fact.recorded}" if pending.fact.recorded else ""
     for line in (source, *sentences(workspace, origin)):
-        typer.echo(typer.style(f"  {spelled(line)}", dim=True))
+        echo(f"  {line}", dim=True)
 
 
 # Tidy
@@ -172,7 +171,7 @@ def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
     told = f"{done.marked} of {counted(done.asked, 'fact')} now say when they matter"
     left = f"; {done.left:,} left for another run" if done.left else ""
     undo = " `assistant memory undo` reverses it." if done.marked else ""
-    typer.echo(f"{told} ({counted(done.tokens, 'token')}){left}.{undo}", err=True)
+    echo(f"{told} ({counted(done.tokens, 'token')}){left}.{undo}", err=True)
     if done.failed:
         note(f"the model failed: {done.failed}")
 
@@ -184,7 +183,7 @@ def _proposals(workspace: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, 
     try:
         return propose(pairs, configured_judge(workspace))
     except ModelError as error:
-        typer.echo(f"The model did not answer ({error.message}). The rules propose:", err=True)
+        echo(f"The model did not answer ({error.message}). The rules propose:", err=True)
         return propose(pairs)
 
 
@@ -192,7 +191,7 @@ def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
     """Show each proposal; at a terminal, carry out those that the owner accepts."""
     key = ""
     for number, proposal in enumerate(proposals, start=1):
-        typer.echo(typer.style(f"\n{number} of {len(proposals)}: {proposal.kind}", bold=True))
+        echo(f"\n{number} of {len(proposals)}: {proposal.kind}", bold=True)
         show_diff(_diff(proposal))
         if not sys.stdin.isatty():
             continue
@@ -202,7 +201,7 @@ def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
         if key in ("y", "a"):
             _apply(memory, proposal)
     if proposals and not sys.stdin.isatty():
-        typer.echo("Run this in a terminal to accept any of them.", err=True)
+        echo("Run this in a terminal to accept any of them.", err=True)
 
 
 def _apply(memory: Keeper, proposal: "Proposal") -> None:
@@ -213,9 +212,9 @@ def _apply(memory: Keeper, proposal: "Proposal") -> None:
         else:
             memory.remember([Fact(proposal.new.plain, replaces=proposal.old.id)])
     except LedgerError as error:
-        typer.echo(f"Not done: {error}", err=True)
+        echo(f"Not done: {error}", err=True)
     else:
-        typer.echo("Done. `assistant memory undo` reverses it.")
+        echo("Done. `assistant memory undo` reverses it.")
 
 
 def _diff(proposal: "Proposal") -> Iterator[str]:

@@ -6,6 +6,7 @@ import typer
 
 from assistant.app.undo import last_changes, latest_session, take_back
 from assistant.cli.options import AsJson, Lines, Yes, answer, argument, option
+from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
 from assistant.display import spelled
@@ -62,7 +63,7 @@ def rename(
 ) -> None:
     """Rename a conversation."""
     session_id = keeping.rename(context.obj.workspace().sessions, session, " ".join(title))
-    typer.echo(f"{session_id} is now {spelled(' '.join(title))!r}.")
+    echo(f"{session_id} is now {' '.join(title)!r}.")
 
 
 def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
@@ -74,7 +75,7 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
     if workspace.sessions_index.exists():
         with context.obj.memory() as memory:  # this removes it from the search index
             memory.recall(Query(session_id, 1, within=SESSIONS))
-    typer.echo(f"Deleted {session_id}.")
+    echo(f"Deleted {session_id}.")
 
 
 def undo(
@@ -99,8 +100,8 @@ def undo(
         turns = last_changes(workspace, memory, session, conversation)
         for turn in turns:
             lines = (f"“{turn.name}” changed", *(f"  {it}" for it in turn.listed(workspace)))
-            typer.echo(spelled("\n".join(lines)), err=True)
+            echo("\n".join(lines), err=True)
         must_confirm("Undo this?", yes=yes)
         for turn in turns:
             back = take_back(workspace, memory, turn)
-            typer.echo(spelled("\n".join(undo_lines(turn.name, back))))
+            echo("\n".join(undo_lines(turn.name, back)))

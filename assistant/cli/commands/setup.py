@@ -9,6 +9,7 @@ import typer
 
 from assistant.cli import COMPLETES
 from assistant.cli.options import AsJson, answer, argument, option, own_command
+from assistant.cli.palette import echo
 from assistant.display import counted
 from assistant.secrets import registered
 from assistant.workspace import folder, template, trust
@@ -49,17 +50,17 @@ def init(
     if archive is None:
         show_created(created)
     else:
-        typer.echo(f"Restored {counted(len(restored), 'file')} from {archive}.")
+        echo(f"Restored {counted(len(restored), 'file')} from {archive}.")
     for line in git_lines:
-        typer.echo(line)
+        echo(line)
     command = folder.command_for(root)
-    typer.echo(f"The workspace is {root}; edit its files in any editor.")
+    echo(f"The workspace is {root}; edit its files in any editor.")
     if created.kept and not was_trusted:
-        typer.echo("It is trusted from now on: what its files say guides the model.")
-    typer.echo(f"Next: `{command}` opens the chat, `{command} doctor` checks the setup.")
+        echo("It is trusted from now on: what its files say guides the model.")
+    echo(f"Next: `{command}` opens the chat, `{command} doctor` checks the setup.")
     for maker, path in at_home().items():
         own = shlex.quote(str(path))
-        typer.echo(f"{maker} keeps a memory on this machine: `{command} import {own}` imports it.")
+        echo(f"{maker} keeps a memory on this machine: `{command} import {own}` imports it.")
 
 
 def make(root: Path) -> template.Created:
@@ -74,16 +75,16 @@ def make(root: Path) -> template.Created:
 def show_created(created: template.Created) -> None:
     """Print the files of a new workspace."""
     for name in created.added:
-        typer.echo(f"added {name}")
+        echo(f"added {name}")
     for name in created.kept:
-        typer.echo(f"kept  {name}")
+        echo(f"kept  {name}")
 
 
 def trust_(context: typer.Context) -> None:
     """Allow a workspace's files into prompts."""
     workspace = context.obj.workspace()
     new = trust.grant(workspace)
-    typer.echo(f"{workspace.root} is trusted" if new else f"{workspace.root} was already trusted")
+    echo(f"{workspace.root} is trusted" if new else f"{workspace.root} was already trusted")
 
 
 Name = Annotated[str, argument("NAME", "Such as `home_key`.")]
@@ -101,7 +102,7 @@ def add(name: Name) -> None:
     else:
         value = sys.stdin.read().strip()
     store = registered.add(name, value)
-    typer.echo(f"{name} is registered; its value is in {store}")
+    echo(f"{name} is registered; its value is in {store}")
 
 
 def show(
@@ -116,15 +117,15 @@ def show(
     names = registered.names()
     answer(names)
     if not names:
-        typer.echo("No secrets yet. `assistant secrets add NAME` registers one.", err=True)
+        echo("No secrets yet. `assistant secrets add NAME` registers one.", err=True)
     for registered_name in names:
-        typer.echo(registered_name)
+        echo(registered_name)
 
 
 def remove(name: Name) -> None:
     """Remove a registered secret."""
     registered.remove(name)
-    typer.echo(f"{name} is no longer registered")
+    echo(f"{name} is no longer registered")
 
 
 def stop(context: typer.Context) -> None:
@@ -133,9 +134,9 @@ def stop(context: typer.Context) -> None:
     from assistant.memory.daemon import lifecycle
 
     if resident.stop():
-        typer.echo("stopped the resident process of `ask`", err=True)
-    stopped = lifecycle.stop(context.obj.workspace(), lambda line: typer.echo(line, err=True))
-    typer.echo("stopped" if stopped else "not running")
+        echo("stopped the resident process of `ask`", err=True)
+    stopped = lifecycle.stop(context.obj.workspace(), lambda line: echo(line, err=True))
+    echo("stopped" if stopped else "not running")
 
 
 Shell = Literal["bash", "zsh", "fish"]

@@ -10,8 +10,8 @@ import typer
 
 from assistant.cli.help import did_you_mean
 from assistant.cli.options import AsJson, answer, argument, option
+from assistant.cli.palette import echo
 from assistant.disk import storage
-from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.skills import loading
 from assistant.skills.loading import SKILL_FILE, Skills
@@ -45,14 +45,14 @@ def list_(
     for skill in skills.skills:
         triggers = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
         facts = f"({skill.path}{f'; triggered by {triggers}' if triggers else ''})"
-        typer.echo(f"{spelled(skill.name)}: {spelled(skill.description)}")
-        typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
+        echo(f"{skill.name}: {skill.description}")
+        echo(f"  {facts}", dim=True)
     for name in skills.disabled:
-        typer.echo(typer.style(f"{spelled(name)} is disabled (skills.disabled)", dim=True))
+        echo(f"{name} is disabled (skills.disabled)", dim=True)
     for fault in skills.notices:
-        typer.echo(spelled(fault))
+        echo(fault)
     if not skills.skills and not skills.faults:
-        typer.echo("No skills yet. `assistant skills new NAME` creates one.", err=True)
+        echo("No skills yet. `assistant skills new NAME` creates one.", err=True)
     if skills.faults:
         raise typer.Exit(1)
 
@@ -66,9 +66,9 @@ def _show(skills: Skills, name: str) -> None:
         raise UsageError(f"there is no skill {name!r}", did_you_mean(near) or f"Available: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
     answer({"name": skill.name, "path": skill.path, "text": text, "files": files})
-    typer.echo(f"{spelled(skill.line)}\n\n{spelled(text)}")
+    echo(f"{skill.line}\n\n{text}")
     for file in files:
-        typer.echo(typer.style(spelled(file), dim=True))
+        echo(file, dim=True)
 
 
 def new(
@@ -98,4 +98,4 @@ def new(
     template = resources.files("assistant.skills").joinpath("template.md").read_text("utf-8")
     text = template.format(name=name, description=quoted, words=words, title=words.capitalize())
     storage.replace(file, text.encode())
-    typer.echo(f"Written: {spelled(str(file))}")
+    echo(f"Written: {file}")
