@@ -1,4 +1,4 @@
-"""The tables and texts that stand in TOML beside the modules that use them."""
+"""Tables and texts of TOML: those that stand beside the modules that use them, and their values."""
 
 import re
 import tomllib
@@ -10,6 +10,16 @@ from typing import Any
 def beside(module: str) -> dict[str, Any]:
     """Return the table of a module, given its `__file__`."""
     return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
+
+
+def value_at(values: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys in nested tables and lists; None if there is none."""
+    for key in path:
+        try:
+            values = values[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return values
 
 
 def patterns(table: Mapping[str, str | Sequence[str]]) -> dict[str, re.Pattern[str]]:

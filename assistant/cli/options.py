@@ -58,18 +58,9 @@ _answers: ContextVar[TextIO | None] = ContextVar("_answers", default=None)
 
 def _print_answers_alone(context: typer.Context, as_json: bool) -> bool:
     if as_json:
-        context.with_resource(_answers_alone())
+        context.call_on_close(partial(_answers.reset, _answers.set(sys.stdout)))
+        context.with_resource(contextlib.redirect_stdout(io.StringIO()))
     return as_json
-
-
-@contextlib.contextmanager
-def _answers_alone() -> Iterator[None]:
-    token = _answers.set(sys.stdout)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        _answers.reset(token)
 
 
 Lines = Annotated[bool, option("--json", "Print JSON, for programs.")]

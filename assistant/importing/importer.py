@@ -34,8 +34,6 @@ from assistant.workspace.folder import Workspace
 
 BATCH = 200
 """Facts, or documents, that are written to memory together."""
-BATCH_CHARACTERS = 8 << 20
-"""Characters of documents after which a batch is written."""
 MAX_NAME_BYTES = 200
 """Maximum length of a file's name."""
 Redact = Callable[[str], str]
@@ -114,7 +112,6 @@ class Importer:
         self._texts: dict[str, tuple[str, str]] = {}
         self._document_marks = set[str]()
         """Digests of the documents in `_texts`."""
-        self._size = 0
         self._names: dict[str, str] = {}
         self._batch_id = token_hex(6)
 
@@ -248,9 +245,8 @@ class Importer:
         else:
             self.report.documents.count("new" if existing is None else "grown")
             self._texts[source] = (existing or "").removeprefix("\ufeff"), document.text
-            self._size += len(document.text)
         self._document_marks.add(mark)
-        if self._size > BATCH_CHARACTERS or len(self._texts) == BATCH:
+        if len(self._texts) == BATCH:
             self._write_documents()
 
     def _source(self, document: Document) -> str:
@@ -265,7 +261,7 @@ class Importer:
 
     def _write_documents(self) -> None:
         """Write the collected documents as one change for `undo`."""
-        texts, self._texts, self._size = self._texts, {}, 0
+        texts, self._texts = self._texts, {}
         if self._memory is not None and texts:
             amend_files(self._workspace, texts, Origin(self._origin), self._batch_id)
         self._record |= self._document_marks

@@ -28,8 +28,6 @@ LARGE = 64 << 20
 """Bytes that any member of an archive may unpack to."""
 DENSEST = 200
 """Maximum compression ratio of a larger member; text reaches 20."""
-MOST = 200_000
-"""Maximum number of members of an archive."""
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
 """Errors of reading a truncated, damaged or unsupported archive."""
 _LIST = re.compile(r'\s*(?:\[|\{\s*"(?:conversations|results|memories|items|data)"\s*:\s*\[)')
@@ -115,8 +113,6 @@ class Package:
             raise ImportFailure(
                 f"{path} is truncated, or not a zip: {error}", COPY_AGAIN
             ) from error
-        if len(members) > MOST:
-            raise ImportFailure(f"{path} holds {len(members):,} files", "No export has so many")
         files = [member for member in members if not member.is_dir()]
         for member in files:
             check_member(path, member)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.tables import value_at
+
 Path = Sequence[str | int]
 _DECODER = json.JSONDecoder()
 _STRING = r'"(?:\\.|[^"\\])*"'
@@ -32,10 +34,7 @@ def value(text: str, path: Path = ()) -> Any:
     Raises ValueError with the line of what is wrong.
     """
     plain = _plain(text)
-    current = json.loads(plain) if plain.strip() else {}
-    for key in path:
-        current = current.get(key) if isinstance(current, dict) else None
-    return current
+    return value_at(json.loads(plain) if plain.strip() else {}, path)
 
 
 def put(text: str, path: Path, new: Any) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from assistant.tables import value_at
+
 Path = Sequence[str]
 
 
@@ -10,10 +12,7 @@ def value(text: str, path: Path = ()) -> Any:
     """The value at a path of keys; None if there is none."""
     import tomlkit
 
-    current: Any = tomlkit.parse(text).unwrap()
-    for key in path:
-        current = current.get(key) if isinstance(current, dict) else None
-    return current
+    return value_at(tomlkit.parse(text).unwrap(), path)
 
 
 def put(text: str, path: Path, new: dict[str, Any]) -> str:

@@ -19,33 +19,20 @@ from assistant.cli.palette import diff_colour, styled
 from assistant.cli.questions import explained, listed
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
+from assistant.tables import beside
 from assistant.tools.policy import Decision
 
 BAR, BAR_AGAIN = "│ ", "┆ "
 """Before each line of a text, and before what of it did not fit the line."""
 LEAST_WIDTH = 10
-KEYS = {
-    "y": "yes, this once",
-    "n": "no; add a reason for the model (any other answer is also a no)",
-    "a": "always, in this session",
-}
-QUESTION = f"Allow it? {listed(KEYS)}: "
-MORE = "{left} more lines · m shows more, v all of them, n refuses: "
+TEXT = beside(__file__)
+QUESTION = f"Allow it? {listed(TEXT['keys'])}: "
 MORE_WORDS, ALL_WORDS = ("m", "more"), ("v", "view")
-SHOWN = "all of it has been shown"
-UNREAD = "not allowed yet: part of it has not been shown"
-EMPTY = "Enter alone decides nothing"
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 CLOSED = "no the owner closed the question"
 ROWS_BESIDE = 6
 """Rows of the screen that a page leaves free: its title, and a question wrapped on a narrow one."""
 LEAST_ROWS = 4
-TITLE = "The assistant asks"
-OPEN, ONE, SEVERAL = (
-    "your answer: ",
-    "a number, or your own words: ",
-    "numbers, or your own words: ",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +52,31 @@ class Asking:
         with self.dialogue.asking():
             while True:
                 left = len(lines) - shown
-                answer = self._answer(MORE.format(left=left) if left > 0 else QUESTION)
+                answer = self._answer(TEXT["more"].format(left=left) if left > 0 else QUESTION)
                 if not answer:
-                    self._say(EMPTY)
+                    self._say(TEXT["empty"])
                 elif answer == "?":
-                    self._say(explained(KEYS))
+                    self._say(explained(TEXT["keys"]))
                 elif answer.casefold() in (*MORE_WORDS, *ALL_WORDS):
                     until = shown + page if answer.casefold() in MORE_WORDS else len(lines)
                     following = lines[shown:until]
-                    self.dialogue.put("\n".join(following) or styled(SHOWN, bold=True), "more")
+                    self.dialogue.put(
+                        "\n".join(following) or styled(TEXT["shown"], bold=True), "more"
+                    )
                     shown = until
                 elif left > 0 and decided(answer).kind != "no":
-                    self._say(UNREAD)
+                    self._say(TEXT["unread"])
                 else:
                     return decided(answer)
 
     def answer(self, asked: QuestionAsked) -> str | None:
         """Ask a question of the model's; the owner's answer, empty if they close it."""
-        self._show(TITLE, list(barred(asked.rendered, self.dialogue.size[0])))
-        prompt = SEVERAL if asked.several else ONE if asked.options else OPEN
+        self._show("The assistant asks", list(barred(asked.rendered, self.dialogue.size[0])))
+        kind = "several" if asked.several else "one" if asked.options else "open"
         answer = ""
         with self.dialogue.asking(), contextlib.suppress(EOFError):
             while not answer.strip():
-                answer = self.dialogue.answer(prompt, asked.options)
+                answer = self.dialogue.answer(TEXT["answers"][kind], asked.options)
         return asked.meant(answer) if answer.strip() else ""
 
     def _show(self, title: str, rows: list[str]) -> None:

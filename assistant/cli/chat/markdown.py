@@ -15,6 +15,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from assistant.cli.palette import ACCENT, BAD, FAINT, GOOD, SECOND
+from assistant.tables import beside
 
 FENCES = ("```", "~~~")
 CODE = ANSISyntaxTheme(
@@ -29,26 +30,10 @@ CODE = ANSISyntaxTheme(
         Generic.Inserted: Style(color=f"color({GOOD})"),
     }
 )
+COLOURS = {"accent": ACCENT, "faint": FAINT, "second": SECOND}
 THEME = Theme(
-    {
-        "markdown.code": f"color({SECOND})",
-        "markdown.block_quote": f"color({FAINT})",
-        "markdown.list": "none",
-        "markdown.item.number": "bold",
-        "markdown.hr": f"color({FAINT})",
-        "markdown.h1": "bold underline",
-        "markdown.h2": "bold",
-        "markdown.h3": "bold",
-        "markdown.h4": "bold italic",
-        "markdown.h6": "italic",
-        "markdown.link": f"color({ACCENT})",
-        "markdown.link_url": f"color({ACCENT}) underline",
-        "markdown.table.border": f"color({FAINT})",
-        "markdown.table.header": "bold",
-    }
+    {f"markdown.{name}": style.format_map(COLOURS) for name, style in beside(__file__).items()}
 )
-
-
 TRAILING = re.compile(r" +((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 

@@ -25,6 +25,7 @@ from assistant.memory.open import open_model_switch
 from assistant.model import catalogue
 from assistant.settings import tree as settings
 from assistant.settings.sections import SERVERS, EmbeddingSettings, ServerSettings
+from assistant.tables import value_at
 from assistant.tools.mcp_client.servers import hidden
 from assistant.tools.policy import unknown_tools
 
@@ -195,16 +196,6 @@ def path_of(key: str) -> Keys:
         f"there is no setting {key!r}",
         did_you_mean(near) or "`assistant config show` lists the settings",
     )
-
-
-def value_at(values: Any, path: Keys) -> Any:
-    """The value at a path; None if it is unset."""
-    for key in path:
-        try:
-            values = values[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return values
 
 
 def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from assistant import config
-from assistant.cli.commands.config import changed, path_of, value_at
+from assistant.cli.commands.config import changed, path_of
 from assistant.errors import UsageError
+from assistant.tables import value_at
 
 THEIRS = "# mine\n[memory]\nk = 3  # enough\n"
 
