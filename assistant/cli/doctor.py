@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -413,24 +414,16 @@ MARKS = {"well": "✓", "remark": "!", "fault": "✗"}
 
 def doctor(
     context: typer.Context,
-    with_model: Annotated[
-        bool | None,
-        option(
-            "--with-model/--without-model",
-            "Send the model one word, or do not offer to.",
-            show_default=False,
-        ),
-    ] = None,
-    remove_unowned: Annotated[
-        bool,
-        option(
-            "--remove-unowned",
-            "Remove collections on the Chroma server whose workspace or model is gone.",
-        ),
-    ] = False,
+    with_model: Annotated[bool | None, partial(option, show_default=False)] = None,
+    remove_unowned: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
+    """Check the setup; each fault comes with its cure. Exits with 1 if there is one.
+
+    Arguments:
+      --with-model/--without-model: Send the model one word, or do not offer to.
+      --remove-unowned: Remove collections on the Chroma server whose workspace or model is gone.
+    """
     options: Globals = context.obj
     checks = {"collections": _remove_unowned, **CHECKS} if remove_unowned else CHECKS
     found = list(map(_shown, findings(options, checks)))

@@ -1,15 +1,18 @@
 """Help pages of groups: a sentence for each command, and examples."""
 
 import inspect
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import Exit
+from typer.models import ParameterInfo
 
+from assistant.cli.options import argument, option
 from assistant.cli.palette import echo
 from assistant.errors import UsageError
 
@@ -23,7 +26,7 @@ Sections = dict[str, list[tuple[str, str]]]
 
 def group(name: str, help: str, commands: Iterable[Function] = (), **settings: Any) -> typer.Typer:
     """A group of commands, each of its function's name; the docstring is the help, and may have
-    examples."""
+    arguments and examples."""
     columns = min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH) - 2
     context = {"help_option_names": ["-h", "--help"], "terminal_width": columns}
     settings = {"cls": Group, **settings}
@@ -31,10 +34,33 @@ def group(name: str, help: str, commands: Iterable[Function] = (), **settings: A
         name=name, help=help, rich_markup_mode=None, context_settings=context, **settings
     )
     for command in commands:
-        text, _, lines = inspect.cleandoc(command.__doc__ or "").partition("\n\nExamples:\n")
-        examples = f"\b\nExamples:\n{lines}" if lines else None
-        app.command(command.__name__.removesuffix("_"), help=text, epilog=examples)(command)
+        text, _, examples = inspect.cleandoc(command.__doc__ or "").partition("\n\nExamples:\n")
+        text, _, arguments = text.partition("\n\nArguments:\n")
+        _describe(command, re.sub(r"\n {3,}", " ", arguments).splitlines())
+        epilog = f"\b\nExamples:\n{examples}" if examples else None
+        app.command(command.__name__.removesuffix("_"), help=text, epilog=epilog)(command)
     return app
+
+
+def _describe(command: Function, lines: Iterable[str]) -> None:
+    """Make each parameter that is neither yet an argument or option, by its line: `USAGE: HELP`.
+
+    A `partial` of `argument` or `option` in its annotation says what else there is to it.
+    """
+    kinds = command.__annotations__
+    undescribed = [
+        name
+        for name, kind in kinds.items()
+        if name not in ("context", "return") and not isinstance(_metadata(kind), ParameterInfo)
+    ]
+    for name, line in zip(undescribed, lines, strict=True):
+        usage, _, help = line.strip().partition(": ")
+        make = _metadata(kinds[name]) or (option if usage.startswith("-") else argument)
+        kinds[name] = Annotated[kinds[name], make(usage, help)]
+
+
+def _metadata(kind: Any) -> Any:
+    return next(iter(getattr(kind, "__metadata__", ())), None)
 
 
 class Group(TyperGroup):

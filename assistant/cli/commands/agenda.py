@@ -6,11 +6,12 @@ The first page of help shows both, so what reads dates is loaded when they run.
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, answer, argument, note, option
+from assistant.cli.options import AsJson, answer, note, option
 from assistant.cli.palette import echo
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS, Due
@@ -19,11 +20,15 @@ from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 def agenda(
     context: typer.Context,
-    days: Annotated[int, option("--days N", "Days to look ahead.", min=0)] = AGENDA_DAYS,
-    ics: Annotated[bool, option("--ics", "Print an iCalendar file.")] = False,
+    days: Annotated[int, partial(option, min=0)] = AGENDA_DAYS,
+    ics: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what is due: dates in memory, and reminders.
+
+    Arguments:
+      --days N: Days to look ahead.
+      --ics: Print an iCalendar file.
 
     Examples:
       assistant agenda --days 7
@@ -73,7 +78,7 @@ def _item(due: Due) -> dict[str, Any]:
 
 def remind(
     context: typer.Context,
-    words: Annotated[list[str], argument("WHEN WHAT...", "A time, then what to tell you then.")],
+    words: list[str],
     as_json: AsJson = False,
 ) -> None:
     """Set a reminder.
@@ -81,6 +86,9 @@ def remind(
     Times: "in 20 minutes", "tomorrow at 9", "this Friday", "on the 30th at 10", "next week",
     "every Friday at 9", "every 3 days".
     It is a line of HEARTBEAT.md: change or delete it there.
+
+    Arguments:
+      WHEN WHAT...: A time, then what to tell you then.
 
     Examples:
       assistant remind tomorrow at 9 call the bank

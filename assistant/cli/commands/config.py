@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -82,12 +83,12 @@ def show(
 def set_(
     context: typer.Context,
     key: Key,
-    values: Annotated[
-        list[str],
-        argument("VALUE...", "Its value, or the values of a list.", autocompletion=_choices),
-    ],
+    values: Annotated[list[str], partial(argument, autocompletion=_choices)],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments.
+
+    Arguments:
+      VALUE...: Its value, or the values of a list.
 
     Examples:
       assistant config set model ollama_chat/qwen3

@@ -14,7 +14,6 @@ from assistant.cli.options import (
     answer,
     argument,
     at_terminal,
-    option,
     own_command,
 )
 from assistant.cli.palette import echo
@@ -37,12 +36,16 @@ def connect(
             "[PROGRAM]", f"{NAMES}; without one, list all.", autocompletion=lambda: list(PROGRAMS)
         ),
     ] = "",
-    print_only: Annotated[bool, option("--print", "Show the change without making it.")] = False,
-    undo: Annotated[bool, option("--undo", "Disconnect it.")] = False,
+    print_only: bool = False,
+    undo: bool = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Let a coding agent or an editor use this memory; the change is shown first.
+
+    Arguments:
+      --print: Show the change without making it.
+      --undo: Disconnect it.
 
     Examples:
       assistant connect
@@ -116,22 +119,20 @@ def _tell(program: Program, copies: Sequence[Path], *, made: bool, undo: bool) -
 
 def hook(
     context: typer.Context,
-    event: Annotated[
-        str, argument("[EVENT]", "prompt, compact, session-end or session-start.")
-    ] = "prompt",
-    program: Annotated[str, option("--for NAME", "The program that calls.")] = "",
-    quiet: Annotated[
-        Literal["once", "session"] | None,
-        option(
-            "--quiet-for once|session",
-            "Give no memory to the next prompt, or to the rest of its conversation.",
-        ),
-    ] = None,
+    event: str = "prompt",
+    program: str = "",
+    quiet: Literal["once", "session"] | None = None,
     patient: Annotated[bool, typer.Option("--patient", hidden=True)] = False,
 ) -> None:
     """Answer an event of a coding agent: JSON on standard input. `connect` sets it up.
 
     It always succeeds, so that it never stops the agent; --debug prints errors.
+
+    Arguments:
+      [EVENT]: prompt, compact, session-end or session-start.
+      --for NAME: The program that calls.
+      --quiet-for once|session: Give no memory to the next prompt, or to the rest of its
+          conversation.
 
     Examples:
       assistant hook --quiet-for session
@@ -143,13 +144,16 @@ def hook(
 
 def mcp(
     context: typer.Context,
-    name: Annotated[
-        str | None, option("--as NAME", "The program's name in memory's journal.")
-    ] = None,
-    trust: Annotated[bool, option("--trust", "Store what it writes without your review.")] = False,
-    read_only: Annotated[bool, option("--read-only", "Let it write nothing.")] = False,
+    name: str | None = None,
+    trust: bool = False,
+    read_only: bool = False,
 ) -> None:
     """Serve memory over MCP, on standard input and output.
+
+    Arguments:
+      --as NAME: The program's name in memory's journal.
+      --trust: Store what it writes without your review.
+      --read-only: Let it write nothing.
 
     Examples:
       assistant mcp --as claude-code

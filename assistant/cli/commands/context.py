@@ -1,6 +1,7 @@
 """`context`: the prompt of a message, or of a past turn."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -19,16 +20,17 @@ from assistant.session.history import group, history
 def context(
     context: typer.Context,
     message: Message = None,
-    session: Annotated[
-        str | None, option("--session ID", "Show what this session was sent.")
-    ] = None,
-    turn: Annotated[
-        int | None, option("--turn N", "Its turn, from 1; otherwise the latest.", min=1)
-    ] = None,
-    section: Annotated[str | None, option("--section TITLE", "Show only this section.")] = None,
+    session: str | None = None,
+    turn: Annotated[int | None, partial(option, min=1)] = None,
+    section: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the prompt that a message would be sent with.
+
+    Arguments:
+      --session ID: Show what this session was sent.
+      --turn N: Its turn, from 1; otherwise the latest.
+      --section TITLE: Show only this section.
 
     Examples:
       assistant context what is due on Friday

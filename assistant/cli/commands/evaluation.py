@@ -1,5 +1,6 @@
 """`eval`: measures recall with questions about the owner's own facts."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,12 +17,15 @@ from assistant.workspace.folder import read_text
 
 def eval_(
     context: typer.Context,
-    count: Annotated[int, option("-n N", "Maximum number of facts to ask about.", min=1)] = 100,
+    count: Annotated[int, partial(option, min=1)] = 100,
     as_json: AsJson = False,
 ) -> None:
     """Measure recall: ask memory about its own facts, and show what it misses.
 
     Rules make the questions from your facts, on this machine and always the same way.
+
+    Arguments:
+      -n N: Maximum number of facts to ask about.
 
     Examples:
       assistant eval -n 50

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from secrets import token_hex
 from typing import Annotated
@@ -22,7 +23,6 @@ from assistant.cli.options import (
     AsJson,
     Yes,
     answer,
-    argument,
     at_terminal,
     given,
     lines,
@@ -59,24 +59,23 @@ AT_ONCE = 100
 
 def remember(
     context: typer.Context,
-    fact: Annotated[
-        list[str] | None, argument("[FACT]...", "The fact; `-` reads one per line.")
-    ] = None,
-    section: Annotated[str, option("--section NAME", "Heading to write it under.")] = "Remembered",
-    of_project: Annotated[
-        bool, option("--project", "Keep it for coding agents in this git repository.")
-    ] = False,
-    replaces: Annotated[
-        str | None, option("--replaces ID|FILE:LINE", "The fact that it supersedes.")
-    ] = None,
-    as_is: Annotated[bool, option("--as-is", "Write it even if it holds a secret.")] = False,
-    secret: Annotated[
-        list[str] | None,
-        option("--secret NAME", "Register its secret as NAME; keep it out of the file."),
-    ] = None,
+    fact: list[str] | None = None,
+    section: str = "Remembered",
+    of_project: bool = False,
+    replaces: str | None = None,
+    as_is: bool = False,
+    secret: list[str] | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a fact to MEMORY.md.
+
+    Arguments:
+      [FACT]...: The fact; `-` reads one per line.
+      --section NAME: Heading to write it under.
+      --project: Keep it for coding agents in this git repository.
+      --replaces ID|FILE:LINE: The fact that it supersedes.
+      --as-is: Write it even if it holds a secret.
+      --secret NAME: Register its secret as NAME; keep it out of the file.
 
     Examples:
       assistant remember The spare key is with Ada
@@ -243,22 +242,27 @@ def _described(text: str, secret: Secret) -> str:
 
 def recall(
     context: typer.Context,
-    query: Annotated[
-        list[str] | None, argument("[QUERY]...", "The question; `-` reads one per line.")
-    ] = None,
-    k: Annotated[int | None, option("-k N", "Maximum number of passages.", min=1)] = None,
-    budget: Annotated[int | None, option("--budget N", "Maximum number of tokens.", min=1)] = None,
-    as_of: Annotated[
-        str | None,
-        option("--as-of DATE", "Answer from what was recorded by then, such as `last week`."),
-    ] = None,
-    everything: Annotated[bool, option("--all", "Include superseded facts.")] = False,
-    why: Annotated[bool, option("--why", "Show why each passage matches.")] = False,
-    sessions: Annotated[bool, option("--sessions", "Search past conversations instead.")] = False,
-    within: Annotated[str, option("--in NAME", "Search only these notes, or only `memory`.")] = "",
+    query: list[str] | None = None,
+    k: Annotated[int | None, partial(option, min=1)] = None,
+    budget: Annotated[int | None, partial(option, min=1)] = None,
+    as_of: str | None = None,
+    everything: bool = False,
+    why: bool = False,
+    sessions: bool = False,
+    within: str = "",
     as_json: AsJson = False,
 ) -> None:
     """Search memory.
+
+    Arguments:
+      [QUERY]...: The question; `-` reads one per line.
+      -k N: Maximum number of passages.
+      --budget N: Maximum number of tokens.
+      --as-of DATE: Answer from what was recorded by then, such as `last week`.
+      --all: Include superseded facts.
+      --why: Show why each passage matches.
+      --sessions: Search past conversations instead.
+      --in NAME: Search only these notes, or only `memory`.
 
     Examples:
       assistant recall who has the spare key
@@ -308,19 +312,18 @@ def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
 
 def forget(
     context: typer.Context,
-    target: Annotated[
-        list[str], argument("ID|FILE:LINE|WORDS...", "The fact: where it is, or words of it.")
-    ],
+    target: list[str],
     yes: Yes = False,
-    purge: Annotated[
-        bool, option("--purge", "Also remove it from the journal and all copies, for good.")
-    ] = False,
-    sessions: Annotated[
-        bool, option("--sessions", "With --purge: from past conversations too.")
-    ] = False,
+    purge: bool = False,
+    sessions: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove a fact from memory.
+
+    Arguments:
+      ID|FILE:LINE|WORDS...: The fact: where it is, or words of it.
+      --purge: Also remove it from the journal and all copies, for good.
+      --sessions: With --purge: from past conversations too.
 
     Examples:
       assistant forget the door code

@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,12 +27,14 @@ from assistant.upkeep.tasks import Task
 
 def run(
     context: typer.Context,
-    test: Annotated[
-        bool, option("--test", "Send a test notification, and do nothing else.")
-    ] = False,
+    test: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the tasks that are due, and answer events that wait; calls no model if there are none."""
+    """Run the tasks that are due, and answer events that wait; calls no model if there are none.
+
+    Arguments:
+      --test: Send a test notification, and do nothing else.
+    """
     options: Globals = context.obj
     if test:
         program = outbox.try_out(options.settings().heartbeat.notify)
@@ -154,16 +157,16 @@ def _next(facts: dict[str, Any]) -> str:
 
 def install(
     context: typer.Context,
-    kind: Annotated[
-        Literal["systemd", "launchd", "cron"] | None,
-        option("--with", "Use this kind of timer, not the machine's usual one."),
-    ] = None,
-    only_print: Annotated[
-        bool, option("--print", "Show what would be written, and write nothing.")
-    ] = False,
-    undo: Annotated[bool, option("--undo", "Remove the timer.")] = False,
+    kind: Literal["systemd", "launchd", "cron"] | None = None,
+    only_print: bool = False,
+    undo: bool = False,
 ) -> None:
     """Install a timer that calls `heartbeat run` every few minutes.
+
+    Arguments:
+      --with: Use this kind of timer, not the machine's usual one.
+      --print: Show what would be written, and write nothing.
+      --undo: Remove the timer.
 
     Examples:
       assistant heartbeat install
@@ -202,16 +205,19 @@ REST = 30.0
 
 def event(
     context: typer.Context,
-    source: Annotated[str, option("--source NAME", "Its sender, such as `github`.")],
-    reply_to: Annotated[
-        str | None, option("--reply-to COMMAND", "Pipe the answer into this command.")
-    ] = None,
-    id: Annotated[str, option("--id ID", "Answer an event of this id only once.")] = "",
+    source: str,
+    reply_to: str | None = None,
+    id: str = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer an event: a JSON object on standard input, handled as AGENTS.md says.
 
     Its content is untrusted data. While another process answers events, it waits in the queue.
+
+    Arguments:
+      --source NAME: Its sender, such as `github`.
+      --reply-to COMMAND: Pipe the answer into this command.
+      --id ID: Answer an event of this id only once.
 
     Examples:
       curl -s https://ci.example/last | assistant event --source ci
@@ -267,15 +273,14 @@ def _show_reply(reply: Answered) -> None:
 
 def listen(
     context: typer.Context,
-    folder: Annotated[
-        Path | None, option("--folder DIR", "Read files in DIR/SOURCE/ as events.")
-    ] = None,
-    port: Annotated[
-        int | None,
-        option("--port PORT", "Accept HTTP requests from this machine.", min=1, max=65535),
-    ] = None,
+    folder: Path | None = None,
+    port: Annotated[int | None, partial(option, min=1, max=65535)] = None,
 ) -> None:
     """Answer events as they come, until Ctrl-C.
+
+    Arguments:
+      --folder DIR: Read files in DIR/SOURCE/ as events.
+      --port PORT: Accept HTTP requests from this machine.
 
     Examples:
       assistant listen --folder ~/events

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, Yes, answer, argument, note
+from assistant.cli.options import AsJson, Globals, Yes, answer, note
 from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
 from assistant.display import counted, revealed
@@ -21,10 +21,14 @@ NONE = "There are no MCP servers: add one with `assistant config edit`, or in a 
 
 def list_(
     context: typer.Context,
-    name: Annotated[str | None, argument("[NAME]", "Only this server.")] = None,
+    name: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Connect to each server, and compare its tools with the approved ones."""
+    """Connect to each server, and compare its tools with the approved ones.
+
+    Arguments:
+      [NAME]: Only this server.
+    """
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
     enabled = [server for server in chosen if not server.settings.disabled]
     results = {result.name: result for result in check_all(enabled)}
@@ -38,10 +42,12 @@ def list_(
         raise typer.Exit(1)
 
 
-def approve(
-    context: typer.Context, name: Annotated[str, argument("NAME", "The server.")], yes: Yes = False
-) -> None:
-    """Approve a server of a .mcp.json, or tools that have changed."""
+def approve(context: typer.Context, name: str, yes: Yes = False) -> None:
+    """Approve a server of a .mcp.json, or tools that have changed.
+
+    Arguments:
+      NAME: The server.
+    """
     server, pins = _named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
     changed = pin.held_back

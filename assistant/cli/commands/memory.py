@@ -8,6 +8,7 @@ import webbrowser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from assistant.agent.capture import ended
 from assistant.agent.memory_text import CORE_TOKENS, Standing, standing
 from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line, show_diff, show_undone
-from assistant.cli.options import AsJson, Globals, Yes, answer, argument, at_terminal, note, option
+from assistant.cli.options import AsJson, Globals, Yes, answer, at_terminal, note, option
 from assistant.cli.palette import BAD, GOOD, WARNING, echo
 from assistant.cli.questions import must_confirm
 from assistant.disk import programs, storage
@@ -80,17 +81,15 @@ MARKS = {"learnt": ("+", GOOD), "changed": ("~", WARNING), "forgotten": ("-", BA
 
 def log(
     context: typer.Context,
-    limit: Annotated[int, option("-n N", "Maximum number of writes.", min=1)] = 20,
-    since: Annotated[
-        str | None,
-        option(
-            "--since DAY",
-            "What was learnt, changed and forgotten from then on: a date, `7d`, `last week`.",
-        ),
-    ] = None,
+    limit: Annotated[int, partial(option, min=1)] = 20,
+    since: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the latest writes to memory, or what has changed since a day.
+
+    Arguments:
+      -n N: Maximum number of writes.
+      --since DAY: What was learnt, changed and forgotten from then on: a date, `7d`, `last week`.
 
     Examples:
       assistant memory log -n 5
@@ -143,12 +142,14 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
 
 def check(
     context: typer.Context,
-    rebuild: Annotated[
-        bool, option("--rebuild", "Also rebuild the index, without embedding again.")
-    ] = False,
+    rebuild: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check journal, index and files, and repair what can be repaired."""
+    """Check journal, index and files, and repair what can be repaired.
+
+    Arguments:
+      --rebuild: Also rebuild the index, without embedding again.
+    """
     with context.obj.memory() as memory:
         faults = memory.check()
         state = memory.rebuild() if rebuild else None
@@ -165,11 +166,14 @@ def check(
 
 def capture(
     context: typer.Context,
-    wait: Annotated[bool, option("--wait", "Also wait for open chats to end.")] = False,
+    wait: bool = False,
 ) -> None:
     """Extract facts from chats that have ended, as happens by itself.
 
     Chats whose extraction failed are tried again. Exits with 1 if one could not be read.
+
+    Arguments:
+      --wait: Also wait for open chats to end.
     """
     workspace = context.obj.workspace()
     unread: Counter[str] = Counter()
@@ -205,13 +209,7 @@ def capture(
 
 def merge(
     context: typer.Context,
-    versions: Annotated[
-        list[Path] | None,
-        argument(
-            "[BASE OURS THEIRS NAME]",
-            "Three versions that git gives, and the file's name: OURS becomes the result.",
-        ),
-    ] = None,
+    versions: list[Path] | None = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -219,6 +217,10 @@ def merge(
 
     A diff is shown first. Merged copies go to .assistant/merged; `memory undo` takes the facts out
     again. `init --git` has git call this with its three versions of a file.
+
+    Arguments:
+      [BASE OURS THEIRS NAME]: Three versions that git gives, and the file's name: OURS becomes the
+          result.
     """
     if versions:
         return _merge_versions(versions)
@@ -301,13 +303,16 @@ def _show_merge(planned: CopyMerge) -> None:
 
 def map_(
     context: typer.Context,
-    to: Annotated[
-        Path | None, option("--to FILE", "Write the page to this file.", parser=path_of)
-    ] = None,
-    show: Annotated[bool, option("--open", "Open it in your browser.")] = False,
+    to: Annotated[Path | None, partial(option, parser=path_of)] = None,
+    show: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw memory as a page of topics, timeline and recalled facts."""
+    """Draw memory as a page of topics, timeline and recalled facts.
+
+    Arguments:
+      --to FILE: Write the page to this file.
+      --open: Open it in your browser.
+    """
     from assistant.upkeep.map.page import gather, page  # pydantic: behind `--help`
 
     workspace, now = context.obj.workspace(), datetime.now().astimezone()
@@ -334,9 +339,7 @@ ADD, DROP = "add", "drop"
 
 def core(
     context: typer.Context,
-    change: Annotated[
-        list[str] | None, argument("[add|drop ID|FILE:LINE|WORDS...]", "The fact to add or drop.")
-    ] = None,
+    change: list[str] | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Show or change which facts are in every prompt.
@@ -344,6 +347,9 @@ def core(
     A small memory is in every prompt as a whole. Of a larger one, the facts that you add are, then
     those that say most about health, diet, people, home and strong preferences; a fact that you
     drop is never chosen. Each choice is a comment at the end of the fact's line.
+
+    Arguments:
+      [add|drop ID|FILE:LINE|WORDS...]: The fact to add or drop.
 
     Examples:
       assistant memory core

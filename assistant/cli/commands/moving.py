@@ -1,13 +1,14 @@
 """`import` and `export`."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Yes, answer, argument, at_terminal, option
+from assistant.cli.options import AsJson, Yes, answer, argument, at_terminal
 from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted
@@ -26,22 +27,21 @@ SHOWN = 20
 
 def import_(
     context: typer.Context,
-    path: Annotated[
-        Path, argument("PATH", "An export: a zip, a folder or a file.", parser=path_of)
-    ],
-    dry_run: Annotated[
-        bool, option("--dry-run", "Show what would be imported, and import nothing.")
-    ] = False,
+    path: Annotated[Path, partial(argument, parser=path_of)],
+    dry_run: bool = False,
     yes: Yes = False,
-    again: Annotated[
-        bool, option("--again", "Also import what you have deleted or refused here.")
-    ] = False,
+    again: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Import conversations and facts from ChatGPT, Claude, OpenClaw, mem0 and others.
 
     Conversations become sessions, facts wait for your review, notes become files in
     memory/imported. Importing again adds only what is new.
+
+    Arguments:
+      PATH: An export: a zip, a folder or a file.
+      --dry-run: Show what would be imported, and import nothing.
+      --again: Also import what you have deleted or refused here.
 
     Examples:
       assistant import chatgpt.zip --dry-run
@@ -113,10 +113,13 @@ def _end(report: Report, path: Path) -> None:
 
 def export(
     context: typer.Context,
-    path: Annotated[Path, argument("PATH", "The zip archive to write.", parser=path_of)],
+    path: Annotated[Path, partial(argument, parser=path_of)],
     as_json: AsJson = False,
 ) -> None:
     """Write the workspace, sessions included, to an archive; `init --from` restores it.
+
+    Arguments:
+      PATH: The zip archive to write.
 
     Examples:
       assistant export mind.zip

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written, written_json
-from assistant.cli.options import AsJson, Globals, answer, argument, note, option
+from assistant.cli.options import AsJson, Globals, answer, note, option
 from assistant.cli.palette import echo
 from assistant.cli.questions import ask, choose
 from assistant.display import counted, local_time
@@ -23,12 +24,18 @@ if TYPE_CHECKING:
 
 def review(
     context: typer.Context,
-    accept: Annotated[list[str] | None, option("--accept ID", "Accept this one.")] = None,
-    refuse: Annotated[list[str] | None, option("--refuse ID", "Refuse this one.")] = None,
-    accept_all: Annotated[bool, option("--accept-all", "Accept all.")] = False,
+    accept: list[str] | None = None,
+    refuse: list[str] | None = None,
+    accept_all: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Accept or refuse facts that a tool or another program wrote."""
+    """Accept or refuse facts that a tool or another program wrote.
+
+    Arguments:
+      --accept ID: Accept this one.
+      --refuse ID: Refuse this one.
+      --accept-all: Accept all.
+    """
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         everything = [pending.id for pending in memory.waiting()] if accept_all else []
@@ -53,14 +60,18 @@ def review(
 
 def restore(
     context: typer.Context,
-    ids: Annotated[list[str] | None, argument("[ID]...", "Restore these.")] = None,
-    everything: Annotated[bool, option("--all", "Restore all.")] = False,
-    dismiss: Annotated[
-        bool, option("--dismiss", "Do not restore them, and do not offer them again.")
-    ] = False,
+    ids: list[str] | None = None,
+    everything: bool = False,
+    dismiss: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """List or restore facts that saving an older copy of a file erased, or brought back."""
+    """List or restore facts that saving an older copy of a file erased, or brought back.
+
+    Arguments:
+      [ID]...: Restore these.
+      --all: Restore all.
+      --dismiss: Do not restore them, and do not offer them again.
+    """
     if dismiss and not (ids or everything):
         raise UsageError("--dismiss needs the facts to drop", "Give their IDs, or --all")
     with context.obj.memory() as memory:
@@ -88,10 +99,8 @@ def restore(
 
 def tidy(
     context: typer.Context,
-    limit: Annotated[int, option("-n N", "Maximum number of pairs to compare.", min=1)] = 200,
-    with_model: Annotated[
-        bool, option("--with-model", "First ask the model when each fact matters.")
-    ] = False,
+    limit: Annotated[int, partial(option, min=1)] = 200,
+    with_model: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Propose merging duplicates and striking out outdated facts.
@@ -99,6 +108,10 @@ def tidy(
     Each proposal is a diff to accept or not; without a terminal they are only shown. With
     --with-model, the model first says for each unmarked fact when it matters, in a comment: a
     request for a restaurant then finds an allergy.
+
+    Arguments:
+      -n N: Maximum number of pairs to compare.
+      --with-model: First ask the model when each fact matters.
     """
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:

@@ -1,11 +1,12 @@
 """`sessions`: past conversations."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from assistant.app.undo import last_changes, latest_session, take_back
-from assistant.cli.options import AsJson, Lines, Yes, answer, argument, option
+from assistant.cli.options import AsJson, Lines, Yes, answer, argument
 from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
@@ -35,11 +36,15 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 def show(
     context: typer.Context,
     session: Session,
-    thoughts: Annotated[bool, option("--thoughts", "Include the model's thinking.")] = False,
-    as_markdown: Annotated[bool, option("--markdown", "Print markdown.")] = False,
+    thoughts: bool = False,
+    as_markdown: bool = False,
     as_json: Lines = False,
 ) -> None:
     """Show a conversation; with --json its entries, one per line.
+
+    Arguments:
+      --thoughts: Include the model's thinking.
+      --markdown: Print markdown.
 
     Examples:
       assistant sessions show k7q
@@ -59,9 +64,13 @@ def show(
 def rename(
     context: typer.Context,
     session: Session,
-    title: Annotated[list[str], argument("TITLE...", "Its new title.")],
+    title: list[str],
 ) -> None:
-    """Rename a conversation."""
+    """Rename a conversation.
+
+    Arguments:
+      TITLE...: Its new title.
+    """
     session_id = keeping.rename(context.obj.workspace().sessions, session, " ".join(title))
     echo(f"{session_id} is now {' '.join(title)!r}.")
 
@@ -80,12 +89,13 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
 
 def undo(
     context: typer.Context,
-    session: Annotated[
-        str, argument("[ID]", "A session's ID, to undo its last turn.", autocompletion=_ids)
-    ] = "",
+    session: Annotated[str, partial(argument, autocompletion=_ids)] = "",
     yes: Yes = False,
 ) -> None:
     """Undo what the latest turn of a chat or an event changed: files and facts.
+
+    Arguments:
+      [ID]: A session's ID, to undo its last turn.
 
     Examples:
       assistant undo

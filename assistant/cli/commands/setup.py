@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,19 +19,17 @@ from assistant.workspace.folder import path_of
 
 def init(
     context: typer.Context,
-    directory: Annotated[
-        Path | None, argument("[DIR]", "Its folder, if not the default one.", parser=path_of)
-    ] = None,
-    archive: Annotated[
-        Path | None,
-        option("--from ARCHIVE", "Restore an archive of `assistant export`.", parser=path_of),
-    ] = None,
-    git: Annotated[
-        bool, option("--git", "Keep it in git, which then merges memory fact by fact.")
-    ] = False,
+    directory: Annotated[Path | None, partial(argument, parser=path_of)] = None,
+    archive: Annotated[Path | None, partial(option, parser=path_of)] = None,
+    git: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Create a workspace, or add missing files to one.
+
+    Arguments:
+      [DIR]: Its folder, if not the default one.
+      --from ARCHIVE: Restore an archive of `assistant export`.
+      --git: Keep it in git, which then merges memory fact by fact.
 
     Examples:
       assistant init
@@ -106,10 +105,14 @@ def add(name: Name) -> None:
 
 
 def show(
-    name: Annotated[str | None, argument("[NAME]", "Print its value.")] = None,
+    name: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the names of the registered secrets, or print the value of one."""
+    """List the names of the registered secrets, or print the value of one.
+
+    Arguments:
+      [NAME]: Print its value.
+    """
     if name is not None:
         value = registered.value(name)
         answer(value)
@@ -142,8 +145,11 @@ def stop(context: typer.Context) -> None:
 Shell = Literal["bash", "zsh", "fish"]
 
 
-def completion(shell: Annotated[Shell, argument("SHELL", "bash, zsh or fish.")]) -> None:
+def completion(shell: Shell) -> None:
     """Print the script that completes commands in your shell.
+
+    Arguments:
+      SHELL: bash, zsh or fish.
 
     Examples:
       assistant completion bash >> ~/.bashrc

@@ -4,12 +4,11 @@ import json
 import re
 from difflib import get_close_matches
 from importlib import resources
-from typing import Annotated
 
 import typer
 
 from assistant.cli.help import did_you_mean
-from assistant.cli.options import AsJson, answer, argument, option
+from assistant.cli.options import AsJson, answer
 from assistant.cli.palette import echo
 from assistant.disk import storage
 from assistant.errors import UsageError
@@ -24,10 +23,14 @@ UNDESCRIBED = "Describe what this skill does, and when to use it."
 
 def list_(
     context: typer.Context,
-    name: Annotated[str | None, argument("[NAME]", "Show this one, as the model reads it.")] = None,
+    name: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the skills, and what is wrong with them."""
+    """List the skills, and what is wrong with them.
+
+    Arguments:
+      [NAME]: Show this one, as the model reads it.
+    """
     chosen = context.obj.settings().skills
     skills = loading.load(context.obj.workspace(), chosen.disabled, chosen.folders)
     if name is not None:
@@ -73,12 +76,14 @@ def _show(skills: Skills, name: str) -> None:
 
 def new(
     context: typer.Context,
-    name: Annotated[str, argument("NAME", "Lower-case letters, digits and hyphens.")],
-    description: Annotated[
-        str, option("--description TEXT", "What it does, and when to use it.")
-    ] = "",
+    name: str,
+    description: str = "",
 ) -> None:
     """Create a skill in the workspace.
+
+    Arguments:
+      NAME: Lower-case letters, digits and hyphens.
+      --description TEXT: What it does, and when to use it.
 
     Examples:
       assistant skills new weekly-review
