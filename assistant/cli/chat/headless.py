@@ -11,7 +11,7 @@ from assistant import events
 from assistant.app.chat import Chat
 from assistant.cli.chat.markdown import finished_blocks, rendered
 from assistant.cli.chat.plain import PlainScreen
-from assistant.cli.chat.slash import BEGINS, Host, parsed
+from assistant.cli.chat.slash import BEGINS, Host
 from assistant.cli.chat.turn_view import event_lines
 from assistant.cli.palette import DUMB, echo
 from assistant.cli.questions import asked_by
@@ -150,9 +150,8 @@ class Piped(Host):
             name = line.split()[0]
             raise UsageError(f"{name} asks a question", "Run it in a chat at a terminal")
 
-        command, argument = parsed(line)
         with asked_by(refuse):
-            command.run(self, argument)
+            self.run(line)
 
     def _print(self, turn: Iterator[Event]) -> None:
         code = print_turns([turn])

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from assistant.app.chat import Chat
 from assistant.cli.chat.screen import Kind, Screen
-from assistant.cli.chat.slash import BEGINS, Host, parsed
+from assistant.cli.chat.slash import BEGINS, Host
 from assistant.cli.chat.turn_view import TurnView, show_past
 from assistant.cli.palette import BAD, faint, styled
 from assistant.cli.questions import asked_by
@@ -117,10 +117,9 @@ class ChatLoop(Host):
                 return self.screen.answer(question)
 
             try:
-                command, argument = parsed(line)
                 redirected = contextlib.redirect_stdout(output)
                 with redirected, contextlib.redirect_stderr(output), asked_by(answer):
-                    command.run(self, argument)
+                    self.run(line)
             except AssistantError as error:
                 self.screen.put(styled(spelled(str(error)), BAD))
             except KeyboardInterrupt:

@@ -65,10 +65,15 @@ class Host:
         """Finish a turn that a crash interrupted."""
         raise NotImplementedError
 
-    def refuse_off_the_record(self, what: str = "nothing is written to memory") -> None:
-        """Raise UsageError if the chat is off the record."""
-        if self.chat.conversation.transcript.off_the_record:
-            raise UsageError(f"off the record {what}", "Leave, and start a chat without --otr")
+    def run(self, line: str) -> None:
+        """Run the command of a line. Raises UsageError, and EOFError at `/quit`."""
+        command, argument = parsed(line)
+        if command.writes and self.chat.conversation.transcript.off_the_record:
+            raise UsageError(
+                "off the record nothing is written to memory, and no command runs",
+                "Leave, and start a chat without --otr",
+            )
+        command.run(self, argument)
 
 
 Run = Callable[[Host, str], None]
@@ -77,18 +82,19 @@ Run = Callable[[Host, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the chat, with its argument as help shows it."""
+    """A command of the chat, with its argument as help shows it; off the record none `writes`."""
 
     argument: str
     help: str
     run: Run
+    writes: bool
 
 
 COMMANDS: dict[str, Command] = {}
 """The commands by the words they begin with, in the order of `/help`."""
 
 
-def command(argument: str = "", name: str = "") -> Callable[[Run], Run]:
+def command(argument: str = "", name: str = "", *, writes: bool = False) -> Callable[[Run], Run]:
     """Make a function a command of its name, or of another; its docstring is the help.
 
     An argument in brackets may be left out; for any other there is an example.
@@ -96,7 +102,7 @@ def command(argument: str = "", name: str = "") -> Callable[[Run], Run]:
 
     def add(function: Run) -> Run:
         own_name = f"/{function.__name__.removesuffix('_')}"
-        COMMANDS[name or own_name] = Command(argument, function.__doc__ or "", function)
+        COMMANDS[name or own_name] = Command(argument, function.__doc__ or "", function, writes)
         return function
 
     return add
@@ -105,10 +111,9 @@ def command(argument: str = "", name: str = "") -> Callable[[Run], Run]:
 # Memory
 
 
-@command("FACT")
+@command("FACT", writes=True)
 def remember(host: Host, text: str) -> None:
     """Write a fact to memory."""
-    host.refuse_off_the_record()
     if written := give(host.chat.memory, Fact(text), host.chat.conversation.redactor.learn):
         show_written(written)
 
@@ -119,10 +124,9 @@ def recall(host: Host, text: str) -> None:
     show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
 
 
-@command("FILE:LINE")
+@command("FILE:LINE", writes=True)
 def forget(host: Host, target: str) -> None:
     """Remove a fact, after you confirm it."""
-    host.refuse_off_the_record()
     if fact := choice(host.chat.memory, target):
         host.chat.memory.forget([fact])
         echo("Forgotten. /undo restores it.")
@@ -142,10 +146,9 @@ def why(host: Host, _: str) -> None:
         show_recorded(entry, turns[-1].request)
 
 
-@command()
+@command(writes=True)
 def review(host: Host, _: str) -> None:
     """Decide on the facts that wait for you."""
-    host.refuse_off_the_record()
     decide(host.chat.memory, host.chat.workspace, host.chat.memory.waiting())
 
 
@@ -158,10 +161,9 @@ def agenda(host: Host, days: str) -> None:
     show(coming(host.chat.memory, host.chat.workspace, today, ahead), today, ahead)
 
 
-@command("WHEN WHAT")
+@command("WHEN WHAT", writes=True)
 def remind(host: Host, words: str) -> None:
     """Set a reminder."""
-    host.refuse_off_the_record("no reminder is written")
     set_reminder(host.chat.workspace, words)
 
 
@@ -183,10 +185,9 @@ def edit(host: Host, name: str) -> None:
 # Taking back
 
 
-@command()
+@command(writes=True)
 def undo(host: Host, _: str) -> None:
     """Take back what the last turn changed: files and facts."""
-    host.refuse_off_the_record()
     chat, record = host.chat, host.chat.conversation.transcript
     writes = (w for w in chat.memory.log(LATEST_WRITES) if w.action != "undo" and not w.undone)
     latest = next(writes, None)
@@ -222,10 +223,9 @@ EVERYTHING, FILES, TALK = (
 )
 
 
-@command()
+@command(writes=True)
 def rewind(host: Host, _: str) -> None:
     """Go back to before an earlier message."""
-    host.refuse_off_the_record()
     chat, talk = host.chat, host.chat.conversation
     record = talk.transcript
     turns = {turn.asked.id: turn for turn in group(record.entries)}
@@ -351,10 +351,9 @@ def resume(host: Host, name: str) -> None:
         host.go_on()
 
 
-@command("[FILE]")
+@command("[FILE]", writes=True)
 def export(host: Host, name: str) -> None:
     """Write this session as markdown."""
-    host.refuse_off_the_record("nothing is written")
     record = host.chat.conversation.transcript
     path = host.chat.workspace.root / storage.expanded(name or f"{record.session}.md")
     if path.exists():
@@ -399,11 +398,10 @@ def quit_(host: Host, _: str) -> None:
 # The shell, help and the end
 
 
-@command("COMMAND", "!")
+@command("COMMAND", "!", writes=True)
 def run_shell(host: Host, command: str) -> None:
     """Run a command in the sandbox; its output is attached to your next message."""
     talk = host.chat.conversation
-    host.refuse_off_the_record("no command runs")
     host.screen.draw(doing=spelled(f"! {command}"))
     talk.interruption.reset()
     call = ToolCall("owner", "shell", {"command": command, "timeout": SHELL_SECONDS})

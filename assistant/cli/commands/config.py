@@ -25,7 +25,7 @@ from assistant.errors import ConfigError, UsageError, WorkspaceError
 from assistant.memory.open import open_model_switch
 from assistant.model import catalogue
 from assistant.settings import tree as settings
-from assistant.settings.sections import SERVERS, EmbeddingSettings, ServerSettings
+from assistant.settings.sections import SERVERS, EmbeddingSettings, ServerSettings, as_tables
 from assistant.tables import value_at
 from assistant.tools.mcp_client.servers import hidden
 from assistant.tools.policy import unknown_tools
@@ -255,7 +255,8 @@ def _put(document: Any, path: Keys, value: Any) -> None:
         table[path[-1]] = value
         return
     if len(path) == 1 or not isinstance(document.get(section), AoT):
-        document[section] = _tables(value if len(path) == 1 else document.get(section, []))
+        tables = as_tables(value if len(path) == 1 else document.get(section, []))
+        document[section] = tables or tomlkit.aot()
     if len(path) == 1:
         return
     tables, number = document[section], int(path[1])
@@ -271,16 +272,6 @@ def _put(document: Any, path: Keys, value: Any) -> None:
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
         tables[number]["name"] = re.sub(r"[^A-Za-z0-9]+", "-", str(value)).strip("-").split("-")[-1]
     tables[number][str(path[2])] = value
-
-
-def _tables(profiles: Any) -> AoT:
-    """Profiles, given as tables or only by name, as `[[profiles]]`."""
-    tables = tomlkit.aot()
-    for profile in profiles.split(",") if isinstance(profiles, str) else profiles:
-        table = tomlkit.table()
-        table.update({"name": profile.strip()} if isinstance(profile, str) else profile)
-        tables.append(table)
-    return tables
 
 
 def _remove(document: Any, path: Keys) -> None:
