@@ -37,17 +37,8 @@ EMPTY = {"heartbeat.notify", "embedding.query_prefix", "embedding.document_prefi
 _OF_SERVER = re.compile(rf"(.+?)\.({'|'.join(ServerSettings.model_fields)})(?:\.(.+))?")
 
 
-def _names(incomplete: str) -> list[str]:
-    return [name for name in settings.names() if name.startswith(incomplete)]
-
-
-def _choices(context: typer.Context, incomplete: str) -> list[str]:
-    choices = settings.choices(str(context.params.get("key")))
-    return [choice for choice in choices if choice.startswith(incomplete)]
-
-
 KEY = argument(
-    "KEY", "Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
+    "KEY", "Such as `memory.k`; `model` is short for `model.name`.", autocompletion=settings.names
 )
 Key = Annotated[str, KEY]
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
@@ -83,7 +74,10 @@ def show(
 def set_(
     context: typer.Context,
     key: Key,
-    values: Annotated[list[str], partial(argument, autocompletion=_choices)],
+    values: Annotated[
+        list[str],
+        partial(argument, autocompletion=lambda ctx: settings.choices(ctx.params.get("key", ""))),
+    ],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments.
 
@@ -302,11 +296,9 @@ def _embedded_ahead(options: Globals, name: str) -> str:
         switch = open_model_switch(options.workspace(), own, progress)
         plan = switch.plan()
         texts = f"{counted(plan.texts, 'text')} of {plan.total:,} to embed"
-        cost = f"about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"
+        minutes, seconds = plan.seconds / 60, max(1, round(plan.seconds))
+        time = f"{minutes:.0f} min" if minutes >= 1.5 else f"{seconds} s"
+        cost = f"about {time} here, {plan.bytes / 1e6:.1f} MB"
         echo(f"{name} has {texts}: {cost}")
         switch.embed(progress)
     return name
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"

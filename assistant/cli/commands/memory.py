@@ -373,7 +373,18 @@ def _show_core(options: Globals, memory: Keeper) -> None:
     settings = options.settings()
     whole = _standing(options, memory, settings.memory.whole)
     chosen = _standing(options, memory, 0)
-    answer(_core_json(whole, chosen))
+    total = sum(entry.tokens for entry in chosen.core)
+    facts = [
+        {
+            "source": entry.source,
+            "line": entry.line,
+            "text": entry.plain,
+            "tokens": entry.tokens,
+            "added": entry.marked,
+        }
+        for entry in chosen.core
+    ]
+    answer({"whole": bool(whole.text and not whole.core), "tokens": total, "facts": facts})
     if whole.text and not whole.core:
         echo(
             "All of memory is in every prompt as long as it takes at most "
@@ -384,28 +395,12 @@ def _show_core(options: Globals, memory: Keeper) -> None:
         yours = ", added by you" if entry.marked else ""
         about = f"  ({counted(entry.tokens, 'token')}{yours})"
         echo(f"{entry.citation}  {one_line(entry.plain)}", about)
-    total = sum(entry.tokens for entry in chosen.core)
-    facts = counted(len(chosen.core), "fact")
-    echo(f"{facts}, {total} of at most {counted(CORE_TOKENS, 'token')}", err=True)
+    echo(
+        f"{counted(len(facts), 'fact')}, {total} of at most {counted(CORE_TOKENS, 'token')}",
+        err=True,
+    )
     if chosen.cut:
         note(chosen.cut)
-
-
-def _core_json(whole: Standing, chosen: Standing) -> dict[str, object]:
-    return {
-        "whole": bool(whole.text and not whole.core),
-        "tokens": sum(entry.tokens for entry in chosen.core),
-        "facts": [
-            {
-                "source": entry.source,
-                "line": entry.line,
-                "text": entry.plain,
-                "tokens": entry.tokens,
-                "added": entry.marked,
-            }
-            for entry in chosen.core
-        ],
-    }
 
 
 def _change_core(options: Globals, memory: Keeper, what: str, target: str) -> None:

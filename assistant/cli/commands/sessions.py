@@ -16,11 +16,11 @@ from assistant.session import entries, keeping, listing, transcript
 from assistant.workspace.folder import Workspace, default_root
 
 
-def _ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+def _ids(context: typer.Context) -> list[tuple[str, str]]:
     """The sessions of the workspace, last used first, with their titles."""
     root = context.find_root().params.get("workspace") or default_root()
     sessions = listing.sessions(Workspace(root).sessions)
-    return [(each.id, each.title) for each in sessions if each.id.startswith(incomplete)]
+    return [(session.id, session.title) for session in sessions]
 
 
 Session = Annotated[str, argument("ID", "Its ID, or the start or end of it.", autocompletion=_ids)]
