@@ -93,7 +93,7 @@ def _files(workspace: Workspace) -> Iterator[Path]:
     for store in STORES:
         if store.exported:
             yield from store.files(workspace)
-    yield from (path for path in _others(workspace) if not path.is_symlink() and path.is_file())
+    yield from (path for path in _others(workspace) if not path.is_symlink())
 
 
 def _name(workspace: Workspace, path: Path) -> str:
@@ -102,15 +102,12 @@ def _name(workspace: Workspace, path: Path) -> str:
 
 def _others(workspace: Workspace) -> Iterator[Path]:
     """The other files and links of the workspace, without .git and archives of `export`."""
-    for folder, folders, names in os.walk(workspace.root):
-        directory = Path(folder)
-        yield from (path for name in names if not _is_export(path := directory / name))
-        yield from (path for name in folders if (path := directory / name).is_symlink())
-        folders[:] = [
-            folder
-            for folder in folders
-            if folder != ".git" and directory / folder != workspace.private
-        ]
+    for path in workspace.root.rglob("*"):
+        parents = path.relative_to(workspace.root).parent.parts
+        if ".git" in parents or workspace.private in path.parents or _is_export(path):
+            continue
+        if path.is_symlink() or path.is_file():
+            yield path
 
 
 def _is_export(path: Path) -> bool:
