@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import count
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +196,8 @@ def plane(vectors: Vectors) -> Plane:
 
 def names(texts: Sequence[str], topic: Rows, topics: int) -> list[str]:
     """Name each topic by words that are in many of its facts and in few others."""
-    contents = [_content(text) for text in texts]
+    words = (_WORD.findall(without_function_words(text, "english")) for text in texts)
+    contents = [{word.casefold(): word for word in found} for found in words]
     everywhere = Counter(word for content in contents for word in content)
     inside: list[Counter[str]] = [Counter() for _ in range(topics)]
     spelled: dict[str, Counter[str]] = {}
@@ -204,12 +206,6 @@ def names(texts: Sequence[str], topic: Rows, topics: int) -> list[str]:
         for word, form in content.items():
             spelled.setdefault(word, Counter())[form] += 1
     return [_name(counts, everywhere, len(texts), spelled) for counts in inside]
-
-
-def _content(text: str) -> dict[str, str]:
-    """The content words of a fact: each folded, and as it is written."""
-    content = without_function_words(text, "english")
-    return {word.casefold(): word for word in _WORD.findall(content)}
 
 
 def _name(
@@ -305,8 +301,5 @@ def _rings(vectors: Vectors, mean: Vectors) -> Points:
 
 def _radius(facts: int) -> float:
     """The radius of a disk with that many facts."""
-    ring, capacity = 0, 1
-    while capacity < facts:
-        ring += 1
-        capacity += 6 * ring
-    return SPACING * (ring + 1)
+    rings = ceil(sqrt((facts - 1) / 3 + 0.25) - 0.5)  # k of them have room for 1 + 3k(k + 1)
+    return SPACING * (rings + 1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from importlib import resources
+from itertools import accumulate
 from pathlib import Path
 
 from assistant.memory.embedding.embedder import Embedder
@@ -27,7 +28,7 @@ from assistant.memory.text.language import (
     variants,
     without_function_words,
 )
-from assistant.memory.text.times.dates import Mention, asked
+from assistant.memory.text.times.dates import asked, without
 from assistant.memory.text.times.period import Period
 
 MEANT = 2
@@ -64,18 +65,11 @@ class Spelling:
         if self._is_known(word, language) or self._is_known_elsewhere(word):
             return word
         odds = {
-            other: (distance, has_other_letter)
+            other: (distance, _has_other_letter(folded(word), other))
             for other, distance in self._catalog.vocabulary.near(folded(word))
-            if _may_be(
-                word,
-                other,
-                distance,
-                has_other_letter := _has_other_letter(folded(word), other),
-                language,
-            )
-            and self._is_known(other, language)
+            if _may_be(word, other, distance, language) and self._is_known(other, language)
         }
-        if not odds or _is_listed(word, language):
+        if not odds or f'"{word.casefold()}":'.encode() in _listed(language):
             return word
         best = sorted(other for other in odds if odds[other] == min(odds.values()))
         return " ".join(
@@ -92,10 +86,6 @@ class Spelling:
         return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
 
 
-def _is_listed(word: str, language: str) -> bool:
-    return f'"{word.casefold()}":'.encode() in _listed(language)
-
-
 @lru_cache(2)
 def _listed(language: str) -> bytes:
     """The word list of a language as JSON, with each word in quotes: a set would take ten times the
@@ -106,10 +96,11 @@ def _listed(language: str) -> bytes:
     return gzip.decompress(file.read_bytes())
 
 
-def _may_be(word: str, other: str, distance: int, has_other_letter: bool, language: str) -> bool:
+def _may_be(word: str, other: str, distance: int, language: str) -> bool:
     """Whether a word may be a typing error for another; short names are near to many others."""
     if word[0].isupper() and len(word) < SURE - 1:
         return sorted(folded(word)) == sorted(other)
+    has_other_letter = _has_other_letter(folded(word), other)
     if language == "english":
         return distance == 1 or not has_other_letter or len(word) >= SURE
     return distance == 1 and not has_other_letter
@@ -131,9 +122,7 @@ EMBEDDED_CHARS = 600
 MAX_POSTINGS = 20_000
 """Occurrences read for one query, those of rare words first, which tell most."""
 LEAST_TERMS = 3
-"""Minimum number of words that are read, up to `MOST_POSTINGS`."""
-MOST_POSTINGS = 250_000
-"""Three words have more only in a memory of more than 80,000 chunks."""
+"""Minimum number of words that are read."""
 
 _STOP_WORDS = frozenset(
     Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
@@ -180,15 +169,8 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         words=frozenset(word.casefold() for word in _WORD.findall(text)),
         telling=frozenset(_telling(text, language).casefold().split()),
         periods=tuple(dict.fromkeys(mention.period for mention in times)),
-        of_a_time=bool(times) and not _telling(_without(text, times), language),
+        of_a_time=bool(times) and not _telling(without(text, times).replace("\0", " "), language),
     )
-
-
-def _without(text: str, mentions: Sequence[Mention]) -> str:
-    """The text with these mentions, in its order, left out."""
-    for mention in reversed(mentions):
-        text = f"{text[: mention.start]} {text[mention.end :]}"
-    return text
 
 
 def _telling(text: str, language: str) -> str:
@@ -200,14 +182,11 @@ def _telling(text: str, language: str) -> str:
 
 
 def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, ...]:
-    """The first of these terms, rarest first, with at most `most` postings in total: `LEAST_TERMS`
-    of them as long as these have at most `MOST_POSTINGS`, and one in any case."""
-    total = 0
-    for count, term in enumerate(terms):
-        total += term.document_frequency
-        if count and total > (most if count >= LEAST_TERMS else max(most, MOST_POSTINGS)):
-            return tuple(terms[:count])
-    return tuple(terms)
+    """The first of these terms, rarest first, with at most `most` postings in total, but at least
+    `LEAST_TERMS` of them."""
+    totals = accumulate(term.document_frequency for term in terms)
+    within = sum(total <= most for total in totals)
+    return tuple(terms[: max(within, LEAST_TERMS)])
 
 
 def _cut(text: str, most: int) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from assistant.memory.text.markdown import PARSER, blotted, breaks_in, inline_words
 from assistant.memory.text.times.dates import heading_date
@@ -15,11 +15,7 @@ from assistant.memory.text.times.dates import heading_date
 PATH = " › "
 """Stands between the headings of a path."""
 _HEADING = re.compile(r"^#{1,6}[ \t][^\r\n]*", re.MULTILINE)
-_FILING_WORDS = """
-a and auto bulk captured daily day entries facts general inbox index journal log main memory misc
-miscellaneous note notes of on other readme remembered section session sessions the today week
-"""
-_FILING = frozenset(_FILING_WORDS.split())
+_FILING = frozenset(Path(__file__).with_name("filing.txt").read_text("utf-8").split())
 """Words that say where something was filed and not what it is about."""
 _CALENDAR = (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
 _OF_A_DATE = re.compile(
@@ -54,13 +50,8 @@ def headings(text: str) -> dict[str, OwnersHeading]:
 
 def heading_above(text: str, at: int) -> str:
     """The line of the nearest heading above a character of a file; "" if there is none."""
-    before = "\n" + (blotted(text) or "")[:at]
-    end = len(before)
-    while (place := before.rfind("\n#", 0, end)) >= 0:
-        if line := _HEADING.match(before, place + 1):
-            return line[0].strip()
-        end = place
-    return ""
+    lines = _HEADING.findall((blotted(text) or "")[:at])
+    return lines[-1].strip() if lines else ""
 
 
 def heading_paths(text: str) -> list[tuple[str, ...]]:

@@ -113,17 +113,16 @@ def language_of_script(text: str) -> str:
     """The language that a text's script tells; none, if it is in Latin letters."""
     for script, letters in () if text.isascii() or max(text) <= _LAST_LATIN else _SCRIPTS:
         if _LEAST_SHARE * len(letters.findall(text)) > len(text):
-            others = (name for name, language in _KNOWN.items() if language.within == script)
-            return next((name for name in others if _is_in(name, text)), script)
+            words = _WORD.findall(text.casefold())
+            others = ((n, other) for n, other in _KNOWN.items() if other.within == script)
+            told = (
+                name
+                for name, other in others
+                if not set(other.letters).isdisjoint(text)
+                or not set(other.telling.split()).isdisjoint(words)
+            )
+            return next(told, script)
     return ""
-
-
-def _is_in(language: str, text: str) -> bool:
-    """Whether a text has letters or words that tell this language from others in its script."""
-    if not set(_KNOWN[language].letters).isdisjoint(text):
-        return True
-    words = _function_words()["ukrainian"] - _function_words()["russian"]
-    return language == "ukrainian" and not words.isdisjoint(_WORD.findall(text.casefold()))
 
 
 @functools.lru_cache(4096)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, html_block
@@ -115,13 +116,8 @@ def lines_above(text: str, end: int) -> Iterator[str]:
 
 def lines_below(text: str, start: int) -> Iterator[str]:
     """The nearest lines that start at or after a character and are not blank, nearest first."""
-    count = 0
-    for line in LINES.finditer(text, start):
-        if count == NEAREST:
-            return
-        if stripped := line[0].strip():
-            count += 1
-            yield stripped
+    lines = (line[0].strip() for line in LINES.finditer(text, start))
+    return islice(filter(None, lines), NEAREST)
 
 
 def line_digest(line: str) -> str:

@@ -95,8 +95,8 @@ def in_year(year: int) -> Period:
 
 def in_season(year: int, month: int) -> Period:
     """Three months from the first one of a season."""
-    last = month + 2
-    return Period(date(year, month, 1), in_month(year + last // 13, (last - 1) % 12 + 1).end)
+    start = date(year, month, 1)
+    return Period(start, later(start, 3, "month") - timedelta(days=1))
 
 
 def weekday_near(weekday: int, shift: int, anchor: date) -> Period:
@@ -121,5 +121,5 @@ def days_from(anchor: date, days: int) -> Period:
 
 
 def months_from(anchor: date, months: int) -> Period:
-    year, month = divmod(anchor.year * 12 + anchor.month - 1 + months, 12)
-    return in_month(year, month + 1)
+    start = later(anchor.replace(day=1), months, "month")
+    return in_month(start.year, start.month)
