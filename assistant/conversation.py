@@ -83,7 +83,6 @@ from assistant.session.history import (
 from assistant.session.transcript import Transcript, notice
 from assistant.settings.sections import ContextSettings
 from assistant.skills.loading import Skills, whole
-from assistant.tools.base import PART
 from assistant.tools.owner import ASK
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
@@ -374,7 +373,8 @@ class Conversation:
         """Limit the tool descriptions to a sixth of a small window, and a part of a result to a
         quarter of any."""
         window = self._window
-        self.toolbox.part = min(PART, window // 4 * CHARACTERS_PER_TOKEN)
+        most = self.settings.result_characters
+        self.toolbox.part = min(most, window // 4 * CHARACTERS_PER_TOKEN)
         self.toolbox.most_tokens = window // 6 if window < SMALL_WINDOW else None
 
     def _prompt(

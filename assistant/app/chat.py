@@ -50,7 +50,7 @@ from assistant.tools.outside import outside
 from assistant.tools.owner import asking_tool, skill_tools
 from assistant.tools.policy import DENIED, ApproveAll, Approver, DenyAll, unknown_tools
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import Hooks, Toolbox
 from assistant.upkeep import outbox, reminders
 from assistant.upkeep.agenda import MAX_DAYS, asked, listed, once_a_day, undecided
 from assistant.workspace import trust
@@ -180,6 +180,7 @@ class Chat:
                 off_the_record=options.off_the_record,
                 closing=others.close,
                 interrupt=interruption.event,
+                hooks=Hooks(chosen.hooks, roots.directories, others.run_hook),
             ),
             transcript=record,
             settings=chosen.context,

@@ -6,23 +6,25 @@ from assistant.events import TextDelta
 from assistant.messages import Message
 from assistant.model.base import ChatModel
 from assistant.model.offline import OfflineModel
-from assistant.model.profiles import PATIENCE, ProfiledModel
+from assistant.model.profiles import ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.text_tools import TextTools
 from assistant.settings.sections import ModelSettings, ProfileSettings
 from assistant.settings.tree import Settings, validate
 
 
-def create(settings: Settings, *, patience: float = PATIENCE) -> ChatModel:
+def create(settings: Settings, *, patience: float | None = None) -> ChatModel:
     """Return the configured model and its fallbacks, or the offline responder if there is none.
 
-    A failed request is retried for `patience` seconds.
+    A failed request is retried for `patience` seconds, by default `model.retry_seconds`.
     """
     models = [_model(settings.model)] if settings.model.name else []
     models += [_fallback(profile, settings.model) for profile in settings.profiles]
     if not models:
         return OfflineModel()
-    return ProfiledModel(models, patience=patience)
+    return ProfiledModel(
+        models, patience=settings.model.retry_seconds if patience is None else patience
+    )
 
 
 def try_model(name: str) -> str:

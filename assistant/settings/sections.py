@@ -79,6 +79,8 @@ class ModelSettings(Table):
     timeout_seconds: float = Field(default=120.0, gt=0)
     """Maximum seconds of silence in an answer. Its first word may take 2.5 times as long (no
     limit for a model on this machine), and the whole answer 15 times as long."""
+    retry_seconds: float = Field(default=120.0, ge=0)
+    """For how long a request is retried while the provider is overloaded or out of reach."""
     max_rounds: int = Field(default=25, ge=1)
     """Maximum requests to the model in a turn, before it has to answer."""
     resident: bool = True
@@ -228,6 +230,8 @@ class ContextSettings(Table):
     """The share of the history, newest first, that compaction keeps word for word."""
     reserve_tokens: int = Field(default=4096, ge=0)
     """Tokens kept free for the reply."""
+    result_characters: int = Field(default=20_000, ge=1_000)
+    """Maximum characters of a tool's result that the model is given at once."""
 
 
 class ChatSettings(Table):
@@ -246,6 +250,20 @@ class PolicySettings(Table):
     """Calls that always ask."""
     deny: Texts = ()
     """Calls that never run; wins over the others."""
+
+
+class HookSettings(Table):
+    """[[hooks]]: commands of yours before and after the model's tool calls."""
+
+    run: str
+    """The command. `$TOOL` and `$ARGUMENTS` (JSON) are the call's, after it also `$RESULT` and
+    `$FAILED`. The model gets what it prints."""
+    before: Texts = ()
+    """The calls before which it runs, as in `policy`. If it fails, the call does not run."""
+    after: Texts = ()
+    """The calls after which it runs."""
+    outside: bool = False
+    """Run it outside the sandbox."""
 
 
 class ShellSettings(Table):

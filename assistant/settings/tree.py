@@ -33,6 +33,7 @@ class Settings(sections.Table):
     index: sections.IndexSettings = sections.IndexSettings()
     daemon: sections.DaemonSettings = sections.DaemonSettings()
     policy: sections.PolicySettings = sections.PolicySettings()
+    hooks: Annotated[tuple[sections.HookSettings, ...], BeforeValidator(sections.as_list)] = ()
     shell: sections.ShellSettings = sections.ShellSettings()
     web: sections.WebSettings = sections.WebSettings()
     mcpServers: dict[str, sections.ServerSettings] = Field(default_factory=dict)
@@ -61,6 +62,7 @@ class Settings(sections.Table):
 EXPECTED: Mapping[str, str] = beside(__file__)
 LISTED: dict[str, type[BaseModel]] = {
     "profiles": sections.ProfileSettings,
+    "hooks": sections.HookSettings,
     "sources": sections.SourceSettings,
 }
 """The sections that are lists of tables."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypedDict, TypeVar, Unpack, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, TypedDict, TypeVar, Unpack, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
@@ -102,6 +102,17 @@ class Plan:
     secrets: tuple[str, ...] = ()
     question: QuestionAsked | None = None
     work: Callable[[str], Generator[Event, None, ToolResult]] | None = None
+
+
+class Runner(Protocol):
+    """Runs a shell command, in the sandbox or not; returns its output, and whether it succeeded.
+
+    Raises ToolError if it cannot be run.
+    """
+
+    def __call__(
+        self, command: str, variables: Mapping[str, str], *, outside: bool
+    ) -> tuple[str, bool]: ...
 
 
 def always() -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import WebSettings
 from assistant.settings.tree import Settings
-from assistant.tools.base import Tool
+from assistant.tools.base import Runner, Tool
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
@@ -33,11 +33,12 @@ PAGE_BYTES = 5_000_000
 @dataclass(frozen=True, slots=True)
 class Outside:
     """The tools that reach outside; `close` ends what they started, `notices` say what is
-    missing."""
+    missing; `run_hook` runs the owner's hooks."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
     notices: tuple[str, ...] = ()
+    run_hook: Runner | None = None
 
 
 def outside(
@@ -59,18 +60,19 @@ def outside(
     )
     notices = [*web.notices, *configured.notices]
     foreign = Foreign(configured.servers, Pins(), notices.append, interrupt)
+    shell = Shell(
+        roots,
+        redactor,
+        interrupt,
+        settings=chosen.shell,
+        jobs=jobs,
+        checkpoints=checkpoints,
+    )
     tools = (
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor, checkpoints),
-        *Shell(
-            roots,
-            redactor,
-            interrupt,
-            settings=chosen.shell,
-            jobs=jobs,
-            checkpoints=checkpoints,
-        ).tools(),
+        *shell.tools(),
         *job_tools(jobs, interrupt),
         *web.tools,
         *foreign.tools(),
@@ -78,7 +80,7 @@ def outside(
     cleanup = ExitStack()
     for close in (web.close, foreign.close, jobs.close):
         cleanup.callback(close)
-    return Outside(tools, cleanup.close, tuple(notices))
+    return Outside(tools, cleanup.close, tuple(notices), shell.run_hook)
 
 
 def web_tools(

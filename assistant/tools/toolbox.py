@@ -7,9 +7,10 @@ it; `run` it. None of them raises for a mistake of the model, which gets an erro
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -22,11 +23,13 @@ from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all, stand_ins
+from assistant.settings.sections import HookSettings, PolicySettings
 from assistant.tools.base import (
     CORE,
     PART,
     RESULT_LIMIT,
     Plan,
+    Runner,
     Tool,
     ToolResult,
     cut_notice,
@@ -38,6 +41,54 @@ from assistant.tools.policy import DENIED, Action, Decision, Rules
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
 """The tools that a small model is offered first, as far as its window allows."""
+
+
+MOST_GIVEN = 100_000
+"""Characters of a call or a result that a hook is given: Linux limits an environment variable to
+128 KiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """The owner's commands before and after calls (`[[hooks]]`), and how they are run; by default
+    there are none."""
+
+    settings: Sequence[HookSettings] = ()
+    directories: Sequence[Path] = ()
+    run: Runner | None = None
+
+    def before(self, call: ToolCall, plan: Plan) -> None:
+        """Run the hooks before a call. Raises ToolError, with the output, for one that fails: the
+        call must not run."""
+        for hook in self._matching("before", call, plan):
+            output, succeeded = self._run(hook, call, {})
+            if not succeeded:
+                raise ToolError(f"a hook of the owner's refused this call: {output or hook.run}")
+
+    def after(self, call: ToolCall, plan: Plan, result: ToolResult) -> str:
+        """Run the hooks after a call; return what they printed, or why they did not run."""
+        variables = {"RESULT": result.content[:MOST_GIVEN], "FAILED": "1" if result.error else ""}
+        printed = []
+        for hook in self._matching("after", call, plan):
+            try:
+                printed.append(self._run(hook, call, variables)[0])
+            except ToolError as error:  # the call has run all the same
+                printed.append(str(error))
+        return "\n".join(filter(None, printed))
+
+    def _matching(self, when: str, call: ToolCall, plan: Plan) -> Iterator[HookSettings]:
+        for hook in self.settings:
+            rules = PolicySettings(deny=getattr(hook, when))
+            if Rules(rules, self.directories).deny(call.name, plan):
+                yield hook
+
+    def _run(
+        self, hook: HookSettings, call: ToolCall, variables: Mapping[str, str]
+    ) -> tuple[str, bool]:
+        assert self.run is not None
+        arguments = json.dumps(call.arguments, ensure_ascii=False)[:MOST_GIVEN]
+        given = {"TOOL": call.name, "ARGUMENTS": arguments, **variables}
+        return self.run(hook.run, given, outside=hook.outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +116,7 @@ class Toolbox:
     """Tools under a policy; tools that the policy denies altogether are not offered.
 
     `off_the_record` leaves only tools that write nothing. `closing` ends what the tools started.
-    While `interrupt` is set, `stoppable` calls are abandoned.
+    While `interrupt` is set, `stoppable` calls are abandoned. `hooks` run before and after calls.
     """
 
     def __init__(
@@ -78,6 +129,7 @@ class Toolbox:
         off_the_record: bool = False,
         closing: Callable[[], None] = lambda: None,
         interrupt: threading.Event | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._rules = rules or Rules()
@@ -86,6 +138,7 @@ class Toolbox:
         self._off_the_record = off_the_record
         self._closing = closing
         self._interrupt = interrupt or threading.Event()
+        self._hooks = hooks or Hooks()
         self._loaded = [CORE]
         """The groups that are offered, and single tools to offer first, in the order of loading."""
         self.most_tokens: int | None = None
@@ -117,6 +170,7 @@ class Toolbox:
             granted=self._granted,
             off_the_record=self._off_the_record,
             interrupt=interrupt,
+            hooks=self._hooks,
         )
 
     def specs(self) -> list[ToolSpec]:
@@ -162,12 +216,15 @@ class Toolbox:
             return _failed(verdict.reason or "This call waits for the owner's approval.")
         try:
             tool = self._tools.get(call.name)
+            self._hooks.before(call, plan)
             if plan.work is not None:
                 result = yield from plan.work(call.id)
             elif tool and tool.stoppable:
                 result = unless(self._interrupt, plan.run)
             else:
                 result = plan.run()
+            if printed := self._hooks.after(call, plan, self.clean(result)):
+                result = replace(result, content=f"{result.content}\n[A hook says: {printed}]")
         except Exception as error:  # a boundary: any error goes to the model
             return _failed(self._error_text(error))
         return self.clean(result)

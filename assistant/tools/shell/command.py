@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
@@ -265,6 +266,7 @@ Outside = Annotated[
 MEGABYTE = 1_000_000
 
 
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 RECENT = 2_000
 """Bytes of the newest output that are shown while a command runs."""
 EVERY = 0.2
@@ -337,6 +339,21 @@ class Shell:
         argv = [programs.shell(roots), "-c", RUN_PYTHON, "execute_code", code]
         return self._plan(argv, code, timeout)
 
+    def run_hook(
+        self, command: str, variables: Mapping[str, str], *, outside: bool
+    ) -> tuple[str, bool]:
+        """Run a hook of the owner's; return its output, and whether it succeeded. Raises ToolError
+        if it is to run in the sandbox, and none works."""
+        if not outside and (reason := self._unsafe_reason(outside)):
+            raise ToolError(f"a hook cannot run: {reason}", "Give it `outside = true`")
+        argv = [programs.shell(self.roots.directories), "-c", command]
+        output = Output()
+        with self._start(argv, not outside, TIMEOUT, variables) as process:
+            for data in process.arriving():
+                output.add(data)
+            ending = process.close()
+        return output.take(), ending.code == 0
+
     def _plan(
         self,
         argv: list[str],
@@ -396,14 +413,20 @@ class Shell:
             return f"The sandbox cannot be set up: {error}"
         return ""
 
-    def _start(self, argv: list[str], inside: bool, seconds: float | None) -> Process:
+    def _start(
+        self,
+        argv: list[str],
+        inside: bool,
+        seconds: float | None,
+        variables: Mapping[str, str] = NO_VARIABLES,
+    ) -> Process:
         memory = self.settings.memory_mb
         launch = Launch(
             argv,
             str(self.roots.workspace.root),
             self.settings.processes,
             memory * MEGABYTE if memory else default_memory(),
-            environment(os.environ, self.redactor, self.roots.directories),
+            {**environment(os.environ, self.redactor, self.roots.directories), **variables},
             seconds,
         )
         if inside:
