@@ -31,7 +31,7 @@ PANELS = {
     " sessions",
     "Automation": "heartbeat.event heartbeat.listen skills heartbeat",
     "Programs": "connect.connect connect.mcp connect.hook mcp-servers",
-    "Setup": "setup.init .doctor.doctor setup.trust_ setup.completion secrets daemon config",
+    "Setup": "setup.init .doctor.doctor setup.trust_ setup.completion setup.secrets daemon config",
 }
 """The panels of the first page, with their groups and commands, each a function of a module of
 `commands`, or of this package."""
@@ -53,10 +53,6 @@ GROUPS = {
     "mcp-servers": (
         "Inspect and approve the MCP servers whose tools the assistant uses.",
         "mcp_servers.list_ mcp_servers.approve",
-    ),
-    "secrets": (
-        "Register values that must never be sent or stored.",
-        "setup.add setup.show setup.remove",
     ),
     "daemon": ("Control the process that holds the index in memory.", "setup.stop"),
     "config": ("Show and change settings.", "config.show config.set_ config.unset config.edit"),

@@ -86,6 +86,7 @@ WRONG = {
     "export /nowhere/x.zip": "there is no folder /nowhere. Make it first",
     "init --from /nowhere.zip new": "there is nothing at /nowhere.zip. Name an archive",
     "secrets show nosuch": "there is no secret 'nosuch'. Run `assistant secrets show`",
+    "secrets add": "no secret is named. `assistant secrets add NAME`",
     "secrets remove nosuch": "there is no secret 'nosuch'. Run `assistant secrets show`",
     "-w /nowhere recall x": "there is no workspace at /nowhere. Run `assistant init /nowhere`",
     # what is given, and makes no sense

@@ -12,6 +12,7 @@ from assistant.cli import COMPLETES
 from assistant.cli.options import AsJson, answer, argument, option, own_command
 from assistant.cli.palette import echo
 from assistant.display import counted
+from assistant.errors import UsageError
 from assistant.secrets import registered
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
@@ -86,16 +87,34 @@ def trust_(context: typer.Context) -> None:
     echo(f"{workspace.root} is trusted" if new else f"{workspace.root} was already trusted")
 
 
-Name = Annotated[str, argument("NAME", "Such as `home_key`.")]
+def secrets(
+    action: Literal["show", "add", "remove"] = "show",
+    name: str | None = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register values that must never be sent or stored.
 
+    `show` lists their names, or prints the value of one. `add` asks for the value, or reads it from
+    a pipe.
 
-def add(name: Name) -> None:
-    """Register a secret; its value is asked for, or read from a pipe.
+    Arguments:
+      [show|add|remove]: What to do.
+      [NAME]: Such as `home_key`.
 
     Examples:
       assistant secrets add home_key
       pass wifi | assistant secrets add wifi
+      assistant secrets show home_key
+      assistant secrets remove home_key
     """
+    if action == "show":
+        return _show_secrets(name)
+    if name is None:
+        raise UsageError("no secret is named", f"`assistant secrets {action} NAME`")
+    if action == "remove":
+        registered.remove(name)
+        echo(f"{name} is no longer registered")
+        return
     if sys.stdin.isatty():
         value = typer.prompt("Value", hide_input=True, err=True)
     else:
@@ -104,15 +123,8 @@ def add(name: Name) -> None:
     echo(f"{name} is registered; its value is in {store}")
 
 
-def show(
-    name: str | None = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the names of the registered secrets, or print the value of one.
-
-    Arguments:
-      [NAME]: Print its value.
-    """
+def _show_secrets(name: str | None) -> None:
+    """Print the names, or the value of one."""
     if name is not None:
         value = registered.value(name)
         answer(value)
@@ -123,12 +135,6 @@ def show(
         echo("No secrets yet. `assistant secrets add NAME` registers one.", err=True)
     for registered_name in names:
         echo(registered_name)
-
-
-def remove(name: Name) -> None:
-    """Remove a registered secret."""
-    registered.remove(name)
-    echo(f"{name} is no longer registered")
 
 
 def stop(context: typer.Context) -> None:
