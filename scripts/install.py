@@ -23,6 +23,7 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 SIZES = {
     "": "about 950 MB on disk",
     "browse": "about 1.1 GB on disk",
+    "reach": "about 1 GB on disk",
     "models": "about 1.9 GB on disk with torch for the CPU",
     "dev": "about 2.2 GB on disk with torch for the CPU",
 }

@@ -44,7 +44,7 @@ from assistant.tools.mcp_client.tools import check_all
 from assistant.tools.policy import unknown_tools
 from assistant.tools.sandbox import process
 from assistant.tools.web import browser, search
-from assistant.upkeep import reminders, timers
+from assistant.upkeep import outbox, reminders, timers
 from assistant.workspace import folder, stores, trust
 
 Check = Callable[[Globals], str]
@@ -309,19 +309,18 @@ def _heartbeat(options: Globals) -> str:
         lines = ", ".join(str(line.line) for line in unread)
         text = f"HEARTBEAT.md has lines that are not understood: {lines}"
         raise Remark(text, "`assistant heartbeat explain` says why")
-    if not tasks:
-        return "no tasks"
-    state, text = beats.load(workspace), counted(len(tasks), "task")
+    state, text = beats.load(workspace), counted(len(tasks), "task") if tasks else "no tasks"
     times = {"last run": state.beat, "last notification": state.delivered}
     if last := [f"{what} {time.replace('T', ' ')}" for what, time in times.items() if time]:
         text += f"; {', '.join(last)}"
     faults, cures = list[str](), list[str]()
-    if not reminders.wakes(workspace, datetime.now()):
+    if tasks and not reminders.wakes(workspace, datetime.now()):
         faults.append("no timer on this machine runs them")
         cures.append(timers.advice())
-    if state.fault:
-        faults.append(state.fault)
-        cures.append("The next chat shows the news; see `heartbeat.notify`")
+    ways = outbox.faults(workspace, options.settings())
+    if failed := [f"{name}: {fault}" for name, fault in ways.items() if fault]:
+        faults += failed
+        cures.append("`assistant reach test` tries again; the next chat shows the news")
     if faults:
         raise Remark("; ".join([text, *faults]), ". ".join(cures))
     return text

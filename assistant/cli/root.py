@@ -29,7 +29,7 @@ PANELS = {
     " agenda.remind",
     "Memory": "context.context evaluation.eval_ sessions.undo moving.import_ moving.export memory"
     " sessions",
-    "Automation": "heartbeat.event heartbeat.listen skills heartbeat",
+    "Automation": "heartbeat.event heartbeat.listen reach.reach skills heartbeat",
     "Programs": "connect.connect connect.mcp connect.hook mcp-servers",
     "Setup": "setup.init .doctor.doctor setup.trust_ setup.completion setup.secrets daemon config",
 }

@@ -35,16 +35,16 @@ class Beats(notebook.Spending):
     """The whole state; `seen` is when each task was first seen.
 
     `looked` is when what is due was last determined, and `runs` are the last runs; `beat` is when
-    one last did something, `delivered` when a notification was last delivered, `fault` why the
-    latest was not. `refused` is the reported reason why no beat may begin. `waiting` has the due
-    time of each task that waits for a model. `untold` is the outbox.
+    one last did something, `delivered` when a notification was last delivered, `faults` why ways
+    did not take the latest. `refused` is the reported reason why no beat may begin. `waiting` has
+    the due time of each task that waits for a model. `untold` is the outbox.
     """
 
     looked: str = ""
     runs: list[str] = field(default_factory=list)
     beat: str = ""
     delivered: str = ""
-    fault: str = ""
+    faults: dict[str, str] = field(default_factory=dict)
     refused: str = ""
     waiting: dict[str, str] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)

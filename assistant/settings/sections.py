@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import time
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -50,6 +51,9 @@ RESERVED = frozenset({"memory", "sessions"})
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(as_list)]
+
+
+CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d"
 
 
 class Table(BaseModel):
@@ -349,3 +353,27 @@ class HeartbeatSettings(Table):
     notify: str | None = None
     """A command that takes what a run says on standard input. Unset: the desktop's notification.
     Empty: none."""
+
+
+class ReachSettings(Table):
+    """[reach]: the ways by which news reaches its owner."""
+
+    ways: Texts = ()
+    """Addresses of Apprise, added by `assistant reach add`. Needs the extra `reach`."""
+    quiet: str | None = None
+    """Hours in which only reminders are sent, such as `22:00-07:00`."""
+    headline: bool = False
+    """Send only the first 80 characters of news."""
+
+    @field_validator("quiet")
+    @classmethod
+    def _are_hours(cls, quiet: str | None) -> str | None:
+        if quiet and not re.fullmatch(rf"{CLOCK}-{CLOCK}", quiet):
+            raise ValueError("hours, as 22:00-07:00")
+        return quiet
+
+    def is_quiet(self, now: time) -> bool:
+        """Whether the hours are quiet."""
+        begin, _, end = (self.quiet or "").partition("-")
+        clock = f"{now:%H:%M}"
+        return begin <= clock < end if begin <= end else not end <= clock < begin

@@ -41,6 +41,7 @@ class Settings(sections.Table):
     skills: sections.SkillsSettings = sections.SkillsSettings()
     chat: sections.ChatSettings = sections.ChatSettings()
     heartbeat: sections.HeartbeatSettings = sections.HeartbeatSettings()
+    reach: sections.ReachSettings = sections.ReachSettings()
     sources: Annotated[tuple[sections.SourceSettings, ...], BeforeValidator(sections.as_list)] = ()
 
     @property

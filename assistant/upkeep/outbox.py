@@ -1,14 +1,13 @@
 """The outbox: what the program has to tell its owner while they are away.
 
 News is written down before it is sent, retried at each heartbeat until it is delivered, and shown
-by the next chat or `ask`. It is delivered by the owner's command or a notification of the desktop.
+by the next chat or `ask`. It is sent by every way of `reach.py`, and delivered once one takes it.
 """
 
-import os
 from datetime import datetime
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from assistant.disk import locking, programs, storage
+from assistant.disk import locking, storage
 from assistant.display import shortened
 from assistant.errors import AssistantError, ConfigError, StorageError
 from assistant.secrets.registered import redactor
@@ -16,67 +15,81 @@ from assistant.session import beats
 from assistant.session.beats import News
 from assistant.session.entries import AssistantEntry, InterruptedEntry
 from assistant.session.transcript import read
+from assistant.upkeep.reach import ways
 from assistant.upkeep.tasks import tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
-TITLE = "assistant"
-SCRIPT = """\
-on run argv
-display notification (item 1 of argv) with title (item 2 of argv)
-end
-"""
-LONGEST = 500
-"""Characters of a notification."""
+if TYPE_CHECKING:
+    from assistant.settings.tree import Settings
+
+HEADLINE = 80
+"""Characters of news of which only the headline is sent."""
 SHOWN = 160
 """Characters of an answer that the next chat shows."""
 MOST_SHOWN = 5
 TEST = "This is a test: news from the assistant arrives here."
 NO_WAY = (
-    "Set `heartbeat.notify` to a command that reads standard input, such as "
-    "`apprise ntfy://my-topic`, or install notify-send"
+    "`assistant reach add ntfy://my-topic` reaches a phone. Or install notify-send, or set "
+    "`heartbeat.notify` to a command that reads standard input"
 )
 GONE = f"gone from {HEARTBEAT_FILE}"
 
 
-def send(workspace: Workspace, command: str | None) -> str:
-    """Send undelivered news, by the shell `command` if there is one; return what went wrong.
+def send(workspace: Workspace, settings: "Settings") -> str:
+    """Send undelivered news by every way that is set; return why none took it.
 
-    After a fault the rest waits for the next attempt. One process sends at a time, and also what
-    the others add meanwhile.
+    After a fault the rest waits for the next attempt, and in quiet hours all but reminders. One
+    process sends at a time, and also what the others add meanwhile.
     """
-    path = storage.private_directory(workspace.private) / "outbox.lock"
-    while _unsent(workspace) and (lock := locking.try_lock(path)):
+    path, chosen = storage.private_directory(workspace.private) / "outbox.lock", settings.reach
+    quiet = chosen.is_quiet(datetime.now().time())
+    while _unsent(workspace, quiet) and (lock := locking.try_lock(path)):
         with lock:
-            if (news := _unsent(workspace)) is None:
+            if (news := _unsent(workspace, quiet)) is None:
                 continue
-            call = _notification(_text(workspace, news), command)
-            if call is None:
+            text = _text(workspace, news)
+            faults = _sent(shortened(text, HEADLINE) if chosen.headline else text, settings)
+            if not faults:
                 return ""
-            fault = _run(*call)
             with beats.changing(workspace) as state:
-                state.fault = fault
-                if not fault:
+                state.faults = {name: fault for name, fault in faults if fault}
+                if taken := not all(fault for _, fault in faults):
                     state.delivered = datetime.now().isoformat(timespec="minutes")
                     for item in state.untold:
                         item.sent = item.sent or item == news
-            if fault:
-                return fault
+            if not taken:
+                return "; ".join(f"{name}: {fault}" for name, fault in faults)
     return ""
 
 
-def _unsent(workspace: Workspace) -> News | None:
-    """The oldest news that has not been sent."""
-    return next((news for news in beats.load(workspace).untold if not news.sent), None)
+def _unsent(workspace: Workspace, quiet: bool) -> News | None:
+    """The oldest news that may be sent now."""
+    untold = beats.load(workspace).untold
+    return next((news for news in untold if not news.sent and (news.task or not quiet)), None)
 
 
-def try_out(command: str | None) -> str:
-    """Send a test; return the program that took it. Raises ConfigError if none does."""
-    call = _notification(TEST, command)
-    if call is None:
+def _sent(text: str, settings: "Settings") -> list[tuple[str, str]]:
+    """Send a text by every way; return their names, and what went wrong with each."""
+    listed = ways(settings.heartbeat.notify, settings.reach.ways)
+    redact = redactor().redact
+    return [(way.name, redact(way.send(text))) for way in listed]
+
+
+def faults(workspace: Workspace, settings: "Settings") -> dict[str, str]:
+    """Every way by its name, and why it cannot be used or did not take the latest news."""
+    latest = beats.load(workspace).faults
+    listed = ways(settings.heartbeat.notify, settings.reach.ways)
+    return {way.name: way.fault or latest.get(way.name, "") for way in listed}
+
+
+def try_out(workspace: Workspace, settings: "Settings") -> dict[str, str]:
+    """Send a test by every way; return what went wrong with each. Raises ConfigError if there is
+    none."""
+    if not (tried := dict(_sent(TEST, settings))):
         raise ConfigError("no notification can be sent", NO_WAY)
-    if fault := _run(*call):
-        raise ConfigError(fault, "See `heartbeat.notify` in the configuration")
-    return command or Path(call[0][0]).name
+    with beats.changing(workspace) as state:
+        state.faults = {name: fault for name, fault in tried.items() if fault}
+    return tried
 
 
 def take(workspace: Workspace) -> list[str]:
@@ -126,26 +139,3 @@ def _answer(workspace: Workspace, session: str) -> str:
         return ""
     texts = [e.text for e in entries if isinstance(e, AssistantEntry | InterruptedEntry)]
     return next((text for text in reversed(texts) if text.strip()), "")
-
-
-def _notification(text: str, command: str | None) -> tuple[list[str], str] | None:
-    """The command that notifies the owner, and its input; None if there is none."""
-    if command is not None:
-        return (["sh", "-c", command], text) if command else None
-    shown = shortened(text, LONGEST)
-    if program := programs.find("notify-send"):
-        return [program, "--", TITLE, shown], ""
-    if program := programs.find("osascript"):
-        return [program, "-e", SCRIPT, shown, TITLE], ""
-    return None
-
-
-def _run(command: list[str], text: str) -> str:
-    """Run a command; return what went wrong."""
-    bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
-    session = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}"} if bus.exists() else {}
-    try:  # cron does not set the bus
-        programs.run("the notification", command, text, session | os.environ)
-    except StorageError as error:
-        return error.message
-    return ""

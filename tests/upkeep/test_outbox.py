@@ -14,12 +14,19 @@ from assistant.heartbeat import beat, claims
 from assistant.heartbeat.unattended import is_silent
 from assistant.session import beats
 from assistant.session.beats import News
+from assistant.settings.sections import HeartbeatSettings
+from assistant.settings.tree import Settings
 from assistant.upkeep import outbox, timers
 from assistant.upkeep.reminders import remind
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 
 NOW = datetime(2026, 11, 23, 9, 40)
+
+
+def by(command: str | None) -> Settings:
+    """Settings with this command, or else the desktop, as the only way."""
+    return Settings(heartbeat=HeartbeatSettings(notify=command))
 
 
 @pytest.fixture
@@ -52,13 +59,13 @@ def test_it_is_sent_until_a_way_takes_it_and_then_shown_once(
     monkeypatch.setenv("BANK_PASSWORD", "hunter2hunter2")
     list(beat.run(here, NOW + timedelta(minutes=30)))
     phone = tmp_path / "phone"
-    assert "failed with 3" in outbox.send(here, "exit 3")
-    assert beats.load(here).fault and not beats.load(here).delivered
+    assert "failed with 3" in outbox.send(here, by("exit 3"))
+    assert beats.load(here).faults and not beats.load(here).delivered
     for _ in range(3):
-        assert outbox.send(here, f"cat >> {phone}; echo >> {phone}") == ""
+        assert outbox.send(here, by(f"cat >> {phone}; echo >> {phone}")) == ""
     (sent,) = phone.read_text().splitlines()
     assert sent.startswith("call the bank") and "hunter2" not in sent
-    assert beats.load(here).delivered and not beats.load(here).fault
+    assert beats.load(here).delivered and not beats.load(here).faults
     (shown,) = outbox.take(here)
     assert "heartbeat, 2026-11-23 10:00: call the bank" in shown and "hunter2" not in shown
     assert outbox.take(here) == []
@@ -69,7 +76,7 @@ def test_processes_that_send_at_once_send_it_once(here: Workspace, tmp_path: Pat
     phone = tmp_path / "phone"
     with ThreadPoolExecutor(3) as pool:
         command = f"sleep 0.3; cat >> {phone}; echo >> {phone}"
-        assert set(pool.map(lambda _: outbox.send(here, command), range(3))) == {""}
+        assert set(pool.map(lambda _: outbox.send(here, by(command)), range(3))) == {""}
     assert len(phone.read_text().splitlines()) == 1
 
 
@@ -85,14 +92,16 @@ def test_news_is_sent_that_another_process_adds_as_the_first_ends(
             if lock.path.name == "outbox.lock" and not beats.load(here).untold[1:]:
                 with beats.changing(here) as state:
                     state.tell(late)
-                assert outbox.send(here, command) == ""  # by the other process, without the lock
+                assert (
+                    outbox.send(here, by(command)) == ""
+                )  # by the other process, without the lock
         release(lock)
 
     list(beat.run(here, NOW + timedelta(minutes=30)))
     phone = tmp_path / "phone"
     command = f"cat >> {phone}; echo >> {phone}"
     monkeypatch.setattr(locking.Lock, "release", released)
-    assert outbox.send(here, command) == ""
+    assert outbox.send(here, by(command)) == ""
     assert [line[:8] for line in phone.read_text().splitlines()] == ["call the", "The boat"]
 
 
@@ -115,7 +124,7 @@ def test_the_desktop_is_reached_from_cron(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     list(beat.run(here, NOW + timedelta(minutes=30)))
-    assert outbox.send(here, None) == ""
+    assert outbox.send(here, by(None)) == ""
     assert (tmp_path / "notified").read_text().startswith(f"unix:path={tmp_path}/bus call the bank")
 
 
@@ -156,42 +165,47 @@ def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspa
         def workspace(self) -> Workspace:
             return here
 
+        def settings(self) -> Settings:
+            return by("exit 3")
+
     with pytest.raises(Remark, match="1 task; no timer on this machine runs them"):
         _heartbeat(Options())  # type: ignore[arg-type]
     with beats.changing(here) as known:
-        known.fault = "the notification failed with 2: no topic"
+        known.faults = {"heartbeat.notify": "failed with 2", "ntfy://gone": "no topic"}
     with pytest.raises(
-        Remark, match="no timer on this machine runs them; the notification"
+        Remark, match=r"no timer on this machine runs them; heartbeat\.notify: failed with 2\."
     ) as both:
         _heartbeat(Options())  # type: ignore[arg-type]
     assert (
         both.value.cure
-        == f"{timers.advice()}. The next chat shows the news; see `heartbeat.notify`"
+        == f"{timers.advice()}. `assistant reach test` tries again; the next chat shows the news"
     )
     with beats.changing(here) as known:
         for minutes in (10, 5, 0):
             known.run(datetime.now() - timedelta(minutes=minutes))
         known.beat = known.runs[-1]
-        known.fault = "the notification failed with 3: no bus"
-    with pytest.raises(Remark, match=r"1 task; last run 20.*; the notification failed with 3"):
+        known.faults = {"heartbeat.notify": "failed with 3"}
+    with pytest.raises(Remark, match=r"1 task; last run 20.*; heartbeat.notify: failed with 3"):
         _heartbeat(Options())  # type: ignore[arg-type]
 
 
 def test_a_way_can_be_tried_out_and_says_what_is_wrong_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     phone = tmp_path / "phone"
-    assert outbox.try_out(f"cat > {phone}") == f"cat > {phone}"
+    failing = by("echo no such topic >&2; exit 3")
+    assert "failed with 3: no such topic" in outbox.try_out(here, failing)["heartbeat.notify"]
+    assert "no such topic" in outbox.faults(here, failing)["heartbeat.notify"]
+    assert outbox.try_out(here, by(f"cat > {phone}")) == {"heartbeat.notify": ""}
     assert phone.read_text() == outbox.TEST
-    with pytest.raises(ConfigError, match="failed with 3: no such topic"):
-        outbox.try_out("echo no such topic >&2; exit 3")
+    assert outbox.faults(here, failing) == {"heartbeat.notify": ""}
     with pytest.raises(ConfigError, match="no notification can be sent"):
-        outbox.try_out("")
+        outbox.try_out(here, by(""))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="no notification can be sent"):
-        outbox.try_out(None)
+        outbox.try_out(here, by(None))
     program = tmp_path / "notify-send"
     program.write_text(f'#!/bin/sh\necho "$3" > {phone}\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    assert outbox.try_out(None) == "notify-send"
+    assert outbox.try_out(here, by(None)) == {"notify-send": ""}
     assert phone.read_text().strip() == outbox.TEST

@@ -29,6 +29,7 @@ from assistant.settings.sections import SERVERS, EmbeddingSettings, ServerSettin
 from assistant.tables import value_at
 from assistant.tools.mcp_client.servers import hidden
 from assistant.tools.policy import unknown_tools
+from assistant.upkeep.reach import masked
 
 Keys = tuple[str | int, ...]
 """The path of a setting: its keys; indices of lists start at 0."""
@@ -95,18 +96,17 @@ def set_(
 
 
 def _values(options: Globals) -> dict[str, Any]:
-    """All settings, without the secrets of MCP servers."""
+    """All settings, without the secrets of MCP servers and of addresses."""
     values = options.settings().model_dump(mode="json")
     values[SERVERS] = {name: hidden(server) for name, server in values[SERVERS].items()}
+    values["reach"]["ways"] = [masked(address) for address in values["reach"]["ways"]]
     return values
 
 
 def put(options: Globals, key: str, values: list[str]) -> None:
     """Change a setting, and print it; if it is removed, print the value that holds now."""
     path, file = path_of(key), config.config_file()
-    text, value, doubts = changed(key, values)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    storage.replace(file, text.encode())
+    value, doubts = save(key, values)
     origin = config.origin_of(path, config.layers(recipe=options.recipe()))
     if value is None:
         _print(path, value_at(_values(options), path), origin)
@@ -117,6 +117,15 @@ def put(options: Globals, key: str, values: list[str]) -> None:
         note(f"{origin}{where} overrides {file}")
     for doubt in doubts:
         note(doubt)
+
+
+def save(key: str, values: Sequence[str]) -> tuple[Any, list[str]]:
+    """Change a setting in the file; return its new value and warnings, as `changed` does."""
+    text, value, doubts = changed(key, values)
+    file = config.config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    storage.replace(file, text.encode())
+    return value, doubts
 
 
 def unset(context: typer.Context, key: Key) -> None:

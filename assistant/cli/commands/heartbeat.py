@@ -37,10 +37,7 @@ def run(
     """
     options: Globals = context.obj
     if test:
-        program = outbox.try_out(options.settings().heartbeat.notify)
-        answer({"sent": program})
-        echo(f"Sent: {program}")
-        return
+        return try_out(options)
     done_beats: list[Beat] = []
     fault: ConfigError | None = None
     send_news(options)  # undelivered before
@@ -100,8 +97,18 @@ def send_news(options: Globals) -> None:
     """Send undelivered news, and note what went wrong."""
     workspace = options.workspace()
     waits = any(not news.sent for news in beats.load(workspace).untold)
-    if waits and (fault := outbox.send(workspace, options.settings().heartbeat.notify)):
+    if waits and (fault := outbox.send(workspace, options.settings())):
         note(fault)
+
+
+def try_out(options: Globals) -> None:
+    """Send a test by every way; exit with 1 if one does not take it."""
+    faults = outbox.try_out(options.workspace(), options.settings())
+    answer([{"way": name, "fault": fault} for name, fault in faults.items()])
+    for name, fault in faults.items():
+        echo(f"✗ {name}: {fault}" if fault else f"Sent: {name}")
+    if any(faults.values()):
+        raise typer.Exit(1)
 
 
 def explain(context: typer.Context, as_json: AsJson = False) -> None:
