@@ -20,7 +20,7 @@ LONGEST = 300
 _WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
 _WITHIN |= {21: {*range(18, 24), *range(6)}}
 """Hours that lie in a part of the day; others are meant twelve later: "every evening at 8"."""
-_SHARES = {"half": 30, "quarter": 15}
+SHARES = {"half": 30, "quarter": 15}
 """Minutes of the kinds of words that are a part of an hour."""
 _TO_THE_HOUR = (5, 10, 20, 25)
 """Minutes that "at 10 to 8" may say; "at 9 to 5" is none."""
@@ -134,8 +134,8 @@ def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
     said = Words(tokens[: found[0].count("_")] if found else ())
     if len(said) < 2:
         return None
-    *shares, hour = (token for token in said if token.kind in ("num", "clock", *_SHARES))
-    minutes = sum(_SHARES.get(share.kind, share.value) for share in shares)
+    *shares, hour = (token for token in said if token.kind in ("num", "clock", *SHARES))
+    minutes = sum(SHARES.get(share.kind, share.value) for share in shares)
     is_named = before == "at" and minutes in _TO_THE_HOUR
     if said.has("to") and shares[0].kind == "num" and not is_named:
         return None

@@ -6,11 +6,11 @@ meanings of, it names.
 """
 
 import functools
-import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import accumulate, zip_longest
 
 from assistant.memory.text.times.languages import with_plain_am
 from assistant.memory.text.times.period import later
@@ -26,6 +26,7 @@ from assistant.memory.text.times.schedule import (
 )
 from assistant.memory.text.times.tokens import (
     LONGEST,
+    SHARES,
     WORD,
     Words,
     connectives,
@@ -89,19 +90,17 @@ def schedule(
     A rhythm that no calendar has ("31 February") is none. With `now`, "every other Friday" begins
     with the next one; without, it is none. A time alone is one on the `days` of another schedule.
     """
-    found = _read(text, _RHYTHM, now, days).schedule()
+    found = _read(text, _RHYTHM, now).schedule(days)
     return (found.schedule, found.end) if found.schedule else None
 
 
 def starts(text: str) -> Iterator[int]:
     """Where within a text the words of a schedule may begin."""
     words = [*WORD.finditer(text)]
-    for found, after in zip(words, [*words[1:], None], strict=False):
+    for found, after in zip_longest(words, words[1:]):
         kind = kind_of(found[0])
-        if kind in ("at", "the", "from"):
-            numbered = after and (after[0][0].isdigit() or kind_of(after[0]) in ("nth", "noon"))
-            kind = "on" if numbered else ""
-        if kind in (*_RECURRING, "on"):
+        numbered = after and (after[0][0].isdigit() or kind_of(after[0]) in ("nth", "noon"))
+        if kind in (*_RECURRING, "on") or (kind in ("at", "the", "from") and numbered):
             yield found.start()
 
 
@@ -116,8 +115,8 @@ def instruction(text: str, now: datetime = datetime.min, days: Schedule | None =
     All words before a colon belong to the schedule; without one, the rest may not begin as if it
     went on with it. `now` and `days` are those of `schedule`.
     """
-    reader = _read(text, _RHYTHM, now, days)
-    found = reader.schedule()
+    reader = _read(text, _RHYTHM, now)
+    found = reader.schedule(days)
     if found.word or not found.end:
         return found if found.word else reader.stuck()
     rest, word = reader.behind(text, whole=True)
@@ -175,21 +174,16 @@ def begins_with_time(text: str) -> str:
     return _Reader(text).goes_on(text)
 
 
-def _read(
-    text: str,
-    productions: Sequence["_Production"],
-    now: datetime = datetime.min,
-    days: Schedule | None = None,
-) -> "_Reader":
+def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_Reader":
     """Read the time that a text begins with, also one whose time of day stands behind a colon:
     "Mondays: 14:00 call the office"."""
-    reader = _Reader(text, now, days)
+    reader = _Reader(text, now)
     reader.read(productions)
     colon = _COLON.match(text, reader.end)
     if reader.end and colon and not reader.is_timed:
         behind = _Reader(text[colon.end() :])
         if behind._ahead(_pattern("clock | at CLOCK")):
-            reader = _Reader(text[: reader.end] + " " * len(colon[0]) + behind._text, now, days)
+            reader = _Reader(text[: reader.end] + " " * len(colon[0]) + behind._text, now)
             reader.read(productions)
     return reader
 
@@ -213,16 +207,13 @@ class _Reader:
     read before.
     """
 
-    def __init__(
-        self, text: str, now: datetime = datetime.min, days: Schedule | None = None
-    ) -> None:
+    def __init__(self, text: str, now: datetime = datetime.min) -> None:
         self._text = text[:LONGEST]
         self._now = now
-        self._on_days = days
         self._tokens = tokens(with_plain_am(self._text))
         self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
         sizes = (len(token.kind) + 1 for token in self._tokens)
-        self._places = list(itertools.accumulate(sizes, initial=0))
+        self._places = list(accumulate(sizes, initial=0))
         self._at = self.end = 0
         self._unit, self._count = "", 1
         self._days: list[str] = []
@@ -332,12 +323,12 @@ class _Reader:
 
     # What it adds up to
 
-    def schedule(self) -> Reading:
-        """What was read, as a schedule."""
-        made = self._schedule() if self.end and not self.fault[0] else None
+    def schedule(self, days: Schedule | None) -> Reading:
+        """What was read, as a schedule; a time alone is one on the `days` of another."""
+        made = self._schedule(days) if self.end and not self.fault[0] else None
         return Reading(None if self.fault[0] else made, self.end, *self.fault)
 
-    def _schedule(self) -> Schedule | None:
+    def _schedule(self, days: Schedule | None) -> Schedule | None:
         """What was read, as a schedule; None if it is none, or has a fault."""
         words = self._text[: self.end].strip()
         times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
@@ -354,14 +345,14 @@ class _Reader:
             every = timedelta(minutes=_MINUTES[self._unit] * self._count)
             return interval(every, self._window, self._days)
         if self._unit == "day" and self._days and self._count > 1:
-            self._unit, (self._count, days) = "week", divmod(self._count, 7)
-            if days:
+            self._unit, (self._count, rest) = "week", divmod(self._count, 7)
+            if rest:
                 self.fault = words, WHOLE_WEEKS
         dated = bool(self._days or self._monthdays or self._begins or self._unit == "day")
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)
         if not (rule := self._rule(self._count)):
-            return self._at_times_of(self._on_days) if self._on_days and timed else None
+            return self._at_times_of(days) if days and timed else None
         if self._count > 1 and not self._begins:
             self.fault = words, FROM_WHEN
         return Schedule(
@@ -408,8 +399,6 @@ class _Reader:
 
     def _each(self, unit: str, count: int = 1) -> bool:
         """Take a unit; False if another one is said."""
-        if unit == "fortnight":
-            unit, count = "week", count * 2
         if self._unit:
             return self._unit == unit and count == 1  # "on the 1st of every month"
         self._unit, self._count = unit, count
@@ -579,24 +568,22 @@ class _Reader:
     def in_a_while(self, said: Words) -> bool:
         """In 20 minutes, in an hour and a half: a time. In three days, in two weeks on Monday: a
         day."""
-        weekdays, of_a_week = said.values("day"), said.values("unit") in (["week"], ["fortnight"])
-        if self.once or self.times or (weekdays and not of_a_week):
+        weekdays = said.values("day")
+        if self.once or self.times or (weekdays and said.values("unit") != ["week"]):
             return False
         if 0 in said.values("num"):
             return self._fails(said, "The time must lie in the future")
         amounts, count, adds = list[tuple[float, str]](), 0.0, False
         for token in said:
-            match token.kind:
-                case "num":
-                    count = token.value
-                case "and":
-                    adds = True
-                case "half" | "quarter":
-                    share = 0.5 if token.kind == "half" else 0.25
-                    count = count + share if adds else (count or 1) * share
-                case "unit":
-                    amounts.append((count or 1, token.value))
-                    count = 0.0
+            if token.kind == "num":
+                count = token.value
+            elif token.kind in SHARES:
+                share = SHARES[token.kind] / 60
+                count = count + share if adds else (count or 1) * share
+            elif token.kind == "unit":
+                amounts.append((count or 1, token.value))
+                count = 0.0
+            adds |= token.kind == "and"
         amounts[-1] = amounts[-1][0] + count, amounts[-1][1]
         try:
             if all(unit in _MINUTES for _, unit in amounts):
@@ -606,13 +593,12 @@ class _Reader:
                 self.due = due if due > self._now else due + timedelta(minutes=1)
                 return True
             ((number, unit),) = amounts
-            weeks = unit == "fortnight"
-            if number != int(number) or unit in _MINUTES:
+            if number != int(number):
                 return False
-            unit, begins = "week" if weeks else unit, self._now.date()
+            begins = self._now.date()
             if weekdays and said[-1].kind == "unit":  # "Monday in a week"
                 begins += ((weekdays[0] - begins.weekday() - 1) % 7 + 1) * DAY
-            day = later(begins, int(number) * (1 + weeks), unit)
+            day = later(begins, int(number), unit)
             self.once = day + (weekdays[0] - day.weekday()) * DAY if weekdays else day
         except (OverflowError, ValueError):
             return False
@@ -634,9 +620,10 @@ class _Reader:
     def one_day(self, said: Words) -> bool:
         """The first day to come that is what they say: Friday, this weekend, 3 December, the 30th,
         the 5th of next month, Friday of next week, next month."""
-        today, units, weekdays = self._now.date(), said.values("unit"), said.values("day")
+        units, weekdays = said.values("unit"), said.values("day")
         number, month = (*said.values("ord", "nth"), 0)[0], 0
-        first, reach = today, 9 * 366
+        today = first = self._now.date()
+        reach = 9 * 366
         if self.once or said[-1].plural:
             return False
         if {token.kind for token in said} <= {"on", "the", "ord", "nth"}:  # "the 5th avenue"
@@ -652,11 +639,14 @@ class _Reader:
         elif units == ["week"] and not said.has("next"):
             first += 8 * DAY
         elif units:
-            begins = {"week": -today.weekday() * DAY, "month": (1 - today.day) * DAY}
-            begins["year"] = (1 - today.timetuple().tm_yday) * DAY
-            if len(units) > 1 or units[0] not in begins or not said.has("next"):
+            begins = {
+                "week": today - today.weekday() * DAY,
+                "month": today.replace(day=1),
+                "year": today.replace(month=1, day=1),
+            }.get(units[0])
+            if not begins or not said.has("next"):
                 return False
-            first, reach = later(today + begins[units[0]], 1, units[0]), 31
+            first, reach = later(begins, 1, units[0]), 31
         elif said.values("kind"):
             if said[-1].value != "SA,SU":
                 return False
