@@ -1,13 +1,13 @@
 """Parses HEARTBEAT.md: its tasks with their schedules, and the lines that are not understood. Pure.
 
 A task is a list item or a line. Its schedule is at its start ("every 30 minutes: …"), at its end,
-or in the heading or line above it. Ticked and struck-out items are done.
+or in the heading or line above it. Ticked and struck-out items are done, with all that is in them.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
@@ -28,8 +28,16 @@ from assistant.workspace.folder import HEARTBEAT_FILE
 GRACE = timedelta(minutes=15)
 """Delay up to which a task is not late."""
 _FENCE = re.compile(rf"^{FENCE}", re.MULTILINE)
-_HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
-_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
+_INDENT = r"[^\S\n]"
+_MARKER = rf"(?:[-*+]|\d{{1,9}}[.)]){_INDENT}"
+_ENTRY = re.compile(
+    rf"^{_INDENT}*#{{1,6}}{_INDENT}.*"
+    rf"|^(?:{_INDENT}*{_MARKER}|\S).*(?:\n(?:{_INDENT}*\n)*{_INDENT}+\S.*)*",
+    re.MULTILINE,
+)
+"""A heading; or an item or line, with what is indented below it."""
+_HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*")
+_ITEM = re.compile(rf"{_MARKER}\s*(?P<box>\[[ xX]\]\s+)?(?P<text>.*)", re.DOTALL)
 _data = beside(__file__)
 _LATE = [re.compile(pattern, re.IGNORECASE) for pattern in _data["late"]]
 _REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
@@ -122,28 +130,16 @@ def _entries(text: str) -> Iterator[_Entry]:
     """The headings, items and lines with their numbers."""
     for pattern in (COMMENT, _FENCE):
         text = pattern.sub(blank, text).replace(BLOT, " ")
-    entry: _Entry | None = None
-    blanks = ""
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        item = _ITEM.fullmatch(line)
-        is_done = item and ("x" in (item["box"] or "").lower() or item["text"].startswith("~~"))
-        if entry and line[:1].isspace() and line.strip():
-            entry, blanks = replace(entry, text=f"{entry.text}{blanks}\n{line.strip()}"), ""
-            continue
-        if entry and not line.strip():
-            blanks += "\n"
-            continue
-        if entry:
-            yield entry
-            entry, blanks = None, ""
-        if heading := _HEADING.fullmatch(line.strip()):
+    text = text.replace("\r\n", "\n")
+    for entry in _ENTRY.finditer(text):
+        number = text.count("\n", 0, entry.start()) + 1
+        words = "\n".join(line.strip() for line in entry[0].split("\n"))
+        if heading := _HEADING.fullmatch(words):
             yield _Entry(number, "heading", heading["title"])
-        elif item and not is_done:
-            entry = _Entry(number, "item", item["text"].strip())
-        elif not item and line.strip() and not line[:1].isspace():
-            entry = _Entry(number, "line", line.strip())
-    if entry:
-        yield entry
+        elif not (item := _ITEM.fullmatch(words)):
+            yield _Entry(number, "line", words)
+        elif "x" not in (item["box"] or "").lower() and not item["text"].startswith("~~"):
+            yield _Entry(number, "item", item["text"])
 
 
 def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
