@@ -24,6 +24,8 @@ MAX_LISTED = 60
 """Maximum number of lines for a model."""
 MAX_DAYS = 366
 """How far ahead a model may look."""
+FURTHEST = 100_000
+"""How many days ahead anything is due."""
 LONGEST_MESSAGE = 1000
 """Characters of a message in which days are looked for."""
 HOUR = timedelta(hours=1)
@@ -31,10 +33,7 @@ HOUR = timedelta(hours=1)
 
 def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tuple[Due, ...]:
     """What is due from today until `days` days later, in order."""
-    try:
-        last = today + timedelta(days=days)
-    except OverflowError:
-        last = date.max
+    last = today + timedelta(days=min(days, FURTHEST))
     dues = memory.due(today.isoformat(), last.isoformat())
     reminders = _reminders(workspace, today, last)
     return tuple(sorted((*dues, *reminders), key=lambda due: (due.start, due.time)))

@@ -3,6 +3,7 @@
 Parsed pieces are cached, so that an edit costs the parsing of what it changed.
 """
 
+import dataclasses
 import hashlib
 import re
 import sys
@@ -68,22 +69,8 @@ class Chunk(msgspec.Struct, frozen=True):
 
 def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
     """What is returned of a chunk."""
-    return Passage(
-        id=chunk.id,
-        text=chunk.text,
-        plain=chunk.plain,
-        source=chunk.source,
-        start_line=chunk.start_line,
-        end_line=chunk.end_line,
-        start_char=chunk.start_char,
-        end_char=chunk.end_char,
-        heading=chunk.heading,
-        date=chunk.date,
-        mentions=chunk.mentions,
-        score=round(score, 4),
-        status=chunk.status,
-        signals=shares or {},
-    )
+    result = msgspec.convert(chunk, Passage, from_attributes=True)
+    return dataclasses.replace(result, score=round(score, 4), signals=shares or {})
 
 
 def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> Chunk:
