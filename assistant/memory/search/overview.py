@@ -265,16 +265,14 @@ def _flat(vectors: Vectors) -> Points:
 
 def _apart(centre: Points, radius: NDArray[np.float64]) -> Points:
     """The centres, drawn together and pushed apart until their disks are side by side."""
-    centre = centre * 0.5
     least = radius[:, None] + radius[None, :] + GAP
-    number = np.arange(len(radius))
-    turn = np.stack([np.cos(number * 2.4), np.sin(number * 2.4)], axis=1)
+    turn = 2.4 * np.arange(len(radius))
+    centre = centre * 0.5 + 0.001 * np.stack([np.cos(turn), np.sin(turn)], axis=1)  # no two alike
     for _ in range(PUSHES):
         centre = centre * 0.985
         between = centre[:, None, :] - centre[None, :, :]
         distance = np.linalg.norm(between, axis=2)
-        is_same = (distance < 1e-6)[:, :, None]
-        way = np.where(is_same, turn[:, None, :], between / np.maximum(distance, 1e-6)[:, :, None])
+        way = between / np.maximum(distance, 1e-6)[:, :, None]
         push = np.clip(least - distance, 0.0, None) * 0.5
         np.fill_diagonal(push, 0.0)
         centre = centre + (way * push[:, :, None]).sum(axis=1) * 0.7

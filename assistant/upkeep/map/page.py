@@ -32,7 +32,7 @@ def gather(
     chart = memory.chart()
     log = memory.log(MOST_EVENTS)
     keys = [fact_key(fact.passage.plain) for fact in chart.facts]
-    history = _history(keys, log)
+    events, history = _events(log, keys, redact)
     return {
         "made": now.strftime("%Y-%m-%d %H:%M"),
         "place": place,
@@ -41,7 +41,7 @@ def gather(
             _fact(fact, history.get(key, []), recalls.get(fact.passage.id))
             for fact, key in zip(chart.facts, keys, strict=True)
         ],
-        "events": list(_events(log, keys, redact)),
+        "events": events,
         "waiting": [
             {
                 "t": redact(pending.fact.text),
@@ -76,35 +76,29 @@ def _fact(fact: Charted, history: Sequence[int], recalls: Asked | None) -> Json:
     }
 
 
-def _history(keys: Iterable[str], log: Sequence[JournalEntry]) -> dict[str, list[int]]:
-    """The indices in the log of the writes about each fact, by its key."""
-    known = set(keys)
-    history: dict[str, list[int]] = {}
-    for number, entry in enumerate(log):
-        for key in _keys(entry):
-            if key in known:
-                history.setdefault(key, []).append(number)
-    return history
-
-
-def _keys(entry: JournalEntry) -> set[str]:
-    """The keys of an entry's text and of each of its lines."""
-    return {fact_key(text) for text in (entry.text, *entry.text.split("\n")) if text.strip()}
-
-
-def _events(log: Sequence[JournalEntry], keys: Sequence[str], redact: Redact) -> Iterable[Json]:
+def _events(
+    log: Sequence[JournalEntry], keys: Sequence[str], redact: Redact
+) -> tuple[list[Json], dict[str, list[int]]]:
+    """The writes, and the indices of those about each fact, by its key."""
     indices = {key: number for number, key in enumerate(keys)}
-    for entry in log:
-        matches = (indices[key] for key in _keys(entry) if key in indices)
-        yield {
-            "d": entry.time,
-            "a": entry.action,
-            "t": redact(entry.text),
-            "p": entry.source,
-            "o": entry.origin.kind,
-            "u": int(entry.undone),
-            "f": next(matches, -1),
-        }
+    events, history = list[Json](), dict[str, list[int]]()
+    for number, entry in enumerate(log):
+        texts = filter(str.strip, (entry.text, *entry.text.split("\n")))
+        named = [key for key in dict.fromkeys(map(fact_key, texts)) if key in indices]
+        for key in named:
+            history.setdefault(key, []).append(number)
+        events.append(
+            {
+                "d": entry.time,
+                "a": entry.action,
+                "t": redact(entry.text),
+                "p": entry.source,
+                "o": entry.origin.kind,
+                "u": int(entry.undone),
+                "f": indices[named[0]] if named else -1,
+            }
+        )
+    return events, history
 
 
 def _pairs(chart: Chart, pairs: Sequence[Pair]) -> Iterable[Json]:
