@@ -159,7 +159,13 @@ class Chat:
         interruption, scratch = Interruption(), Scratch()
         checkpoints = Checkpoints(None if record.off_the_record else self.workspace.checkpoints)
         others = outside(
-            roots, secrets, interruption.event, chosen, checkpoints, trusted=self.trusted
+            roots,
+            secrets,
+            interruption.event,
+            chosen,
+            checkpoints,
+            trusted=self.trusted,
+            off_the_record=record.off_the_record,
         )
         recalling = memory_tools(memory, roots, origin_of=self._origin_in(record))
         tools = [

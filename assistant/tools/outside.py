@@ -10,17 +10,16 @@ from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import WebSettings
 from assistant.settings.tree import Settings
 from assistant.tools.base import Runner, Tool
-from assistant.tools.files.access import Roots
+from assistant.tools.files.access import Access, Roots
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
 from assistant.tools.mcp_client.tools import Foreign
-from assistant.tools.policy import Rules
 from assistant.tools.shell.command import Jobs, Shell, job_tools
 from assistant.tools.web import search
 from assistant.tools.web.addresses import Guard
-from assistant.tools.web.browser import Browser, browsing_tool, missing
+from assistant.tools.web.browser import Browser, Save, browsing_tool, missing, saving
 from assistant.tools.web.fetch import fetching_tool
 from assistant.workspace.checkpoints import Checkpoints
 
@@ -49,12 +48,15 @@ def outside(
     checkpoints: Checkpoints,
     *,
     trusted: bool,
+    off_the_record: bool = False,
 ) -> Outside:
     """Return the tools that the settings allow.
 
-    A workspace that is not trusted contributes no MCP servers.
+    A workspace that is not trusted contributes no MCP servers. Off the record nothing that is
+    downloaded is saved.
     """
-    jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots.rules)
+    save = None if off_the_record else saving(Access(roots, "write_file"), checkpoints)
+    jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots, save)
     configured = servers.named_by(
         chosen.mcpServers, roots.workspace.root if trusted else None, roots.directories
     )
@@ -84,10 +86,14 @@ def outside(
 
 
 def web_tools(
-    settings: WebSettings, interrupt: threading.Event, rules: Rules | None = None
+    settings: WebSettings,
+    interrupt: threading.Event,
+    roots: Roots | None = None,
+    save: Save | None = None,
 ) -> Outside:
     """Return `web_search`, `fetch_url` and `browse`, as far as they are configured."""
     guard, browser = Guard(settings.allow_private), None
+    rules = roots.rules if roots else None
     tools: list[Tool] = []
     notices: list[str] = []
     if settings.search:
@@ -98,6 +104,6 @@ def web_tools(
     if settings.browse and (reason := missing(settings.browser)):
         notices.append(f"`browse` is not offered: {reason}")
     elif settings.browse:
-        browser = Browser(settings.browser, guard, PAGE_SECONDS, interrupt)
-        tools.append(browsing_tool(browser))
+        browser = Browser(settings.browser, guard, PAGE_SECONDS, interrupt, save)
+        tools.append(browsing_tool(browser, Access(roots, "browse") if roots else None))
     return Outside(tuple(tools), browser.close if browser else lambda: None, tuple(notices))

@@ -177,7 +177,7 @@ DENIED = "The owner's rules deny this call."
 SHELL, CODE = "shell", "execute_code"
 READ = "read_file"
 READING = (READ, "list_files", "find_files", "grep")
-SHOWING = ("grep", "recall", SHELL, CODE)
+SHOWING = ("grep", "recall", "browse", SHELL, CODE)
 """Other tools that show the content of files: a path that may not be read is closed to these
 too."""
 WRITING = ("write_file", "edit_file", "apply_patch")

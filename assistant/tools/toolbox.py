@@ -243,8 +243,12 @@ class Toolbox:
             if tail:
                 content += f"\n[… and its end:]\n{whole[-tail:]}"
         diff = clean(result.diff)[:RESULT_LIMIT]
-        compact = clean(result.compact)
-        return replace(result, content=content, compact=compact, diff=diff, whole=whole)
+        compact, pictures = clean(result.compact), result.pictures
+        if pictures and any(secret in result.content for secret in self._redactor.known().values()):
+            content, pictures = f"{content}\n[Left out: a picture, which may show a secret.]", ()
+        return replace(
+            result, content=content, compact=compact, diff=diff, whole=whole, pictures=pictures
+        )
 
     def _reader(self) -> list[Tool]:
         """Return `read_on` while there are long texts."""

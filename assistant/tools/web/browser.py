@@ -6,6 +6,7 @@ checks every address of the name before connecting.
 
 import importlib.util
 import ipaddress
+import mimetypes
 import os
 import re
 import select
@@ -13,8 +14,11 @@ import socket
 import socketserver
 import tempfile
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -24,13 +28,27 @@ from pydantic import Field
 from assistant.disk import programs
 from assistant.display import exactly
 from assistant.errors import ToolError
+from assistant.messages import Picture
+from assistant.model.pictures import picture_of
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import Plan, Tool, ToolResult, awaited, tool
+from assistant.tools.base import Plan, Tool, ToolResult, awaited, picture_notice, tool
+from assistant.tools.files.access import Access
+from assistant.tools.files.write import Change, commit
+from assistant.tools.places import is_executed
 from assistant.tools.web.addresses import Guard, typed
 from assistant.tools.web.fetch import OTHERS
+from assistant.workspace.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Dialog, Locator, Page, Request
+    from playwright.sync_api import (
+        BrowserContext,
+        Dialog,
+        Download,
+        FilePayload,
+        Locator,
+        Page,
+        Request,
+    )
 
 SILENCE = 120.0
 """Seconds without a byte after which a connection is dropped."""
@@ -116,7 +134,20 @@ SWITCHES = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 """Switches that keep all traffic in the proxy."""
-START_SECONDS = 60.0
+PREFERENCES = '{"plugins": {"always_open_pdf_externally": true}}'
+"""The browser's preferences: a PDF is downloaded, as its viewer has no text to show."""
+START_SECONDS = DOWNLOAD_SECONDS = 60.0
+MOST_DOWNLOADED = 50_000_000
+"""The most bytes that the downloads of one step may have."""
+BEGIN_SECONDS, SETTLE_SECONDS = 2.0, 0.3
+"""Seconds in which a download, or the question for a file, must begin; and those that each step
+waits for what it may have begun."""
+PARTIAL = ".crdownload"
+"""The suffix of a file that Chromium is still downloading."""
+LONGEST_NAME = 60
+"""Characters of a download's name."""
+DOWNLOADS = "downloads"
+"""The folder of the workspace that downloads are saved in."""
 FILLED = re.compile(r"^(\s*- textbox\b.*\[ref=(\w+)\](?: \[\w+\])*): .*$", re.MULTILINE)
 """A field of a snapshot with a value."""
 
@@ -137,24 +168,70 @@ def executable(path: str | None) -> str | None:
     return next(filter(None, map(programs.find, [path] if path else NAMES)), None)
 
 
+Save = Callable[[str, bytes], str]
+"""Saves a download, by its name; returns where. Raises ToolError."""
+
+
+def saving(access: Access, checkpoints: Checkpoints) -> Save:
+    """Return what saves downloads in a folder of the workspace, under names that are free."""
+
+    def save(name: str, data: bytes) -> str:
+        safe = re.sub(r"[^\w .()+-]+", "_", name)[-LONGEST_NAME:].strip(" .") or "download"
+        file, number = Path(f"{safe}_" if is_executed(safe) else safe), 1
+        path = f"{DOWNLOADS}/{file}"
+        while True:
+            with access.at(path) as location:
+                change = Change(location.path, location.shown, None, data)
+                is_free = location.status() is None
+            if access.roots.guarded(change.path):
+                raise ToolError(f"{change.shown} steers or remembers")
+            if is_free:
+                commit(access, [change], checkpoints)
+                return change.shown
+            number += 1
+            path = f"{DOWNLOADS}/{file.stem} ({number}){file.suffix}"
+
+    return save
+
+
 class Browser:
-    """A browser with one page, started at the first step. Its steps raise ToolError."""
+    """A browser, started at the first step. Its steps raise ToolError.
+
+    Downloads are kept by `save`; None refuses them.
+    """
 
     def __init__(
-        self, path: str | None, guard: Guard, seconds: float, interrupt: threading.Event
+        self,
+        path: str | None,
+        guard: Guard,
+        seconds: float,
+        interrupt: threading.Event,
+        save: Save | None = None,
     ) -> None:
         self._path = path
         self._guard = guard
         self._seconds = seconds
         self._interrupt = interrupt
-        self._steps: SimpleQueue[tuple[Callable[[Page], None], Future[str]] | None] = SimpleQueue()
+        self._save = save
+        self._steps: SimpleQueue[Step | None] = SimpleQueue()
         self._answer = ""
-        self._dialogs: list[str] = []
+        self._notes: list[str] = []
+        self._tab: Page | None = None
+        self._downloads: list[Download] = []
+        self._picture: Picture | None = None
         self._last_snapshot = self._address = ""
         self._thread: threading.Thread | None = None
         self._host = ""
 
-    def step(self, action: str, target: str = "", text: str = "", *, enter: bool = False) -> str:
+    def step(
+        self,
+        action: str,
+        target: str = "",
+        text: str = "",
+        *,
+        enter: bool = False,
+        file: "FilePayload | None" = None,
+    ) -> ToolResult:
         """Do something on the page, and return the page afterwards."""
 
         def act(page: "Page") -> None:
@@ -162,9 +239,20 @@ class Browser:
                 case "open":
                     page.goto(target, wait_until="domcontentloaded")
                 case "back":
-                    page.go_back(wait_until="domcontentloaded")
+                    self._go_back(page)
+                case "tab":
+                    self._tab = _numbered(page.context.pages, target)
+                    self._tab.bring_to_front()
                 case "scroll":
                     page.keyboard.press("End")
+                case "screenshot":
+                    part = self._locate(page, target) if target else page
+                    self._picture = picture_of(part.screenshot())
+                case "upload" if file is not None:
+                    with page.expect_file_chooser(timeout=BEGIN_SECONDS * 1000) as chooser:
+                        self._locate(page, target).click()
+                    chooser.value.set_files(file)
+                    self._notes.append(f"[Given to the page: {one_line(file['name'])}]")
                 case "click":
                     self._locate(page, target).click()
                 case "type":
@@ -176,7 +264,7 @@ class Browser:
                     if enter:
                         field.press("Enter")
 
-        return self._submit(act, "" if action == "type" else text)
+        return self._submit(act, text if action == "click" else "")
 
     def described(self, ref: str) -> str:
         """Return the line of the last snapshot for a ref, and its page; empty if there is none."""
@@ -195,15 +283,16 @@ class Browser:
             self._steps.put(None)
             self._thread.join(START_SECONDS)
 
-    def _submit(self, step: Callable[["Page"], None], answer: str) -> str:
-        self._answer = answer
+    def _submit(self, step: Callable[["Page"], None], answer: str) -> ToolResult:
+        self._answer, self._picture = answer, None
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._serve, name="browser", daemon=True)
             self._thread.start()
-        outcome: Future[str] = Future()
+        outcome: Future[ToolResult] = Future()
         self._steps.put((step, outcome))
+        most = START_SECONDS + self._seconds + DOWNLOAD_SECONDS
         try:
-            return awaited(outcome, START_SECONDS + self._seconds, self._interrupt)
+            return awaited(outcome, most, self._interrupt)
         except TimeoutError as error:
             raise ToolError("the browser does not answer") from error
 
@@ -214,23 +303,33 @@ class Browser:
         try:
             with tempfile.TemporaryDirectory() as home, sync_playwright() as driver:
                 variables = {name: os.environ[name] for name in PASSED if name in os.environ}
-                browser = driver.chromium.launch(
+                profile = Path(home, "profile")
+                (profile / "Default").mkdir(parents=True)
+                (profile / "Default" / "Preferences").write_text(PREFERENCES)
+                context = driver.chromium.launch_persistent_context(
+                    profile,
                     executable_path=executable(self._path),
                     args=list(SWITCHES),
                     env={**variables, "HOME": home},
                     proxy={"server": proxy.url, "bypass": "<-loopback>"},
                     chromium_sandbox=os.geteuid() != 0,
+                    downloads_path=Path(home, DOWNLOADS),
+                    accept_downloads=self._save is not None,
                 )
-                context = browser.new_context(accept_downloads=False)
+                browser = context.browser
+                assert browser is not None  # it is on this machine
                 context.set_default_timeout(self._seconds * 1000)
                 context.on("request", self._record_host)
                 context.on("dialog", self._answer_dialog)
-                context.new_page()
+                context.on("page", self._go_to_tab)
+                context.on("download", self._take_download)
+                self._tab = context.pages[0]
                 while browser.is_connected() and (request := self._steps.get()) is not None:
                     step, outcome = request
                     try:
-                        step(_page(context))
-                        outcome.set_result(self._snapshot(context))
+                        is_begun = _began_download(step, self._page(context))
+                        self._keep_downloads(context, Path(home, DOWNLOADS), is_begun)
+                        outcome.set_result(self._seen(context))
                     except ToolError as error:
                         outcome.set_exception(error)
                     except Exception as error:  # any error of Playwright's goes to the caller
@@ -239,7 +338,7 @@ class Browser:
                         reason = proxy.refused.get(self._host, one_line(str(error))[:300])
                         outcome.set_exception(ToolError(reason))
                     proxy.refused.clear()
-                browser.close()
+                context.close()
         except Exception as error:  # failed to start, or crashed: tell the callers
             self._fail(one_line(str(error))[:300])
         finally:
@@ -254,11 +353,85 @@ class Browser:
         """Accept a dialog with the given text, or dismiss it."""
         dialog.accept(self._answer) if self._answer else dialog.dismiss()
         how = f"answered {self._answer!r}" if self._answer else "dismissed"
-        self._dialogs.append(f"[A dialog of the page was {how}: {one_line(dialog.message)}]")
+        self._notes.append(f"[A dialog of the page was {how}: {one_line(dialog.message)}]")
 
-    def _snapshot(self, context: "BrowserContext") -> str:
-        """Return the page for the model: Playwright's snapshot for models."""
-        page = _page(context)
+    def _page(self, context: "BrowserContext") -> "Page":
+        """Return the page of the chosen tab, else of the one that was opened last, or a new one."""
+        if self._tab is None or self._tab.is_closed():
+            self._tab = context.pages[-1] if context.pages else context.new_page()
+        return self._tab
+
+    def _go_to_tab(self, page: "Page") -> None:
+        """Go on in a tab that a page has opened."""
+        self._tab = page
+
+    def _take_download(self, download: "Download") -> None:
+        """Note a download that has begun."""
+        self._downloads.append(download)
+
+    def _go_back(self, page: "Page") -> None:
+        """Go back; a tab with nothing to go back to is closed."""
+        pages = page.context.pages
+        history = page.context.new_cdp_session(page).send("Page.getNavigationHistory")
+        if history["currentIndex"] or len(pages) == 1:
+            page.go_back(wait_until="domcontentloaded")
+            return
+        opener = page.opener()
+        page.close()
+        self._tab = opener or page.context.pages[-1]
+        self._notes.append("[The tab had nothing to go back to, so it was closed]")
+
+    def _keep_downloads(self, context: "BrowserContext", folder: Path, is_begun: bool) -> None:
+        """Save what has been downloaded, once it is whole; with a note of each."""
+        self._settle(context, folder, is_begun)
+        downloads, self._downloads = self._downloads, []
+        for download in downloads:
+            try:
+                self._notes.append(f"[Downloaded: {self._saved(download)}]")
+            except ToolError as error:
+                name = one_line(download.suggested_filename)
+                self._notes.append(f"[Not downloaded: {name}: {error.message}]")
+
+    def _settle(self, context: "BrowserContext", folder: Path, is_begun: bool) -> None:
+        """Wait for a tab or a download that the step has begun, and until the files are whole, none
+        is being written any more, or they are too large."""
+        from playwright.sync_api import Error
+
+        start = active = time.monotonic()
+        while (now := time.monotonic()) < start + DOWNLOAD_SECONDS:
+            patience = BEGIN_SECONDS if is_begun or self._downloads else SETTLE_SECONDS
+            if now > active + patience:
+                return
+            with suppress(Error):  # the page has closed itself
+                self._page(context).wait_for_timeout(100)
+            sizes: dict[str, int] = {}
+            with suppress(FileNotFoundError):  # no folder yet, or a file was renamed
+                sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+            partial = sum(name.endswith(PARTIAL) for name in sizes)
+            is_whole = 0 < len(self._downloads) <= len(sizes) - partial
+            if is_whole or sum(sizes.values()) > MOST_DOWNLOADED:
+                return
+            active = time.monotonic() if partial else active
+
+    def _saved(self, download: "Download") -> str:
+        """Save a download, and return where and how large it is. Raises ToolError."""
+        if self._save is None:
+            raise ToolError("off the record nothing is saved")
+        download.cancel()  # nothing, if it is whole
+        limit = f"{DOWNLOAD_SECONDS:g} s or {MOST_DOWNLOADED:,} bytes"
+        if download.failure():
+            raise ToolError(f"broken off, or over {limit}")
+        path = download.path()
+        try:
+            if (size := path.stat().st_size) > MOST_DOWNLOADED:
+                raise ToolError(f"over {limit}")
+            return f"{self._save(download.suggested_filename, path.read_bytes())}, {size:,} bytes"
+        finally:
+            download.delete()
+
+    def _seen(self, context: "BrowserContext") -> ToolResult:
+        """Return the page for the model: Playwright's snapshot for models, and a picture."""
+        page = self._page(context)
         page.wait_for_load_state("domcontentloaded")
 
         def hidden(field: re.Match[str]) -> str:
@@ -267,11 +440,19 @@ class Browser:
 
         self._address = one_line(page.url)
         self._last_snapshot = FILLED.sub(hidden, page.aria_snapshot(mode="ai"))
-        notes, self._dialogs = self._dialogs, []
-        others = [one_line(tab.url) for tab in context.pages if tab != page]
-        notes += [f"[Other tabs: {', '.join(others)}]"] if others else []
-        head = f"# {one_line(page.title())}\n{self._address} {OTHERS}"
-        return "\n\n".join([head, *notes, neutralised(self._last_snapshot)])
+        notes, self._notes = self._notes, []
+        tabs = [
+            f"{number} {'(this)' if tab == page else one_line(tab.url)}"
+            for number, tab in enumerate(context.pages, 1)
+        ]
+        notes += [f"[Tabs: {', '.join(tabs)}]"] if len(tabs) > 1 else []
+        pictures = (self._picture,) if self._picture else ()
+        notes += map(picture_notice, pictures)
+        title = one_line(page.title())
+        text = "\n\n".join(
+            [f"# {title}\n{self._address} {OTHERS}", *notes, neutralised(self._last_snapshot)]
+        )
+        return ToolResult(text, compact=title[:80], pictures=pictures)
 
     def _fail(self, reason: str) -> None:
         while not self._steps.empty():
@@ -279,19 +460,42 @@ class Browser:
                 request[1].set_exception(ToolError(f"the browser failed: {reason}"))
 
 
-def _page(context: "BrowserContext") -> "Page":
-    """Return the page that was opened last, or a new one if all are closed."""
-    return context.pages[-1] if context.pages else context.new_page()
+Step = tuple[Callable[["Page"], None], Future[ToolResult]]
+"""What to do on a page, and what is there afterwards."""
 
 
-def browsing_tool(browser: Browser) -> Tool:
-    """Return `browse` in this browser."""
+def _numbered(tabs: Sequence["Page"], number: str) -> "Page":
+    if not (number.isdecimal() and 0 < int(number) <= len(tabs)):
+        raise ToolError(f"there is no tab {number!r}: give a number up to {len(tabs)}")
+    return tabs[int(number) - 1]
+
+
+def _began_download(step: Callable[["Page"], None], page: "Page") -> bool:
+    """Take a step; return whether it opened what is downloaded and is no page."""
+    from playwright.sync_api import Error
+
+    try:
+        step(page)
+    except Error as error:
+        if "Download is starting" in error.message:
+            return True
+        raise
+    return False
+
+
+def browsing_tool(browser: Browser, reading: Access | None = None) -> Tool:
+    """Return `browse` in this browser, with files to upload."""
 
     def browse(
-        action: Literal["open", "read", "click", "type", "back", "scroll"],
-        target: Annotated[str, Field(description="An address, or an element's ref: e12.")] = "",
+        action: Literal[
+            "open", "read", "click", "type", "back", "scroll", "tab", "screenshot", "upload"
+        ],
+        target: Annotated[
+            str, Field(description="An address, an element's ref (e12), or a tab's number.")
+        ] = "",
         text: Annotated[
-            str, Field(description="What to type; with click, what a dialog is answered.")
+            str,
+            Field(description="What to type, or a dialog's answer on click; a file to upload."),
         ] = "",
         enter: Annotated[bool, Field(description="Press Enter after typing.")] = False,
     ) -> Plan:
@@ -302,19 +506,37 @@ def browsing_tool(browser: Browser) -> Tool:
         subject = " ".join(filter(None, [action, target, text]))
         shown = browser.described(target)
         described = f"{action} {shown or target}"
-        detail = "\n".join(filter(None, [described, exactly(text), "Enter" if enter else ""]))
+        lines = [described, exactly(text), "Enter" if enter else ""]
+        file: FilePayload | None = None
+        paths: tuple[str, ...] = ()
+        if action == "upload":
+            file, path = _file(reading, text)
+            lines, paths = [described, exactly(path), f"{len(file['buffer']):,} bytes"], (path,)
+        detail = "\n".join(filter(None, lines))
 
         def run() -> ToolResult:
             if browser.described(target) != shown:
                 raise ToolError("the page has changed in the meantime", "Read it again")
-            page = browser.step(action, target, text, enter=enter)
-            return ToolResult(page, compact=one_line(page.partition("\n")[0].lstrip("# "))[:80])
+            return browser.step(action, target, text, enter=enter, file=file)
 
         return Plan(
             run,
             (subject,),
             lambda: detail,
-            dangerous=action not in ("read", "scroll"),
+            dangerous=action not in ("read", "scroll", "tab", "screenshot"),
+            guarded=file is not None,
+            paths=paths,
         )
 
     return tool(browse, reveals=True)
+
+
+def _file(reading: Access | None, path: str) -> "tuple[FilePayload, str]":
+    """Return the content of a file, as it is given to a page, and its real path."""
+    if reading is None:
+        raise ToolError("there are no files to upload")
+    with reading.at(path) as location:
+        name = location.path.name
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        file: FilePayload = {"name": name, "mimeType": kind, "buffer": location.read()}
+        return file, str(location.path)
