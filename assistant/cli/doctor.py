@@ -355,24 +355,24 @@ def _servers(options: Globals) -> str:
 
 
 def _programs(options: Globals) -> str:
-    root = options.workspace().root
-    faults = {link: fault(link) for link in connections(Launch(own_command(), root))}
-    titles = [
-        f"{link.program.title}{'' if str(root) in link.command else ' (to another workspace)'}"
-        for link, problem in faults.items()
-        if not problem
-    ]
-    fine = f"{', '.join(titles)}: connected, and the server answers" if titles else ""
-    if broken := {link: problem for link, problem in faults.items() if problem}:
-        lines = [f"{link.program.title}: {problem}" for link, problem in broken.items()]
-        again = [f"`assistant connect {link.program.name}`" for link in broken if link.command]
-        cure = f"{' and '.join(again)} repairs it" if again else ""
-        raise ConfigError("; ".join(filter(None, [*lines, fine])), cure)
-    if incomplete := [link.program for link in faults if not link.whole]:
-        names = ", ".join(program.title for program in incomplete)
-        cure = " and ".join(f"`assistant connect {program.name}`" for program in incomplete)
-        raise Remark(f"{names}: the server answers, but its hooks are gone", f"{cure} adds them")
-    return fine or "none connected (`assistant connect PROGRAM`)"
+    root, fine, broken = options.workspace().root, list[str](), list[str]()
+    repairs, lacking_hooks = list[str](), dict[str, str]()
+    for link in connections(Launch(own_command(), root)):
+        title, again = link.program.title, f"`assistant connect {link.program.name}`"
+        if problem := fault(link):
+            broken.append(f"{title}: {problem}")
+            repairs += [again] * bool(link.command)
+        else:
+            fine.append(title if str(root) in link.command else f"{title} (to another workspace)")
+            lacking_hooks |= {} if link.whole else {title: again}
+    well = f"{', '.join(fine)}: connected, and the server answers" if fine else ""
+    if broken:
+        cure = f"{' and '.join(repairs)} repairs it" if repairs else ""
+        raise ConfigError("; ".join(filter(None, [*broken, well])), cure)
+    if lacking_hooks:
+        text = f"{', '.join(lacking_hooks)}: the server answers, but its hooks are gone"
+        raise Remark(text, f"{' and '.join(lacking_hooks.values())} adds them")
+    return well or "none connected (`assistant connect PROGRAM`)"
 
 
 CHECKS: dict[str, Check] = {

@@ -137,9 +137,11 @@ class MemoryTools:
         return {tool.work.__name__: tool for tool in tools}
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Call a tool. Raises AssistantError."""
+        """Call a tool; of a workspace that is not open, only `status`. Raises AssistantError."""
         if name not in self.offered:
             raise UsageError(f"there is no tool {name!r}", f"Available: {', '.join(self.offered)}")
+        if name != "status":  # which says that nothing is shown
+            self.files.check_open()
         return self.offered[name].call(arguments)
 
     def instructions(self) -> str:
@@ -165,7 +167,6 @@ class MemoryTools:
         self, query: Words, k: Annotated[int, Meta(ge=1, le=MOST)] = 8, as_of: str = ""
     ) -> str:
         """Search the owner's long-term memory. Cite the FILE:LINE you rely on."""
-        self.files.check_open()
         if not query.strip():
             raise UsageError("the query is empty", "Say in words what to look for")
         from assistant.memory.text.times.dates import day_of  # not needed for the first answer
@@ -178,7 +179,6 @@ class MemoryTools:
 
     def remember(self, fact: Short, replaces: Short = "", of_project: bool = False) -> str:
         """Write down what the owner stated. Never say it is saved unless the answer does."""
-        self.files.check_open()
         origin = Origin(f"mcp:{self._name()}")
         new = Fact(
             fact,
@@ -203,7 +203,6 @@ class MemoryTools:
     def read(self, path: str = "") -> str:
         """Read a file of memory, or the lines around a citation."""
         name, first, last = parsed_citation(path)
-        self.files.check_open()
         listed = not name.strip()
         lines = self.files.names() if listed else self.files.text(name).split("\n")
         if first > len(lines) or (last is not None and last < first):
@@ -222,7 +221,6 @@ class MemoryTools:
     def context(self, topic: Words = "") -> str:
         """Who the owner is, their standing procedures, and what bears on a task. Call it first."""
         files = self.files
-        files.check_open()
         profile = self._file(files, PROFILE)
         procedures = whole_procedures(self._file(files, PROCEDURES_FILE))
         parts = [f"# The owner\n\n{profile}"] if profile else []
@@ -237,7 +235,6 @@ class MemoryTools:
     def agenda(self, days: Annotated[int, Meta(ge=0, le=366)] = AGENDA_DAYS) -> str:
         """What is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         files = self.files
-        files.check_open()
         from assistant.upkeep.agenda import listed  # not needed for the first answer
 
         dues = listed(
@@ -268,7 +265,6 @@ class MemoryTools:
 
     def forget(self, target: Short) -> str:
         """Remove a fact, once the owner has said yes; they are asked."""
-        self.files.check_open()
         passage = self._fact(target)
         question = f"Forget {passage.citation}?\n{revealed(passage.shown.strip())}"
         answer = self.ask(question) if self.can_ask else None
