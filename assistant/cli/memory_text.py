@@ -41,7 +41,7 @@ def show_recorded(recalled: "RecalledEntry", query: str) -> None:
     for passage in recalled.passages:
         _show(passage.citation, passage.date, passage.heading.split(" › "), passage.text)
         why = reasons(query, passage.text, passage.signals or {}, passage.date)
-        echo(f"  {why}", dim=True)
+        echo(f"  {why}", faint=True)
     if not recalled.passages:
         echo("Nothing in memory matched.")
 
@@ -62,19 +62,19 @@ def show_recall(
         passage for passage in recall.passages if whole or best <= 0 or passage.score >= TAIL * best
     ]
     if shown and not (clear(shown) or within):
-        echo("Nothing matches this closely; these are the nearest.", dim=True, err=True)
+        echo("Nothing matches this closely; these are the nearest.", faint=True, err=True)
     for passage in shown:
         _show_passage(passage, recall.query if why else None)
     if more := len(recall.passages) - len(shown):
         weaker = counted(more, "weaker match", "weaker matches")
         hint = f"{weaker} not shown; `assistant recall -k {len(recall.passages)}` shows all"
-        echo(hint, dim=True, err=True)
+        echo(hint, faint=True, err=True)
     if not recall.passages:
         what = "No past conversation" if within == SESSIONS else "Nothing in memory"
         so_far = " so far: it is still being indexed" if recall.behind else ""
         echo(f"{what} mentions this{so_far}.", err=True)
     if why and recall.near_misses:
-        echo("Near misses:", dim=True)
+        echo("Near misses:", faint=True)
         for passage in recall.near_misses:
             _show_passage(passage, recall.query)
 
@@ -87,7 +87,7 @@ def _show_passage(passage: Passage, query: str | None) -> None:
         day = min(passage.mentions, default=None)
         why = reasons(query, passage.plain, passage.signals, passage.date, day)
         origin = f"written by {passage.origin}" if passage.origin else "from the file"
-        echo(f"  {why} · {counted(passage.tokens, 'token')} · {origin}", dim=True)
+        echo(f"  {why} · {counted(passage.tokens, 'token')} · {origin}", faint=True)
 
 
 def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> None:

@@ -1,4 +1,4 @@
-"""The colours of the chat, from xterm's 256.
+"""The colours of the program, from xterm's 256.
 
 Each has a contrast of at least 4:1 (WCAG 2) with both white and black, so no theme is needed.
 Ordinary text has the terminal's own colour.
@@ -35,20 +35,19 @@ def echo(
     *,
     colour: int | None = None,
     bold: bool = False,
-    dim: bool = False,
+    faint: bool = False,
     err: bool = False,
 ) -> None:
-    """Print a line, with a dim `aside` at its end; nothing in it can control the terminal."""
-    line = styled(spelled(text), colour, bold=bold, dim=dim)
-    typer.echo(line + styled(spelled(aside), dim=bool(aside)), err=err)
+    """Print a line, with a faint `aside` at its end; nothing in it can control the terminal."""
+    line = styled(spelled(text), FAINT if faint else colour, bold=bold)
+    typer.echo(line + styled(spelled(aside), FAINT), err=err)
 
 
-def styled(text: str, colour: int | None = None, *, bold: bool = False, dim: bool = False) -> str:
-    """The text in a colour, unless NO_COLOR is set, in bold, or dim."""
+def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
+    """The text in a colour, unless NO_COLOR is set, and in bold."""
     colour = None if "NO_COLOR" in os.environ else colour
-    if colour is None and not (bold or dim):
-        return text
-    return typer.style(text, fg=colour, bold=bold or None, dim=dim or None)
+    plain = not text or (colour is None and not bold)
+    return text if plain else typer.style(text, fg=colour, bold=bold or None)
 
 
 def diff_colour(row: str) -> int | None:

@@ -9,7 +9,7 @@ import typer
 from assistant import events
 from assistant.app.undo import TakenBack
 from assistant.cli.memory_text import undone_lines
-from assistant.cli.palette import echo, styled
+from assistant.cli.palette import echo, faint
 from assistant.display import abbreviated, compact_call, counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
 from assistant.session import entries, listing
@@ -42,7 +42,7 @@ def show_sessions(sessions: Sequence[SessionSummary]) -> None:
     if not sessions:
         echo("No sessions yet.", err=True)
     for session in sessions:
-        facts = styled(session_facts(session), dim=True)
+        facts = faint(session_facts(session))
         typer.echo(f"{spelled(session.id)}  {facts}  {session.title}")
 
 
@@ -79,7 +79,7 @@ def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterat
         if isinstance(entry, entries.AssistantEntry):
             calls |= {call.id: call for call in entry.tool_calls}
             if thoughts and entry.reasoning.strip():
-                yield typer.style(spelled(entry.reasoning.strip()), dim=True, italic=True)
+                yield typer.style(faint(entry.reasoning.strip()), italic=True)
         if line := entry_text(entry, calls):
             yield line
 
@@ -95,7 +95,7 @@ def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
             return spelled(" · ".join([f"? {question}", *options]))
         case _:
             text = _other_text(entry, calls)
-            return styled(spelled(text), dim=True) if text else ""
+            return faint(text) if text else ""
 
 
 def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:

@@ -6,8 +6,6 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from itertools import islice
 
-import typer
-
 from assistant.agent.capture.origins import is_tainted
 from assistant.app.chat import Chat
 from assistant.app.undo import Changed, changed_by, last_changes, take_back
@@ -27,7 +25,7 @@ from assistant.cli.memory_text import (
     show_written,
 )
 from assistant.cli.options import at_terminal, run_editor
-from assistant.cli.palette import echo, faint
+from assistant.cli.palette import echo
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
 from assistant.display import counted, spelled
@@ -138,7 +136,7 @@ def why(host: Host, _: str) -> None:
     turns = group(host.chat.conversation.transcript.entries)
     if not turns:
         raise UsageError("nothing has been recalled yet", "Send a message first")
-    typer.echo(faint(f"for “{one_line(turns[-1].request)}”"))
+    echo(f"for “{one_line(turns[-1].request)}”", faint=True)
     recalls = [entry for entry in turns[-1].entries if isinstance(entry, RecalledEntry)]
     if not recalls:
         echo("Memory was not searched.")
@@ -277,7 +275,7 @@ def context(host: Host, message: str) -> None:
     """Show the prompt as it would be sent."""
     for section in host.chat.preview(message):
         echo(section.rendered)
-        typer.echo(faint(f"({counted(section.tokens, 'token')})\n"))
+        echo(f"({counted(section.tokens, 'token')})\n", faint=True)
 
 
 @command()
@@ -307,7 +305,7 @@ def model(host: Host, name: str) -> None:
     doubts = host.chat.use_model(name) if name else []
     echo(f"model: {host.chat.conversation.model.name}")
     for doubt in doubts:
-        typer.echo(faint(doubt))
+        echo(doubt, faint=True)
 
 
 # Sessions
@@ -323,7 +321,7 @@ def sessions(host: Host, _: str) -> None:
 def new(host: Host, _: str) -> None:
     """Start a new session."""
     _switch(host)
-    typer.echo(faint("New session."))
+    echo("New session.", faint=True)
 
 
 def _switch(host: Host, name: str | None = None) -> None:
@@ -386,7 +384,7 @@ def paste(host: Host, _: str) -> None:
     check_sight(host.chat.conversation.model, {title: picture})
     host.attachments[title] = picture
     echo(f"{title}, {picture}")
-    typer.echo(faint(ATTACHED))
+    echo(ATTACHED, faint=True)
 
 
 @command()
@@ -413,7 +411,7 @@ def run_shell(host: Host, command: str) -> None:
     echo(result.content)
     if verdict.action == "run":
         host.attachments[f"Output of {command}"] = result.content
-        typer.echo(faint(ATTACHED))
+        echo(ATTACHED, faint=True)
 
 
 @command()
@@ -423,7 +421,7 @@ def help_(host: Host, _: str) -> None:
     rows["@FILE"] = "In a message: attach a file, a picture, or the list of a folder."
     for usage, help in rows.items():
         echo(usage.ljust(20) + help)
-    typer.echo(faint(_data["keys"]))
+    echo(_data["keys"], faint=True)
 
 
 _data = beside(__file__)

@@ -8,7 +8,6 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-import typer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from assistant import __version__, config
@@ -18,9 +17,9 @@ from assistant.cli.chat.live import LiveScreen
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Screen
 from assistant.cli.options import Globals
-from assistant.cli.palette import DUMB, PROMPT, faint, owner_text
+from assistant.cli.palette import DUMB, PROMPT, echo, faint, owner_text
 from assistant.disk import storage
-from assistant.display import shortened, spelled
+from assistant.display import shortened
 from assistant.workspace.folder import command_for
 
 if TYPE_CHECKING:
@@ -44,10 +43,10 @@ def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: 
             _talk(background, screen, first)
     facts, session = background.close()
     if facts:
-        typer.echo(f"\nnoted: {spelled('; '.join(facts))}{faint(f' · {UNDOES}')}")
+        echo(f"\nnoted: {'; '.join(facts)}", f" · {UNDOES}")
     if session:
         command = command_for(workspace.root)
-        typer.echo("\n" + faint(f"to continue: {command} chat --resume {session}"))
+        echo(f"\nto continue: {command} chat --resume {session}", faint=True)
     background.leave()
 
 

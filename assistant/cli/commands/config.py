@@ -167,7 +167,7 @@ def _print(path: Keys, value: Any, origin: str) -> None:
     if origin:
         echo(line, f"  ({origin})")
     else:
-        echo(f"{line}  (default)", dim=True)
+        echo(f"{line}  (default)", faint=True)
 
 
 def _text(value: Any) -> str:

@@ -61,7 +61,7 @@ def context(
     for part in sections:
         echo(part.rendered)
         facts = f"({counted(part.tokens, 'token')} · {part.source})\n"
-        echo(facts, dim=True)
+        echo(facts, faint=True)
         if part.cut:
             note(part.cut)
     echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)

@@ -68,4 +68,4 @@ def eval_(
         rank = f"ranked {outcome.rank}" if outcome.rank else "not found"
         echo(f"  {one_line(outcome.question.text)}  ({rank})")
         where = one_line(f"{fact.source}:{fact.start_line}  {without(fact.text)}")
-        echo(f"    {where}", dim=True)
+        echo(f"    {where}", faint=True)

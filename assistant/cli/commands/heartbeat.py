@@ -128,7 +128,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
     )
     for task, facts in zip(tasks, explained, strict=True):
         echo(f"{task.citation}  {facts['when']}, {facts['late']} · {_next(facts)}")
-        echo(f"    {' '.join(task.text.split())}", dim=True)
+        echo(f"    {' '.join(task.text.split())}", faint=True)
     for line in unread:
         text = f"“{' '.join(line.text.split())}”"
         if not line.text.startswith(line.word):

@@ -110,7 +110,7 @@ def log(
         line = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {text}"
         echo(f"{line}  [{entry.origin.kind}]{undone}")
         for source in sentences(workspace, entry.origin) if entry.text else ():
-            echo(f"    {source}", dim=True)
+            echo(f"    {source}", faint=True)
 
 
 def _show_changes(options: Globals, since: str) -> None:

@@ -159,7 +159,7 @@ def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
     source = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
     source += f", recorded {pending.fact.recorded}" if pending.fact.recorded else ""
     for line in (source, *sentences(workspace, origin)):
-        echo(f"  {line}", dim=True)
+        echo(f"  {line}", faint=True)
 
 
 # Tidy

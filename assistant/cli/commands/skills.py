@@ -49,9 +49,9 @@ def list_(
         triggers = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
         facts = f"({skill.path}{f'; triggered by {triggers}' if triggers else ''})"
         echo(f"{skill.name}: {skill.description}")
-        echo(f"  {facts}", dim=True)
+        echo(f"  {facts}", faint=True)
     for name in skills.disabled:
-        echo(f"{name} is disabled (skills.disabled)", dim=True)
+        echo(f"{name} is disabled (skills.disabled)", faint=True)
     for fault in skills.notices:
         echo(fault)
     if not skills.skills and not skills.faults:
@@ -71,7 +71,7 @@ def _show(skills: Skills, name: str) -> None:
     answer({"name": skill.name, "path": skill.path, "text": text, "files": files})
     echo(f"{skill.line}\n\n{text}")
     for file in files:
-        echo(file, dim=True)
+        echo(file, faint=True)
 
 
 def new(
