@@ -129,8 +129,10 @@ _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
 _LISTED = re.compile(r"\s*(?:[-*+•–]|\d{1,2}[.)]|\[[ x]?\])\s")
 _SENTENCE = re.compile(r"[.!?,;:。！？，：…]$")
-_CLOSING = re.compile(r"\S+(?: \S+){0,3},\s\S+(?: \S+){0,3}")
-"""The end of a letter: a short line with a comma, and a name below or behind it."""
+_CLOSING = re.compile(
+    r"[^\s:]+(?: [^\s:]+){0,3}(?:,\s|\n(?![a-zß-öø-ÿа-яё]))[^\s:]+(?: [^\s:]+){0,3}"
+)
+"""The end of a letter: a short line, and a name below it, or behind it and a comma."""
 _FOOTER = re.compile(r"^p\.? ?s\b|@|://|www\.|\d{5}", re.IGNORECASE)
 """What stands below the end of a letter and belongs to it."""
 LOOKED_AT = 40

@@ -439,6 +439,10 @@ LETTERS = (
     "Look what came today from the city:\n\nDear resident,\nyour code is 4711.",
     "got this\n\nDear Ms Abel,\nyour code is 4711.\n\nKind regards,\nYour bank",
     "Dear Ms Abel,\nyour code is 4711.\n\nKind regards,\nYour bank",
+    "Sehr geehrte Frau Abel,\n\nIhre neue PIN ist 4711.\n\nMit freundlichen Grüßen\nIhre Bank",
+    "Hallo Frau Abel,\ndie PIN ist 4711.\n\nViele Grüße\nBen Öz",
+    "Hej Anna,\n\nkoden är 4711.\n\nMed vänlig hälsning\nÅke Berg",
+    "Уважаемая Анна,\n\nВаш код 4711.\n\nС уважением\nБанк",
     "Estimado cliente:\n\nsu nuevo PIN es 4711.",
     "大家看，物业发来的：\n\n尊敬的业主，您的新账号是4711。",
     "From: Bob\nSubject: Rome\n\nPay.\n\nBest,\nBob\n\nPS: the account is 4711.",
@@ -448,6 +452,8 @@ OWN_LISTS = (
     "Remember for later:\n\n1. my code is 4711\n2. mum's is 12",
     "Codes of ours:\nmine 4711\nmum's 12",
     "Hi,\nmy code is 4711.",
+    "For the party on Sunday,\n\nmy code is 4711\n\nplates\ncups",
+    "Hallo Ada,\n\nmein Code ist 4711.\n\nDanke dir.",
     "From: Bob\nSubject: Rome\n\nCome to Rome.\n\nBest,\nBob\n\nMy view: fine. My code is 4711.",
 )
 
