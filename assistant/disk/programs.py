@@ -62,26 +62,21 @@ def git(
     folder: Path,
     *arguments: str,
     roots: Sequence[Path] | None = None,
-    seconds: float | None = None,
     **variables: str,
 ) -> "subprocess.CompletedProcess[bytes] | None":
-    """Run git in a folder; None without git, or if it takes longer than `seconds`.
+    """Run git in a folder; None without git.
 
     By default that folder is the one root that it is not taken from.
     """
     closed = (folder,) if roots is None else roots
     if (program := find("git", closed)) is None:
         return None
-    try:
-        return subprocess.run(
-            [program, "-C", folder, *arguments],
-            env=environment(closed) | variables,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None
+    return subprocess.run(
+        [program, "-C", folder, *arguments],
+        env=environment(closed) | variables,
+        capture_output=True,
+        check=False,
+    )
 
 
 def run(

@@ -220,19 +220,20 @@ class Anchor:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._identity = _identity(root)
+        self._identity = identity(root)
 
     def check(self) -> None:
         """Raise StorageError if the folder was replaced or removed."""
-        if _identity(self._root) != self._identity:
+        if identity(self._root) != self._identity:
             raise StorageError(
                 f"{self._root} is no longer the folder that was opened",
                 "Start again; if the workspace was moved, give its new path with -w",
             )
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    """Return device and inode; zeros if the path does not exist."""
+def identity(path: Path) -> tuple[int, int]:
+    """Return device and inode of a folder, the same by whatever path; zeros if it cannot be
+    read."""
     try:
         status = path.stat()
     except OSError:

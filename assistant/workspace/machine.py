@@ -31,10 +31,14 @@ def is_synced(root: Path) -> bool:
     return False
 
 
+def short_name(root: Path) -> str:
+    """Return a name of 16 hex digits for a folder, from its path."""
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+
+
 def own(base: Path, kind: str, root: Path) -> Path:
     """Return this machine's folder for some data of a workspace, below the user's `base`."""
-    name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return base / kind / name
+    return base / kind / short_name(root)
 
 
 def journal(private: Path) -> Path:

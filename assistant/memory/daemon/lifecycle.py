@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from assistant.disk.locking import Lock
 from assistant.errors import DaemonError, StorageError
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import sockets, wire
+from assistant.workspace import machine
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def lock_path(workspace: Workspace) -> Path:
         storage.private_directory(workspace.private)
         return storage.private_directory(workspace.locks) / "owner.lock"
     except StorageError:
-        name = sha256(os.fsencode(workspace.root)).hexdigest()[:16]
-        return storage.private_directory(config.state_dir() / "locks") / f"{name}.lock"
+        lock = machine.own(config.state_dir(), "locks", workspace.root).with_suffix(".lock")
+        storage.private_directory(lock.parent)
+        return lock
 
 
 def claim(

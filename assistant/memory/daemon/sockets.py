@@ -6,7 +6,6 @@ clients whose environment names other directories: a login shell, a cron job and
 """
 
 import contextlib
-import hashlib
 import os
 import socket
 import stat
@@ -19,6 +18,7 @@ from pathlib import Path
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import DaemonError
+from assistant.workspace import machine
 
 LONGEST_PATH = 100
 SILENCE_SECONDS = 10.0
@@ -116,7 +116,7 @@ def log_path(root: Path) -> Path:
 
 def workspace_id(root: Path) -> str:
     """A short name for a workspace, from its real path."""
-    return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+    return machine.short_name(root.resolve())
 
 
 def connect(root: Path) -> socket.socket | None:

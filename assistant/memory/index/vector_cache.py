@@ -4,6 +4,7 @@ It is in the owner's cache and outlives the index, so that a deleted index is re
 model. The index refers to a vector by its number. `forget --purge` reaches it, and it is pruned.
 """
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from hashlib import sha256
@@ -19,6 +20,7 @@ from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.headings import topic_of
+from assistant.workspace import machine
 
 BATCH = 1000
 """Vectors read at once; a hundred thousand as Python objects would take 100 MB more."""
@@ -29,11 +31,9 @@ def cache_path(root: Path) -> Path:
 
     A file beside it names the workspace. Raises StorageError.
     """
-    name = str(root).encode("utf-8", "surrogateescape")
-    directory = config.cache_dir() / "vectors" / sha256(name).hexdigest()[:16]
-    storage.private_directory(directory)
+    directory = storage.private_directory(machine.own(config.cache_dir(), "vectors", root))
     if not (directory / "workspace").exists():
-        storage.replace(directory / "workspace", name)
+        storage.replace(directory / "workspace", os.fsencode(root))
     return directory / "vectors.db"
 
 
@@ -90,16 +90,12 @@ class VectorCache:
         """The cosine similarity of the headings of these sections, if they have a vector, to a unit
         vector."""
         rows = self._database.rows(
-            "SELECT s.id, v.value FROM sections s JOIN vectors v ON v.id = s.vector"
-            " WHERE s.id IN (SELECT value FROM json_each(?))",
+            "SELECT id, vector FROM sections"
+            " WHERE vector IS NOT NULL AND id IN (SELECT value FROM json_each(?))",
             str(list(numbers)),
         )
-        if not rows:
-            return {}
-        cosines = matrix([value for _, value in rows]) @ vector
-        return {
-            section: cosine for (section, _), cosine in zip(rows, cosines.tolist(), strict=True)
-        }
+        cosines = self.cosines(np.array([number for _, number in rows], np.int64), vector)
+        return dict(zip((section for section, _ in rows), cosines.tolist(), strict=True))
 
     def prune(self, keep: int) -> int:
         """Drop unused vectors except the newest `keep`; return how many were dropped."""

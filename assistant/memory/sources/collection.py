@@ -38,6 +38,9 @@ class Source(Corpus, Protocol):
     def absence(self) -> str:
         """Why its files cannot be read now; empty if they can."""
 
+    def cited(self, passage: Passage) -> Passage | None:
+        """A passage as it is cited; None if its file was deleted since it was indexed."""
+
 
 class Collection:
     """The index of a corpus, and search in it. Safe to use from several threads."""
@@ -135,7 +138,8 @@ class Collection:
 
     def _search(self, query: Query) -> list[Passage]:
         with self._index.store.catalog.reading():
-            return list(self._recaller.recall(query).passages)
+            passages = self._recaller.recall(query).passages
+        return list(filter(None, map(self._corpus.cited, passages)))
 
     def _update(self, seconds: float) -> None:
         """Have what has changed indexed, and wait at most that long for it."""

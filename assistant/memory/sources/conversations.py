@@ -79,6 +79,23 @@ class Conversations:
         """The names of the transcripts, oldest first."""
         return Survey(sorted(path.name for path in self.root.glob(f"*{SUFFIX}")), {})
 
+    def cited(self, passage: Passage) -> Passage | None:
+        """The passage cited as `SESSION:TURN`, under the conversation's title."""
+        path = self.root / passage.source
+        stat = storage.stat_or_none(path)
+        if stat is None:
+            return None
+        title, lines, turns = _turns(path, stat.size, stat.mtime_ns)
+        message = bisect_right(lines, passage.start_line) - 1
+        turn = turns[max(message, 0)] if turns else 0
+        return replace(
+            passage,
+            source=passage.source.removesuffix(SUFFIX),
+            heading=(title,),
+            start_line=turn,
+            end_line=turn,
+        )
+
 
 def read(data: bytes) -> Conversation:
     """Parse a transcript, skipping lines that cannot be read."""
@@ -119,25 +136,6 @@ def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]
 def text(name: str, data: bytes) -> str:
     """The text of a transcript that is indexed."""
     return rendered(read(data))[0]
-
-
-def cited(passage: Passage, folder: Path) -> Passage:
-    """The passage cited as `SESSION:TURN`, under the conversation's title.
-
-    Raises FileNotFoundError if the transcript was deleted.
-    """
-    path = folder / passage.source
-    stat = path.stat()
-    title, lines, turns = _turns(path, stat.st_size, stat.st_mtime_ns)
-    message = bisect_right(lines, passage.start_line) - 1
-    turn = turns[max(message, 0)] if turns else 0
-    return replace(
-        passage,
-        source=passage.source.removesuffix(SUFFIX),
-        heading=(title,),
-        start_line=turn,
-        end_line=turn,
-    )
 
 
 def may_answer(passage: Passage, message: str) -> bool:

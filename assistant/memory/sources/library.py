@@ -6,9 +6,8 @@ Each is a corpus with its own index, which is opened for the first query.
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import (
@@ -77,14 +76,11 @@ class Library:
         Raises UsageError if there is none of that name, in capitals or not.
         """
         inner = replace(query, within="", own=None, without=())
-        if query.within == SESSIONS:
-            collection = self._conversations()
-            cited = map(self._in_session, collection.recall(inner))
-            passages = tuple(passage for passage in cited if passage)
-        else:
-            source = self._source(query.within)
-            collection = self._notes(source)
-            passages = tuple(self._in_notes(source, collection.recall(inner)))
+        is_of_sessions = query.within == SESSIONS
+        collection = (
+            self._conversations() if is_of_sessions else self._notes(self._source(query.within))
+        )
+        passages = tuple(collection.recall(inner))
         return Recall(query.text, passages, notices=collection.news())
 
     def beside(self, query: Query, facts: Recall) -> Recall:
@@ -100,7 +96,7 @@ class Library:
             passages = collection.recall(inner, wait=False)
             if not passages and not facts.passages and collection.unread:
                 passages = collection.recall(inner)  # nothing else matches: better late than wrong
-            found += self._in_notes(source, passages)
+            found += passages
             notices += collection.news()
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
@@ -119,10 +115,9 @@ class Library:
         least = max([CLEARLY, *(passage.score for passage in others)])
         best: dict[str, Passage] = {}
         for passage in self._conversations().recall(inner, wait=False):
-            if passage.score >= least and conversations.may_answer(passage, query.text):
-                cited = self._in_session(passage)
-                if cited and cited.source not in query.without:
-                    best.setdefault(cited.source, cited)
+            is_clear = passage.score >= least and conversations.may_answer(passage, query.text)
+            if is_clear and passage.source not in query.without:
+                best.setdefault(passage.source, passage)
         return fill(list(best.values()), PAST, PAST_TOKENS)[0]
 
     def check_changeable(self, address: str) -> None:
@@ -219,32 +214,6 @@ class Library:
                     self._progress,
                 )
             return self._open[name]
-
-    def _in_notes(self, source: SourceSettings, passages: Iterable[Passage]) -> Iterator[Passage]:
-        """Passages cited by source and note, without those of notes that were deleted since they
-        were indexed."""
-        is_absent = Notes(self._workspace, source).absence()
-        for passage in passages:
-            if is_absent or not _is_gone(source.folder / passage.source):
-                yield replace(passage, source=f"{source.name}:{passage.source}")
-
-    def _in_session(self, passage: Passage) -> Passage | None:
-        """A passage cited by session and turn; None if the session was deleted since it was
-        indexed."""
-        try:
-            return conversations.cited(passage, self._workspace.sessions)
-        except FileNotFoundError:
-            return None
-
-
-def _is_gone(path: Path) -> bool:
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def merged(

@@ -7,6 +7,7 @@ templates, canvases, and conflict copies left by syncing.
 import json
 import os
 import re
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,24 @@ from typing import Any
 from wcmatch import glob
 
 from assistant import documents
+from assistant.memory.base import Passage
 from assistant.memory.index.corpus import decoded
 from assistant.memory.sources import obsidian
 from assistant.settings.sections import SourceSettings
-from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Workspace, original_of
+from assistant.workspace.folder import (
+    ALWAYS_FILES,
+    INDEXED_FILES,
+    Survey,
+    Workspace,
+    identity,
+    original_of,
+)
 
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 ENDINGS = (".md", ".markdown", *documents.SUFFIXES)
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 TEMPLATES = frozenset({"templates", "_templates"})
 """Folders of templates, besides those that the vault's settings name."""
-NOWHERE = (0, 0)
-"""The identity of a folder that cannot be read."""
 
 
 class Notes:
@@ -50,6 +57,17 @@ class Notes:
         except OSError as error:
             return f"cannot be read at {self.root} ({error.strerror})"
 
+    def cited(self, passage: Passage) -> Passage | None:
+        """The passage cited by source and note. All notes of a source that is away count."""
+        try:
+            (self.root / passage.source).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            if not self.absence():
+                return None
+        except OSError:
+            pass  # its folder cannot be looked into
+        return replace(passage, source=f"{self.source.name}:{passage.source}")
+
     def survey(self) -> Survey:
         """The notes. Links to folders are followed, each folder is visited once.
 
@@ -57,7 +75,7 @@ class Notes:
         """
         found = Survey()
         templates = self._templates()
-        own, visited = _identity(self.workspace.root), {_identity(self.workspace.root / "memory")}
+        own, visited = identity(self.workspace.root), {identity(self.workspace.root / "memory")}
 
         def unreadable(error: OSError) -> None:
             if name := self._name(error.filename):
@@ -66,16 +84,16 @@ class Notes:
         pending = [str(self.root)]
         while pending:  # links to folders come last, so that notes are named by where they lie
             for directory, folders, names in os.walk(pending.pop(), onerror=unreadable):
-                name, identity = self._name(directory), _identity(Path(directory))
+                name, folder = self._name(directory), identity(Path(directory))
                 is_left_out = name.casefold() in templates or self._excluded.match(f"{name}/")
-                is_new = identity not in visited
-                visited.add(identity)
+                is_new = folder not in visited
+                visited.add(folder)
                 if not is_new or (name and is_left_out):
                     folders.clear()
                     continue
                 folders[:] = filter(_is_visible, folders)
                 pending += filter(os.path.islink, (f"{directory}/{each}" for each in folders))
-                ours = (*ALWAYS_FILES, *INDEXED_FILES) if identity == own else ()
+                ours = (*ALWAYS_FILES, *INDEXED_FILES) if folder == own else ()
                 for path in (f"{directory}/{file}" for file in names if file not in ours):
                     if self._is_note(note := self._name(path)) and Path(path).is_file():
                         found.sources.append(note)
@@ -135,15 +153,6 @@ def _matcher(patterns: tuple[str, ...]) -> "glob.WcMatcher[str]":
         anywhere = bare if "/" in bare else f"**/{bare}"
         globs += [anywhere, f"{anywhere}/", f"{anywhere}/**"]
     return glob.compile(globs, flags=_FLAGS)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    """Device and inode of a folder, the same by whatever path."""
-    try:
-        status = path.stat()
-    except OSError:
-        return NOWHERE
-    return status.st_dev, status.st_ino
 
 
 def _setting(path: Path, key: str) -> str:

@@ -33,6 +33,7 @@ from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Write
 from assistant.memory.writing.markup import (
     Splice,
+    common,
     escape,
     insertion,
     removal,
@@ -228,17 +229,11 @@ def _marked(text: str, after: str, mark: Mark) -> str:
 def difference(before: str, after: str) -> Splice:
     """The one change, of whole lines, that makes one text of another."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    head = _common(old, new)
+    head = common(old, new)
     at = len("".join(old[:head]))
     old, new = old[head:], new[head:]
-    tail = _common(old[::-1], new[::-1])
+    tail = common(old[::-1], new[::-1])
     return Splice(at, "".join(old[: len(old) - tail]), "".join(new[: len(new) - tail]))
-
-
-def _common(lines: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines are the same, from the start on."""
-    pairs = zip(lines, others, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def summary(edits: Sequence[Edit], images: Mapping[str, str]) -> str:

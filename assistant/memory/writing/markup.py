@@ -6,7 +6,7 @@ Pure: text in, edits out. Texts are decoded, without a byte-order mark.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import takewhile
@@ -71,6 +71,12 @@ class Splice:
     def shifted(self, offset: int) -> "Splice":
         """The same change, of a text that contains this one's text at `offset`."""
         return Splice(self.at + offset, self.removed, self.inserted)
+
+
+def common(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many elements are the same, from the start on."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def clean(text: str) -> str:
@@ -230,11 +236,7 @@ def _outline(tokens: list[Token]) -> _Outline:
 
 def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
     """Whether `after` is `before` with one list item more, and perhaps its list and heading."""
-    same = 0
-    for old, new in zip(before, after, strict=False):
-        if old != new:
-            break
-        same += 1
+    same = common(before, after)
     added = len(after) - len(before)
     if added <= 0 or before[same:] != after[same + added :]:
         return False

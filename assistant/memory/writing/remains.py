@@ -78,12 +78,7 @@ def _in_conversations(workspace: Workspace, words: Words, common: Container[str]
     if any(chain(told, prompts(typed, words))):
         yield f"past conversations: {PURGE} WORDS"
     files = chain.from_iterable((path, path.with_suffix(PROMPTS)) for path in sessions)
-    said = (
-        text
-        for path in files
-        for line in storage.read_or_empty(path).split(b"\n")
-        for text in _strings(_decoded(line))
-    )
+    said = (text for path in files for _, entry in _lines(path) for text in _strings(entry))
     typed_texts = (_typed(entry) for entry in _entries(typed))
     hints: set[tuple[str, ...]] = set()
     for text in chain(said, typed_texts):
@@ -189,10 +184,10 @@ def _purged(path: Path, words: Words, cited: Collection[str]) -> Iterator[tuple[
     content."""
     sources = set(cited)
     for file in (path, path.with_suffix(PROMPTS)):
-        before = storage.read_or_empty(file).split(b"\n")
-        sources.update(_captured_from(before, words))
-        after = [_purged_line(line, words, sources) for line in before]
-        if after != before:
+        lines = _lines(file)
+        sources.update(_captured_from(lines, words))
+        after = [_purged_line(line, entry, words, sources) for line, entry in lines]
+        if after != [line for line, _ in lines]:
             yield file, b"\n".join(after)
 
 
@@ -201,12 +196,11 @@ def cited_texts(
 ) -> Iterator[str]:
     """The texts of the messages that the facts were captured from."""
     for path in directory.glob("*.jsonl"):
-        lines = storage.read_or_empty(path).split(b"\n")
-        for id in {*cited.get(path.stem, ()), *_captured_from(lines, words)}:
-            for line in lines:
-                entry = _decoded(line) if id.encode() in line else None
-                if isinstance(entry, dict) and entry.get("id") == id:
-                    yield str(entry.get("text", ""))
+        lines = _lines(path)
+        ids = {*cited.get(path.stem, ()), *_captured_from(lines, words)}
+        for _, entry in lines:
+            if isinstance(entry, dict) and entry.get("id") in ids:
+                yield str(entry.get("text", ""))
 
 
 def prompts(
@@ -244,29 +238,30 @@ def _locked(path: Path) -> locking.Lock:
     return lock
 
 
-def _captured_from(lines: Sequence[bytes], words: Words) -> Iterator[str]:
-    """The entries of a transcript that, by its own account, the facts were captured from."""
-    for line in lines:
-        entry = _decoded(line) if b'"facts"' in line else None
-        for fact in entry.get("facts", ()) if isinstance(entry, dict) else ():
-            if isinstance(fact, dict) and words.without(text := fact.get("text", "")) != text:
-                yield from fact.get("entries", ())
+def _lines(path: Path) -> list[tuple[bytes, Any]]:
+    """Each line of a transcript, and its entry; None if it is damaged."""
+    return [(line, _decoded(line)) for line in storage.read_or_empty(path).split(b"\n")]
 
 
 def _decoded(line: bytes) -> Any:
-    """The entry of a transcript's line; None if it is damaged."""
     try:
         return json.loads(line)
     except ValueError:
         return None
 
 
-def _purged_line(line: bytes, words: Words, cited: Collection[str]) -> bytes:
+def _captured_from(lines: Sequence[tuple[bytes, Any]], words: Words) -> Iterator[str]:
+    """The entries of a transcript that, by its own account, the facts were captured from."""
+    for _, entry in lines:
+        for fact in entry.get("facts", ()) if isinstance(entry, dict) else ():
+            if isinstance(fact, dict) and words.without(text := fact.get("text", "")) != text:
+                yield from fact.get("entries", ())
+
+
+def _purged_line(line: bytes, entry: Any, words: Words, cited: Collection[str]) -> bytes:
     """A line of a transcript without the facts."""
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return words.without(line.decode("utf-8", "replace")).encode() if line else line
+    if entry is None:
+        return words.without(line.decode("utf-8", "replace")).encode()
     purged = _without(entry, words)
     if isinstance(purged, dict) and purged.get("id") in cited:
         purged = {name: _emptied(value, name) for name, value in purged.items()}

@@ -13,7 +13,6 @@ several files had not come to is made if the file has not changed there.
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +25,7 @@ from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import difference, summary
 from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Edit, Journal, Journals, Verdict, Write, new_id, now
-from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.markup import Splice, common
 from assistant.memory.writing.stale_saves import SavedText
 from assistant.workspace import machine
 from assistant.workspace.folder import Anchor, Workspace
@@ -231,8 +230,7 @@ def _complete_overwrite(path: Path, edits: Sequence[Edit], images: Images) -> No
         old = _before(new, edits, images)
         if old is None or data in (old, new):
             continue
-        is_same = (one == other for one, other in zip(data, new, strict=False))
-        head = sum(1 for _ in takewhile(bool, is_same))
+        head = common(data, new)
         if data[head:] == old[head:]:
             with storage.reported("written", path):
                 storage.overwrite(path, new, data)

@@ -4,14 +4,14 @@ import re
 import unicodedata
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse, takewhile
+from itertools import filterfalse
 
 from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.language import is_function_word, language_of
 from assistant.memory.text.markdown import line_digest, plain
 from assistant.memory.writing.journal import Edit
-from assistant.memory.writing.markup import clean, escape
+from assistant.memory.writing.markup import clean, common, escape
 from assistant.messages import FORGOTTEN
 
 LONG = 16
@@ -173,7 +173,7 @@ def _is_form(word: str, other: str) -> bool:
     if word in other and (len(word) >= PART or ord(word[0]) >= _SPACED):
         return True
     short, long = sorted((len(word), len(other)))
-    same = sum(1 for _ in takewhile(bool, map(str.__eq__, word, other)))
+    same = common(word, other)
     return word == other or (same >= max(STEM, short - 1) and long - short <= ENDING)
 
 
