@@ -6,11 +6,9 @@ replace it.
 
 import errno
 import fcntl
-import functools
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 _AT_FDCWD = -100  # linux/fcntl.h
@@ -18,29 +16,20 @@ _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
-@functools.cache
-def _swap_call() -> Callable[[bytes, bytes], int] | None:
+def swap(one: Path, other: Path) -> bool:
+    """Swap two files atomically; return False if the system or the file system cannot do that."""
     import ctypes  # not needed by clients, which write nothing
 
     library = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "darwin" and hasattr(library, "renamex_np"):
-        return lambda first, second: int(library.renamex_np(first, second, _SWAP))
-    if hasattr(library, "renameat2"):
-        return lambda first, second: int(
-            library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _SWAP)
-        )
-    return None
-
-
-def swap(one: Path, other: Path) -> bool:
-    """Swap two files atomically; return False if the system or the file system cannot do that."""
-    call = _swap_call()
-    if call is None:
+    first, second = os.fsencode(one), os.fsencode(other)
+    if hasattr(library, "renamex_np"):  # macOS
+        failed = library.renamex_np(first, second, _SWAP)
+    elif hasattr(library, "renameat2"):
+        failed = library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _SWAP)
+    else:
         return False
-    if call(os.fsencode(one), os.fsencode(other)) == 0:
+    if not failed:
         return True
-    import ctypes
-
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
         return False

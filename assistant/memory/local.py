@@ -60,19 +60,16 @@ from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.ledger import Ledger, given_up_by
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.redaction import Redaction
-from assistant.memory.writing.review import Review
+from assistant.memory.writing.review import SHOWN_LINES, Review, lines
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import PROCEDURE_FILES, Workspace
-from assistant.workspace.stores import killed_writes
 
 DOUBTFUL = frozenset({"tool", "recalled", "guess"})
 """Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
 and what the assistant concludes from recalled facts is memory listening to itself."""
 KEPT_NOTICES = 10
 """The latest events that `status` reports."""
-SHOWN_LINES = 5
-"""Damaged lines that are listed by number."""
 UNKNOWN = "files that changed"
 """Reported as not indexed yet if another thread is finding out which files these are."""
 MOST_UNDATED, MOST_TOKENS = 500, 50_000
@@ -418,32 +415,24 @@ class LocalMemory:
 
     def _findings(self) -> Iterator[Finding]:
         """What is wrong with journal, index and files, mended where that is possible."""
-        commits = self._ledger.commits
-        with commits.locked():
-            for path, damaged in self._review.damaged().items():
-                copy = f"kept as .assistant/history/{commits.set_aside(path, damaged)}"
-                what = f"{path.name}: {_lines(damaged)} damaged; {copy}"
-                yield Finding("file" if path == self._review.path else "journal", what, True)
-        for name in commits.images.names():
+        images = self._ledger.commits.images
+        with self._ledger.commits.locked():
+            yield from self._review.mend()
+        for name in images.names():
             try:
-                commits.images.read(name)
+                images.read(name)
             except StorageError as error:  # what it held cannot be restored
-                commits.images.drop(name)
+                images.drop(name)
                 yield Finding("journal", f"{error.message}; it is dropped", True)
         if not self.index.verify():
             yield Finding("index", "the index was damaged; it is rebuilt from the files", True)
-        with commits.locked():
-            for path in killed_writes(commits.workspace):
-                path.unlink(missing_ok=True)
-                name = str(path.relative_to(commits.workspace.root))
-                yield Finding("file", f"{name}, left by a killed write; it is removed", True)
         for fault in self.index.faults():
             yield Finding("file", fault, False)
 
     def _damaged_lines(self) -> Iterator[str]:
         """The notices about lines that cannot be read."""
         for path, damaged in self._review.damaged().items():
-            yield f"{path.name}: {_lines(damaged)} damaged and skipped: `assistant memory check`"
+            yield f"{path.name}: {lines(damaged)} damaged and skipped: `assistant memory check`"
 
     # The index
 
@@ -656,10 +645,3 @@ def _with_secrets(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -
     if fact.secrets == "keep" or not secrets:
         return answer
     return replace(answer, text=fact.text, secrets=secrets)
-
-
-def _lines(numbers: Iterable[int]) -> str:
-    """The first few of these lines, by number."""
-    first, *more = numbers
-    shown = ", ".join([f"line {first}", *map(str, more[:SHOWN_LINES])])
-    return f"{shown} …" if more[SHOWN_LINES:] else shown

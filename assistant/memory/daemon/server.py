@@ -250,9 +250,7 @@ class Server:
         """The settings for a client's recalls; None if it needs another daemon, so that this one
         ends. Raises ConfigError, and DaemonError if this one does not end."""
         hello = greeting.hello
-        if msgspec.structs.replace(hello, digest="") != msgspec.structs.replace(
-            self._hello, digest=""
-        ):
+        if msgspec.structs.replace(hello, digest=self._hello.digest) != self._hello:
             self.leave("a client needs another version")
             return None
         if greeting.offset != wire.utc_offset():

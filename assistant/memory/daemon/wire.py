@@ -146,12 +146,12 @@ def refusal(ident: str | None, failure: AssistantError) -> Answer:
     return Answer(ident, error=Failure(kind, failure.message, failure.cure))
 
 
-def parse(data: bytes, kind: type[_Message]) -> _Message:
+def parse(data: bytes, kind: type[_Message], of: str = "the memory socket") -> _Message:
     """The message of a line. Raises DaemonError if it is not one of this kind."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (ValueError, RecursionError) as error:
-        raise DaemonError(f"a line on the memory socket cannot be read: {error}") from error
+        raise DaemonError(f"a line of {of} cannot be read: {error}") from error
 
 
 def raised(failure: Failure) -> AssistantError:
@@ -189,21 +189,15 @@ class Operation:
 
     def parameters(self, data: bytes) -> dict[str, Any]:
         """The arguments of a request. Raises DaemonError if they do not fit."""
-        return msgspec.structs.asdict(self._parse(data, self._arguments))
+        return msgspec.structs.asdict(parse(data, self._arguments, self.name))
 
     def result(self, data: bytes) -> Any:
         """The result of the operation. Raises DaemonError if it has another form."""
-        return self._parse(data, self._method.__annotations__["return"])
+        return parse(data, self._method.__annotations__["return"], self.name)
 
     @cached_property
     def _arguments(self) -> type[Struct]:
         return arguments(self._method, strict=True)
-
-    def _parse(self, data: bytes, kind: Any) -> Any:
-        try:
-            return msgspec.json.decode(data, type=kind)
-        except (ValueError, RecursionError) as error:
-            raise DaemonError(f"{self.name} had a malformed request or answer: {error}") from error
 
 
 OPERATIONS = {

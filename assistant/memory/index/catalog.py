@@ -47,10 +47,6 @@ NO_ROW = np.iinfo(np.int64).max
 """A row id that no chunk has."""
 LISTS = 1024
 """Number of decoded lists of texts to cache."""
-_TABLES = (
-    "sources", "sections", "chunks", "marks", "occasions", "outbox", "vocabulary", "postings",
-    "heading_postings",
-)  # fmt: skip
 _DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
 _ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status,
     c.until
@@ -249,9 +245,10 @@ class Catalog:
 
     def clear(self) -> None:
         """Remove everything but the cached vectors."""
+        tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name <> 'meta'"
         with self.database.changing() as db:
-            for table in _TABLES:
-                db.execute(f"DELETE FROM {table}")
+            for (table,) in db.execute(tables).fetchall():
+                db.execute(f"DELETE FROM main.{table}")
 
     def scrub(self) -> None:
         """Erase deleted content from free pages and the log."""

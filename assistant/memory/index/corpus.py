@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assistant.disk import storage
-from assistant.disk.storage import Stat, stat_or_none
-from assistant.memory.index.catalog import Source
+from assistant.disk.storage import Stat
 from assistant.memory.text.conflict_marks import conflict_in, without_marks
 from assistant.memory.text.markdown import unclosed_comment
 from assistant.workspace.folder import Survey
@@ -53,11 +52,6 @@ class Corpus(Protocol):
 
     def survey(self) -> Survey:
         """The existing files, and the entries among them that are not files of the corpus."""
-
-
-def is_unchanged(path: str, known: Source) -> bool:
-    """Whether its stat proves that a file is unchanged since it was read."""
-    return stat_or_none(path) == known.stat
 
 
 def read_file(path: str) -> tuple[Stat, bytes]:

@@ -28,7 +28,6 @@ from assistant.memory.index.corpus import (
     Corpus,
     Faults,
     decoded,
-    is_unchanged,
     read_file,
     text_warning,
 )
@@ -302,11 +301,9 @@ class Synchronizer:
     def _changed_file(self, name: str) -> SourceUpdate | None:
         """The file in its present state, if its content changed and it is to be indexed now."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
-        indexed = self._indexed.get(name)
-        if indexed and is_unchanged(path, indexed):
-            return None
-        stat = stat_or_none(path)
-        if name in self._large or self._faults.has(name, stat):
+        indexed, stat = self._indexed.get(name), stat_or_none(path)
+        is_unchanged = indexed is not None and stat == indexed.stat
+        if is_unchanged or name in self._large or self._faults.has(name, stat):
             return None
         grown = abs((stat.size if stat else 0) - (indexed.stat.size if indexed else 0))
         if self._in_background and self._indexed and grown >= LARGE:

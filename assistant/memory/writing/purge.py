@@ -31,7 +31,7 @@ from assistant.memory.writing.remains import cited_texts, conversations, prompts
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.words import Words
-from assistant.workspace.stores import STORES, Store, killed_writes
+from assistant.workspace.stores import STORES, Store
 
 ALIKE = 0.6
 """From this share of common characters on, a fact that is gone may have become another one."""
@@ -102,10 +102,7 @@ class Purge:
         """Let nobody else write; move damaged lines to the images, where they are searched, and
         delete what killed writes left."""
         with self._commits.locked():
-            for path, damaged in self._review.damaged().items():
-                self._commits.set_aside(path, damaged)
-            for temporary in killed_writes(self._commits.workspace):
-                temporary.unlink(missing_ok=True)
+            list(self._review.mend())
             yield
 
     def _carry_out(self, purging: Purging, *, resumed: bool) -> "_Plan":

@@ -5,7 +5,7 @@ owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten 
 damaged line is skipped, and stays until a check of memory sets it aside.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +13,15 @@ import msgspec
 
 from assistant.disk import storage
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Held, Passage, Remembered
+from assistant.memory.base import Fact, Finding, Held, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import fact_words
+from assistant.workspace.stores import killed_writes
+
+SHOWN_LINES = 5
+"""Damaged lines that are listed by number."""
 
 
 class Review:
@@ -56,6 +60,21 @@ class Review:
         own = {number: line for number, line in self._lines() if isinstance(line, bytes)}
         damaged = {journal.path: dict(journal.damaged), self.path: own}
         return {path: lines for path, lines in damaged.items() if lines}
+
+    def mend(self) -> Iterator[Finding]:
+        """Set the damaged lines aside, and delete what killed writes left; return what was mended.
+
+        The lock must be held.
+        """
+        commits = self._ledger.commits
+        for path, damaged in self.damaged().items():
+            copy = f"kept as .assistant/history/{commits.set_aside(path, damaged)}"
+            what = f"{path.name}: {lines(damaged)} damaged; {copy}"
+            yield Finding("file" if path == self.path else "journal", what, True)
+        for path in killed_writes(commits.workspace):
+            path.unlink(missing_ok=True)
+            name = path.relative_to(commits.workspace.root)
+            yield Finding("file", f"{name}, left by a killed write; it is removed", True)
 
     def accept(
         self,
@@ -121,6 +140,13 @@ class Review:
         for number, line in enumerate(storage.read_or_empty(self.path).split(b"\n"), start=1):
             if line.strip():
                 yield number, _decoded(line) or line
+
+
+def lines(numbers: Iterable[int]) -> str:
+    """The first few of these lines, by number."""
+    first, *more = numbers
+    shown = ", ".join([f"line {first}", *map(str, more[:SHOWN_LINES])])
+    return f"{shown} …" if more[SHOWN_LINES:] else shown
 
 
 def _decoded(line: bytes) -> Held | None:
