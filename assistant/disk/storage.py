@@ -316,17 +316,6 @@ def read_or_empty(path: Path) -> bytes:
         return b""
 
 
-def truncate(path: Path, size: int) -> None:
-    """Truncate a file to `size` bytes, and flush it. Raises StorageError."""
-    with reported("written", path):
-        descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.ftruncate(descriptor, size)
-            DISK.sync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def overwrite(path: Path, data: bytes, old: bytes) -> None:
     """Overwrite the file in place, which contains `old`: for files with hard links.
 

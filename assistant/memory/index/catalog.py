@@ -55,13 +55,15 @@ _ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.menti
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An indexed file as it was last read; `read_ns` (time.time_ns) is only for display."""
+    """An indexed file as it was last read; `read_ns` (time.time_ns) and `warning`, a fault of it,
+    are only for display."""
 
     name: str
     stat: Stat
     sha256: str
     read_ns: int
     chunks: int
+    warning: str
 
 
 @dataclass(frozen=True)
@@ -203,13 +205,10 @@ class Catalog:
     def sources(self) -> dict[str, Source]:
         """The indexed sources, by name."""
         rows = self.database.rows(
-            "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, chunks"
+            "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, chunks, warning"
             " FROM sources ORDER BY name"
         )
-        return {
-            name: Source(name, Stat(*stat), digest, read_ns, chunks)
-            for name, *stat, digest, read_ns, chunks in rows
-        }
+        return {row[0]: Source(row[0], Stat(*row[1:5]), *row[5:]) for row in rows}
 
     def columns(self, source: str) -> NDArray[Any]:
         """The columns of a source's chunks, see `layout.COLUMNS`."""
@@ -382,7 +381,7 @@ class _Writer:
         packed = table.tobytes()
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, sha256 = ?,"
-            " read_ns = ?, chunks = ?, layout = ?, checksum = ? WHERE id = ?",
+            " read_ns = ?, chunks = ?, layout = ?, checksum = ?, warning = ? WHERE id = ?",
             (
                 *update.stat,
                 update.digest,
@@ -390,6 +389,7 @@ class _Writer:
                 len(table),
                 packed,
                 crc32(packed),
+                update.warning,
                 source,
             ),
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 26
+SCHEMA_VERSION = 27
 _SCHEMA = Path(__file__).with_name("index.sql").read_text(encoding="utf-8")
 _CACHE_SCHEMA = Path(__file__).with_name("cache.sql").read_text(encoding="utf-8")
 

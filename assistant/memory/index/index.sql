@@ -2,11 +2,12 @@
 -- change here or of Chroma's settings, and an index of another version is made again.
 
 -- A file as it was last read; `layout` holds the columns of its chunks, see layout.py, `checksum`
--- is theirs.
+-- is theirs; `warning` is a fault of the file, although it can be read.
 CREATE TABLE sources (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER, size INTEGER,
   mtime_ns INTEGER, ctime_ns INTEGER, sha256 TEXT, read_ns INTEGER, chunks INTEGER,
-  layout BLOB NOT NULL DEFAULT x'', checksum INTEGER NOT NULL DEFAULT 0);
+  layout BLOB NOT NULL DEFAULT x'', checksum INTEGER NOT NULL DEFAULT 0,
+  warning TEXT NOT NULL DEFAULT '');
 
 -- A heading path of a file, as JSON; `vector` is that of what its headings say.
 CREATE TABLE sections (

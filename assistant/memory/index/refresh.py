@@ -24,7 +24,6 @@ from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog, SourceUpdate
 from assistant.memory.index.corpus import (
-    UNPROVEN,
     Corpus,
     Faults,
     decoded,
@@ -180,7 +179,10 @@ class Synchronizer:
     def faults(self) -> tuple[str, ...]:
         """The current faults, one line each: files that cannot be indexed, a disk that cannot be
         written, a server that fails."""
-        return (*self._faults.lines(), *filter(None, [self._trouble, self.store.dense.trouble]))
+        files = self._indexed.values()
+        warnings = [f"{file.name} {file.warning}" for file in files if file.warning]
+        troubles = filter(None, [self._trouble, self.store.dense.trouble])
+        return (*self._faults.lines(), *warnings, *troubles)
 
     def recover(self, damaged: Catalog | None = None) -> None:
         """Throw the index away after damage; the next `refresh` rebuilds it.
@@ -315,7 +317,7 @@ class Synchronizer:
             return file
         self.store.catalog.touch(name, file.stat)
         self._indexed[name] = replace(indexed, stat=file.stat)
-        self._note_warning(file)
+        self._faults.remove(name)
         return None
 
     def _read(self, name: str, stat: Stat | None) -> SourceUpdate | None:
@@ -391,19 +393,12 @@ class Synchronizer:
             progress(what, done, len(missing))
 
     def _commit(self, group: _Group) -> None:
-        """Write the files of a group, and note their faults."""
+        """Write the files of a group, which have no faults any more."""
         self._empty = False
         self.store.catalog.replace_sources(group.files, self._embedder.fingerprint)
         for file in group.files:
             self._changes.append((file.name, file.text, file.digest))
-            self._note_warning(file)
-
-    def _note_warning(self, file: SourceUpdate) -> None:
-        """Note the fault of an indexed file, which must be examined again next time."""
-        self._faults.remove(file.name)
-        if file.warning:
-            self._faults.add(file.name, file.stat, file.warning, indexed=False)
-            self.store.catalog.touch(file.name, file.stat._replace(inode=UNPROVEN))
+            self._faults.remove(file.name)
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
         self._faults.add(name, stat, what, indexed=name in self._indexed)

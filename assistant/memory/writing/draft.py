@@ -7,7 +7,7 @@ is waited for, then refused. A file that was saved since it was read is left alo
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +103,12 @@ class Draft:
         except StorageError:
             return False
         return True
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """The memory files that can be read, and their texts as edited so far."""
+        for source in self._workspace.sources():
+            if self.is_text(source):
+                yield source, self.text(source)
 
     def changed(self) -> list[str]:
         """The files that are edited."""

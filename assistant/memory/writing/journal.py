@@ -274,7 +274,7 @@ class Journal:
                 self._read(data[self._size :])
                 self._stat = stat
             if mend and self._size < stat.size:
-                storage.truncate(self.path, self._size)
+                storage.replace(self.path, storage.read(self.path)[: self._size])
                 self.refresh()
 
     def begin(self, *entries: Write | Purging) -> None:

@@ -378,10 +378,8 @@ class Ledger:
         """
         self._journal.refresh()
         lost = self._journal.erased()
-        draft = Draft(self._workspace)
-        for source in self._workspace.sources() if lost else ():
-            if draft.is_text(source):
-                lost = SavedText(draft.text(source), source, self._journal).lacks(lost)
+        for source, text in Draft(self._workspace).texts() if lost else ():
+            lost = SavedText(text, source, self._journal).lacks(lost)
         return tuple(self._journal.entry(record.write) for record in lost)
 
     def returned(self) -> tuple[Returned, ...]:

@@ -138,7 +138,7 @@ class Purge:
         passages = plan.purging.passages
         remove = partial(removals, draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(remove, passages) if resumed else remove(passages)
-        edits += _without_notes(draft, self._commits.workspace.sources(), plan.words)
+        edits += _without_notes(draft, plan.words)
         if edits:
             plan.cleared.add("memory")
         if not (resumed or plan.cleared):
@@ -257,13 +257,12 @@ def _lenient(
     return edits
 
 
-def _without_notes(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
+def _without_notes(draft: Draft, words: Words) -> list[Edit]:
     """The edits that take the words out of notes such as `(superseded DATE: words)`."""
     edits = []
-    for source in sources:
-        for form in words.escaped:
-            note = naming_successor(form)
-            while draft.is_text(source) and (match := note.search(draft.text(source))):
+    for source, _ in draft.texts():
+        for note in map(naming_successor, words.escaped):
+            while match := note.search(draft.text(source)):
                 splice = Splice(match.start(), match[0], f"{match[1]})")
                 edits.append(draft.edit(source, splice))
     return edits

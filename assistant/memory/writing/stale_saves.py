@@ -275,8 +275,7 @@ class ForgottenLines:
             storage.private_directory(self._workspace.private)
             storage.replace(self._workspace.forgotten_key, secrets.token_hex(32).encode())
         gone = {_words(passage.text.strip().split("\n")[0]) for passage in passages} - {""}
-        sources = self._workspace.sources()
-        for text in [draft.text(source) for source in sources if draft.is_text(source)]:
+        for _, text in draft.texts():
             folded = text.casefold()
             if any(words in folded for words in gone):
                 gone -= set(map(_words, text.splitlines()))
@@ -286,10 +285,8 @@ class ForgottenLines:
     def returned(self) -> Iterator[Returned]:
         """The forgotten lines that are in memory's files again, unless a later write added them or
         the owner wants to keep them. Raises StorageError."""
-        draft = Draft(self._workspace)
-        for source in self._workspace.sources() if self._journal.forgotten() else ():
-            if draft.is_text(source):
-                yield from self.returned_in(source, draft.text(source))
+        for source, text in Draft(self._workspace).texts() if self._journal.forgotten() else ():
+            yield from self.returned_in(source, text)
 
     def returned_in(self, source: str, text: str) -> Iterator[Returned]:
         """The same of another text of a file."""

@@ -12,7 +12,6 @@ does what `undo` has moved back.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -84,23 +83,19 @@ class Upkeep:
         moves = list(islice(self._moves(draft), MOST))
         if not moves:
             return Upkept()
-        texts: dict[str, str] = {}
+        sources = {source for move in moves for source in (move.chunk.source, move.source)}
+        texts = {source: draft.text(source) for source in sorted(sources)}
         for move in reversed(moves):  # from the end, so that the positions of the others stay
-            source = move.chunk.source
-            text = texts[source] if source in texts else draft.text(source)
-            texts[source] = self._without(move, text)
-        targets: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+            texts[move.chunk.source] = self._without(move, texts[move.chunk.source])
         for move in moves:
-            targets[move.source, "" if move.path else move.title, move.path].append(move.item)
-        for (source, title, path), items in targets.items():
-            text = texts[source] if source in texts else draft.text(source)
-            for item in items:
-                existing = headings(text) if path else {}
-                if path in existing:
-                    text = insertion_below(text, existing[path], item).apply(text)
-                else:
-                    text = insertion(text, f"## {title}", item).apply(text)
-            texts[source] = text
+            text = texts[move.source]
+            below = headings(text).get(move.path) if move.path else None
+            added = (
+                insertion_below(text, below, move.item)
+                if below
+                else insertion(text, f"## {move.title}", move.item)
+            )
+            texts[move.source] = added.apply(text)
         for source in texts:
             (self._workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
         moved = tuple(move.write.id for move in moves)
@@ -114,10 +109,9 @@ class Upkeep:
         seen: set[tuple[tuple[str, ...], str]] = set()
         owners = list(headings(draft.text(MEMORY_FILE)))
         stay = self._journal.moved_back()
-        for source in self._workspace.sources():
+        for source, text in draft.texts():
             if source in PROCEDURE_FILES or source.startswith(ARCHIVE):
                 continue
-            text = draft.text(source) if draft.is_text(source) else ""
             for chunk in chunks_of(text, source):
                 above = tuple(title for title in chunk.heading if not heading_date(title))
                 key = above, fact_key(chunk.plain)
