@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
@@ -45,8 +45,6 @@ from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 NO_ROW = np.iinfo(np.int64).max
 """A row id that no chunk has."""
-LISTS = 1024
-"""Number of decoded lists of texts to cache."""
 _DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
 _ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status,
     c.until
@@ -539,9 +537,8 @@ def _day(iso: str | None) -> int:
     return date.fromisoformat(iso).toordinal() if iso else 0
 
 
-@lru_cache(LISTS)
 def _decoded(encoded: str) -> tuple[str, ...]:
-    """A decoded list of texts; many chunks share one. Raises CatalogDamaged."""
+    """A decoded list of texts. Raises CatalogDamaged."""
     try:
         return tuple(json.loads(encoded))
     except ValueError as error:

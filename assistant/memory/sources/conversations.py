@@ -152,7 +152,7 @@ def _turns(path: Path, size: int, mtime_ns: int) -> tuple[str, Sequence[int], Se
     `size` and `mtime_ns` are those of the file, for the cache."""
     conversation = read(storage.read(path))
     messages = rendered(conversation)[1]
-    lines, turns = ([line for line, _ in messages], [said.turn for _, said in messages])
+    lines, turns = (line for line, _ in messages), (said.turn for _, said in messages)
     return conversation.title, array("L", lines), array("L", turns)
 
 

@@ -36,15 +36,14 @@ _DATES = ("date", "created", "created_at", "day")
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """The front matter of a note, its first `lines` lines and `end` characters: other names, tags,
-    the day, and the other properties as words."""
+    """The front matter of a note, its first `end` characters: other names, tags, the day, and the
+    other properties as words."""
 
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     day: str | None = None
     end: int = 0
-    lines: int = 0
 
     @property
     def words(self) -> str:
@@ -82,7 +81,6 @@ def properties(text: str) -> Properties:
               if (told := _listed(value))),
         next((day for match in days if match and (day := real_day(match[0]))), None),
         found.end(),
-        text.count("\n", 0, found.end()) + 1,
     )  # fmt: skip
 
 
@@ -122,7 +120,7 @@ def _properties_chunk(name: str, names: str, text: str, front: Properties) -> Ch
         plain=f"{names}: {front.words}",
         heading=(names,),
         start_line=1,
-        end_line=front.lines,
+        end_line=text.count("\n", 0, front.end) + 1,
         start_char=0,
         end_char=front.end - start,
         date=front.day,

@@ -19,9 +19,8 @@ from assistant.errors import StorageError
 from assistant.memory.base import Notify, no_notices
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
-from assistant.memory.text.markdown import line_digest, lines_above, lines_below
 from assistant.memory.writing.journal import Edit, Verdict, Write
-from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.markup import Splice, neighbours
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 
 PATIENCE = 5.0
@@ -124,6 +123,7 @@ class Draft:
         before, file, state = self.editable(source), self._file(source), self.digest(source)
         file.text = splice.apply(before)
         file.digest = digest(file.text)
+        above, below = neighbours(before, splice.at, splice.at + len(splice.removed))
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
             self.images[removed] = splice.removed
@@ -134,8 +134,8 @@ class Draft:
             inserted=splice.inserted,
             before=state,
             after=file.digest,
-            above=tuple(map(line_digest, lines_above(before, splice.at))),
-            below=tuple(map(line_digest, lines_below(before, splice.at + len(splice.removed)))),
+            above=above,
+            below=below,
         )
 
     def save(self, notify: Notify = no_notices) -> bool:

@@ -6,7 +6,7 @@ An edit is undone in a file that has changed since by its own lines exactly, or 
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from operator import itemgetter
 
@@ -19,9 +19,6 @@ from assistant.memory.text.markdown import (
     BREAKS,
     LINES,
     is_struck,
-    line_digest,
-    lines_above,
-    lines_below,
     newline,
     plain,
     strike_out,
@@ -36,6 +33,7 @@ from assistant.memory.writing.markup import (
     common,
     escape,
     insertion,
+    neighbours,
     removal,
     with_emptied_heading,
 )
@@ -342,7 +340,7 @@ def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:
     if below and _ends_line(edit.inserted) and not _ends_line(removed):
         removed += end
     if not edit.inserted and _CONTINUES.match(below):
-        removed += end if _digests(lines_below(below, 0))[:1] != edit.below[:1] else ""
+        removed += end if neighbours(below, 0, 0)[1][:1] != edit.below[:1] else ""
     return Splice(at, edit.inserted, removed)
 
 
@@ -358,14 +356,9 @@ def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
     )
 
 
-def _digests(lines: Iterator[str]) -> tuple[str, ...]:
-    return tuple(map(line_digest, lines))
-
-
 def _has_neighbours(text: str, at: int, edit: Edit) -> bool:
     """Whether the nearest lines around what was inserted, now at `at`, are those it had."""
-    above = _digests(lines_above(text, at))
-    below = _digests(lines_below(text, at + len(edit.inserted)))
+    above, below = neighbours(text, at, at + len(edit.inserted))
     return above[:1] == edit.above[:1] and below[:1] == edit.below[:1]
 
 
@@ -373,9 +366,9 @@ def _place_between(text: str, edit: Edit) -> int:
     """The one place whose neighbours are those that the removed lines had, or most of them."""
     if not edit.above and not edit.below:
         return 0
-    scores = {
-        match.start(): _score(text, match.start(), edit) for match in _LINE_STARTS.finditer(text)
-    }
+    starts = [match.start() for match in _LINE_STARTS.finditer(text)]
+    then = edit.above, edit.below
+    scores = {at: sum(map(_alike, neighbours(text, at, at), then)) for at in starts}
     best = max(scores.values(), default=0)
     places = [at for at, score in scores.items() if score == best]
     if best == 0 or len(places) != 1:
@@ -384,12 +377,6 @@ def _place_between(text: str, edit: Edit) -> int:
             "`assistant memory log` shows its text",
         )
     return places[0]
-
-
-def _score(text: str, at: int, edit: Edit) -> int:
-    """How well the lines around a place match those around an edit."""
-    above, below = _digests(lines_above(text, at)), _digests(lines_below(text, at))
-    return _alike(above, edit.above) + _alike(below, edit.below)
 
 
 def _alike(now: Sequence[str], then: Sequence[str]) -> int:

@@ -23,7 +23,10 @@ from assistant.memory.text.markdown import (
     PARSER,
     blotted,
     breaks_in,
+    line_digest,
     line_starts,
+    lines_above,
+    lines_below,
     newline,
 )
 from assistant.secrets.stand_ins import STAND_IN
@@ -139,6 +142,16 @@ def _last_line(text: str, line: str) -> int:
             break
         at = text.rfind(line, 0, at)
     return at
+
+
+Neighbours = tuple[tuple[str, ...], tuple[str, ...]]
+"""The digests of the lines above and below a passage, nearest first."""
+
+
+def neighbours(text: str, start: int, end: int) -> Neighbours:
+    """The nearest lines around a passage that are not blank."""
+    above, below = lines_above(text, start), lines_below(text, end)
+    return tuple(map(line_digest, above)), tuple(map(line_digest, below))
 
 
 def insertion(text: str, line: str, item: str) -> Splice:

@@ -21,12 +21,12 @@ from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage, check_wanted
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown import line_digest, lines_above, naming_successor
+from assistant.memory.text.markdown import naming_successor
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import line_stating, removals
 from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now
 from assistant.memory.writing.ledger import Ledger
-from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.markup import Splice, neighbours
 from assistant.memory.writing.remains import cited_texts, conversations, prompts, remains
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Commits
@@ -310,12 +310,12 @@ def _before(passage: Passage, journal: Journal, draft: Draft) -> Iterator[Write]
     if journal.adding(passage.plain):
         return
     text = draft.text(passage.source)
-    above = tuple(line_digest(line) for line in lines_above(text, passage.start_char))[:1]
+    above, _ = neighbours(text, passage.start_char, passage.end_char)
     for write in journal.acknowledged():
         edit = write.added
         if edit is None or edit.source != passage.source:
             continue
-        is_near = edit.above[:1] == above or _is_like(write.text, passage.plain)
+        is_near = edit.above[:1] == above[:1] or _is_like(write.text, passage.plain)
         if is_near and line_stating(text, passage.source, write.text) is None:
             yield write
 
