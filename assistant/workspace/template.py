@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assistant.disk import programs, storage
 from assistant.errors import StorageError, WorkspaceError
+from assistant.tables import beside
 from assistant.workspace.folder import Workspace
 
 
@@ -63,16 +64,6 @@ def _reason(error: OSError | StorageError) -> str:
     return error.message if isinstance(error, StorageError) else error.strerror or str(error)
 
 
-IGNORED = (
-    "# what is private to a machine, or derived",
-    ".assistant/",
-    "*.sync-conflict-*",
-    "*conflicted copy*",
-    "*_conflict-*-[0-9]*",
-    "*.orig",
-)
-UNITED = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md", "USER.md", "memory/**/*.md")
-"""The files that are merged fact by fact."""
 DRIVER = "assistant"
 
 
@@ -88,8 +79,9 @@ def set_up_git(workspace: Workspace, program: Path) -> list[str]:
     if inside.returncode:
         _git(workspace, "init", "--quiet")
         actions.append("made a git repository")
-    attributes = tuple(f"{name} merge={DRIVER}" for name in UNITED)
-    for name, lines in ((".gitignore", IGNORED), (".gitattributes", attributes)):
+    table = beside(__file__)
+    attributes = [f"{name} merge={DRIVER}" for name in table["united"]]
+    for name, lines in ((".gitignore", table["ignored"]), (".gitattributes", attributes)):
         if _add_lines(workspace.root / name, lines):
             actions.append(f"wrote {name}")
     command = f"'{program}' memory merge %O %A %B %P"
@@ -98,7 +90,7 @@ def set_up_git(workspace: Workspace, program: Path) -> list[str]:
     return [*actions, "memory files are merged fact by fact"]
 
 
-def _add_lines(path: Path, lines: tuple[str, ...]) -> bool:
+def _add_lines(path: Path, lines: list[str]) -> bool:
     """Add missing lines to a file; return whether any were missing."""
     text = storage.read_or_empty(path).decode("utf-8", "surrogateescape")
     missing = [line for line in lines if line not in text.splitlines()]
