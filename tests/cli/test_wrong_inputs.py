@@ -66,6 +66,7 @@ WRONG = {
     "forget x --sessions": "--sessions only works with --purge. Add --purge, or drop --sessions",
     "chat --continue --resume k7q": "--continue and --resume exclude each other. Give one of them",
     "context --turn 2": "--turn needs a session. Name one with --session ID",
+    "memory map --serve --to x": "--serve writes no file and no JSON. Drop --to and --json",
     "agenda --ics --json": "--ics and --json exclude each other. Give one of them",
     "connect --undo": "no program given. Name one of claude-code, codex, cursor, opencode, "
     "claude-desktop or zed",

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import webbrowser
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -305,6 +305,9 @@ def map_(
     context: typer.Context,
     to: Annotated[Path | None, partial(option, parser=path_of)] = None,
     show: bool = False,
+    serve: bool = False,
+    port: Annotated[int, partial(option, min=0, max=65535)] = 0,
+    no_open: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw memory as a page of topics, timeline and recalled facts.
@@ -312,14 +315,25 @@ def map_(
     Arguments:
       --to FILE: Write the page to this file.
       --open: Open it in your browser.
+      --serve: Serve it to your browser until Ctrl-C, to correct and forget facts in it.
+      --port PORT: With --serve: its port, by default a free one.
+      --no-open: With --serve: only print its address.
     """
     from assistant.upkeep.map.page import gather, page  # pydantic: behind `--help`
 
-    workspace, now = context.obj.workspace(), datetime.now().astimezone()
+    workspace = context.obj.workspace()
+
+    def gathered(memory: Keeper) -> dict[str, Any]:
+        asked, now = recalls(workspace.sessions), datetime.now().astimezone()
+        redact = redactor().redact
+        return gather(memory, asked, str(workspace.root), now, redact, served=serve)
+
+    if serve:
+        if to or as_json:
+            raise UsageError("--serve writes no file and no JSON", "Drop --to and --json")
+        return _serve_map(context.obj, port, lambda memory: page(gathered(memory)), not no_open)
     with context.obj.memory() as memory:
-        data = gather(
-            memory, recalls(workspace.sessions), str(workspace.root), now, redactor().redact
-        )
+        data = gathered(memory)
     if as_json:
         return answer(data)
     target = storage.expanded(to or workspace.private / "map.html").resolve()
@@ -330,6 +344,18 @@ def map_(
     echo(f"{facts} in {topics}: {target}")
     if show and not webbrowser.open(target.as_uri()):
         raise UsageError("no browser could be opened", f"Open {target} in one")
+
+
+def _serve_map(options: Globals, port: int, draw: Callable[[Keeper], str], show: bool) -> None:
+    """Serve the page until Ctrl-C."""
+    from assistant.upkeep.map.serve import MapServer  # an HTTP server: not for each command
+
+    server = MapServer(port, options.memory, draw)
+    echo(f"Until Ctrl-C: {server.address}")
+    sys.stdout.flush()
+    if show:
+        webbrowser.open(server.address)
+    server.serve_forever()
 
 
 # The facts in every prompt

@@ -449,12 +449,26 @@ function told(f) {
   const parts = [
     make("button", { className: "close", type: "button", "aria-label": "Close", onclick: () => choose(-1) }, "×"),
     make("p", { className: f.s ? "said struck" : "said" }, f.t), list];
+  if (data.ids && !f.s) parts.push(editor(data.ids[facts.indexOf(f)], f.t));
   if (f.h.length) {
     parts.push(make("h3", {}, "History"), make("ol", {}, ...f.h.map((n) => make("li", {},
       make("time", {}, events[n].d.slice(0, 16).replace("T", " ")), `${events[n].a}${events[n].u ? ", undone" : ""}${events[n].o ? ` (${events[n].o})` : ""}`))));
   }
   if (f.n.length) parts.push(make("h3", {}, "Near it by meaning"), make("ol", {}, ...f.n.map((n) => make("li", {}, jump(n)))));
   return parts;
+}
+function editor(id, text) {
+  const words = make("textarea", { "aria-label": "Its words", rows: 3, value: text.replace(/\s+/g, " ") });
+  const fault = make("p", { role: "alert" });
+  async function send(what) {
+    const body = JSON.stringify({ do: what, id, text: words.value });
+    const answer = await fetch("", { method: "POST", body }).catch(() => null);
+    if (answer && answer.ok) location.reload();
+    else fault.textContent = answer ? await answer.text() : "The page is no longer served.";
+  }
+  const forget = () => confirm("Forget it? `assistant memory undo` restores it.") && send("forget");
+  return make("form", { onsubmit: (event) => { event.preventDefault(); send("correct"); } }, words,
+    make("button", { type: "submit" }, "Correct"), make("button", { type: "button", onclick: forget }, "Forget"), fault);
 }
 
 /* Keys, and the beginning */
@@ -469,7 +483,7 @@ document.onkeydown = (event) => {
     else if (state.period !== null) choosePeriod(null);
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
+  if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "TEXTAREA"].includes(event.target.tagName)) return;
   if (event.key === "/") { event.preventDefault(); at("search").focus(); }
   else if (event.key === "t") toggleTheme();
   else if (event.key >= "1" && event.key <= String(LISTS.length)) { show(Number(event.key) - 1); at("rows").focus(); }

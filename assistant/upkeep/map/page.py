@@ -26,14 +26,23 @@ KINDS = {"merge": "same", "supersede": "changed"}
 
 
 def gather(
-    memory: Keeper, recalls: Mapping[str, Asked], place: str, now: datetime, redact: Redact
+    memory: Keeper,
+    recalls: Mapping[str, Asked],
+    place: str,
+    now: datetime,
+    redact: Redact,
+    *,
+    served: bool = False,
 ) -> Json:
-    """The data of the page; `recalls` counts how often each passage was recalled, by its id."""
+    """The data of the page; `recalls` counts how often each passage was recalled, by its id.
+
+    If the page is `served`, facts can be changed in it.
+    """
     chart = memory.chart()
     log = memory.log(MOST_EVENTS)
     keys = [fact_key(fact.passage.plain) for fact in chart.facts]
     events, history = _events(log, keys, redact)
-    return {
+    data: Json = {
         "made": now.strftime("%Y-%m-%d %H:%M"),
         "place": place,
         "topics": [{"name": t.name, "x": t.x, "y": t.y, "r": t.radius} for t in chart.topics],
@@ -52,6 +61,9 @@ def gather(
         ],
         "pairs": list(_pairs(chart, memory.pairs(MOST_PAIRS))),
     }
+    if served:
+        data["ids"] = [fact.passage.id for fact in chart.facts]
+    return data
 
 
 def _fact(fact: Charted, history: Sequence[int], recalls: Asked | None) -> Json:
@@ -116,7 +128,13 @@ def _pairs(chart: Chart, pairs: Sequence[Pair]) -> Iterable[Json]:
 def page(data: Json) -> str:
     """The page for gathered data, as JSON without `<`, so that no text of memory becomes markup."""
     encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"STYLE": _file("page.css"), "SCRIPT": _file("page.js"), "DATA": encoded}
+    connects = "; connect-src 'self'" if "ids" in data else ""
+    parts = {
+        "CONNECTS": connects,
+        "STYLE": _file("page.css"),
+        "SCRIPT": _file("page.js"),
+        "DATA": encoded,
+    }
     text = _file("page.html")
     for name, part in parts.items():
         before, mark, after = text.partition(f"/*{name}*/")

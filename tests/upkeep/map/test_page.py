@@ -87,6 +87,7 @@ def test_the_page_is_one_file_that_fetches_nothing() -> None:
     text = drawn(small())
     assert "http" not in text.replace("http-equiv", "")
     assert "default-src 'none'" in text and HOSTILE not in text
+    assert "connect-src" not in text and '"ids"' not in text
 
 
 @browser
