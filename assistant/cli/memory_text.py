@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from assistant.characters import JOINING
 from assistant.cli.options import note
-from assistant.cli.palette import diff_colour, echo
+from assistant.cli.palette import diff_rows, echo
 from assistant.display import counted, exactly, shortened, spelled
 from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered, clear
 
@@ -192,8 +194,8 @@ def show_undone(entries: Iterable[JournalEntry]) -> None:
 
 def show_diff(lines: Iterable[str]) -> None:
     """Print a diff in colour."""
-    for line in lines:
-        echo(line, colour=diff_colour(line))
+    for row in diff_rows(list(lines)):
+        typer.echo(row)
 
 
 def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:

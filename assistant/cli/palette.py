@@ -6,6 +6,9 @@ Ordinary text has the terminal's own colour.
 
 import os
 import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import groupby, pairwise
 
 import typer
 
@@ -22,6 +25,9 @@ FAINT = 243
 """What accompanies the conversation: recalled passages, tools, the status."""
 GOOD, BAD = 28, 161
 """Added and removed, done and failed."""
+ALIKE = 0.5
+"""The share of common words from which two rows of a diff are versions of one line."""
+_WORDS = re.compile(r"\w+|\W")
 WARNING = 130
 SECOND = 97
 """A second accent, for code."""
@@ -55,6 +61,33 @@ def diff_colour(row: str) -> int | None:
     if row.startswith(("+++ ", "--- ", "@@")):
         return FAINT
     return {"+": GOOD, "-": BAD}.get(row[:1])
+
+
+def diff_rows(rows: Sequence[str]) -> list[str]:
+    """The rows of a diff in their colours; in lines that were changed, the words that differ are
+    bold."""
+    runs = [(colour, list(run)) for colour, run in groupby(rows, diff_colour)]
+    versions: dict[int, str] = {}
+    start = 0
+    for (colour, old), (next_colour, new) in pairwise([*runs, (None, [])]):
+        if (colour, next_colour, len(old)) == (BAD, GOOD, len(new)):
+            versions |= dict(enumerate([*new, *old], start))
+        start += len(old)
+    return [_diff_row(row, versions.get(number, "")) for number, row in enumerate(rows)]
+
+
+def _diff_row(row: str, version: str) -> str:
+    """A row of a diff; the words that another version of its line has not are bold."""
+    colour = diff_colour(row) or FAINT
+    words, others = (_WORDS.findall(spelled(text[1:])) for text in (row, version))
+    matcher = SequenceMatcher(None, words, others, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return styled(spelled(row), colour)
+    pieces = (
+        styled("".join(words[start:end]), colour, bold=operation != "equal")
+        for operation, start, end, _, _ in matcher.get_opcodes()
+    )
+    return styled(row[0], colour) + "".join(pieces)
 
 
 def owner_text(text: str) -> str:

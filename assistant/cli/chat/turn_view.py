@@ -7,7 +7,17 @@ from typing import Any
 from assistant import events
 from assistant.cli.chat.markdown import finished_blocks, newest
 from assistant.cli.chat.screen import Screen
-from assistant.cli.palette import BAD, FAINT, GOOD, WARNING, diff_colour, faint, owner_text, styled
+from assistant.cli.palette import (
+    BAD,
+    FAINT,
+    GOOD,
+    WARNING,
+    diff_colour,
+    diff_rows,
+    faint,
+    owner_text,
+    styled,
+)
 from assistant.cli.session_text import branches, call_text, entry_text, result_text
 from assistant.display import counted, outcome, spelled
 from assistant.events import Event, State
@@ -111,22 +121,22 @@ class TurnView:
         seconds = time.monotonic() - started
         output = (event.diff or event.content).split("\n")
         if event.diff:
-            text, row_of, limit = event.compact, _diff_row, SHOWN_CHANGES
+            text, rows_of, limit = event.compact, diff_rows, SHOWN_CHANGES
             details = [row for row in output if diff_colour(row) in (GOOD, BAD)]
         else:
             text = result_text(event.tool, arguments, event.compact, event.content, event.error)
-            row_of, limit = faint, SHOWN_ROWS
+            rows_of, limit = _faint_rows, SHOWN_ROWS
             prints = event.tool in PRINTING and event.content != NO_OUTPUT
             details = output if prints else []
         first, *rest = spelled(text).split("\n")
         first += f" · {seconds:.0f} s" if seconds >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [styled(row, colour) for row in (f"{mark} {first}", *(f"  {row}" for row in rest))]
-        rows += [f"  {row_of(row)}" for row in details[:limit]]
+        rows += [f"  {row}" for row in rows_of(details[:limit])]
         if (more := len(details) - limit) > 0:
             rows.append(faint(f"  … {counted(more, 'more line')} · Ctrl-O shows all"))
         self._screen.put("\n".join(rows), "line")
-        self._screen.draw(folded="\n".join(map(row_of, output)))
+        self._screen.draw(folded="\n".join(rows_of(output)))
 
 
 def event_lines(event: Event) -> Iterator[str]:
@@ -168,8 +178,8 @@ def _warning(text: str) -> str:
     return styled(spelled(text), WARNING)
 
 
-def _diff_row(text: str) -> str:
-    return styled(spelled(text), diff_colour(text) or FAINT)
+def _faint_rows(rows: Sequence[str]) -> list[str]:
+    return list(map(faint, rows))
 
 
 def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:

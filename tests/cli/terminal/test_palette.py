@@ -1,5 +1,7 @@
 """The colours can be read on a white ground and on a black one."""
 
+import re
+
 import pytest
 
 from assistant.cli import palette
@@ -34,3 +36,20 @@ def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
 @pytest.mark.parametrize("ground", [WHITE, BLACK])
 def test_each_colour_stands_out(name: str, ground: tuple[int, int, int]) -> None:
     assert contrast(rgb(getattr(palette, name)), ground) >= 4
+
+
+def test_the_words_that_changed_in_a_line_are_bold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def bold(*rows: str) -> list[str]:
+        return re.findall(r"\x1b\[1m(.*?)\x1b", "".join(palette.diff_rows(rows)))
+
+    rows = ["-due on 5 May", "+due on 9 June"]
+    assert [palette.SGR.sub("", row) for row in palette.diff_rows(rows)] == rows
+    assert bold(" same", "-due on 5 May", "+due on 9 May", " same") == ["5", "9"]
+    assert bold("-Lena lives in Rome now", "-a b c d", "+Lena lives in Oslo now", "+a b c d e") == [
+        "Rome", "Oslo", " e",
+    ]  # fmt: skip
+    assert bold("-all of this is gone", "+something quite new stands here") == []
+    assert bold("-one line", "-two lines", "+one line") == []
+    assert bold("+one line") == [] and bold() == []
