@@ -45,13 +45,14 @@ class VisibleMemory:
 
     def recall(self, query: Query) -> Recall:
         """Return the best passages for a query from the visible files."""
-        hidden: list[str] = []
-        if self._roots.rules.denied("recall"):
+        rules = self._roots.rules
+        hidden = [SESSIONS] if rules.switched_off("search_sessions") else []
+        if rules.denied("recall"):
             sources = self._roots.workspace.sources()
-            hidden = [source for source in sources if self._roots.denies("recall", source)]
+            hidden += [source for source in sources if self._roots.denies("recall", source)]
         without = (*query.without, *self._without, *hidden)
         result = self._memory.recall(replace(query, without=without))
-        if not self._roots.rules.denied("recall") or query.within == SESSIONS:
+        if not rules.denied("recall") or query.within == SESSIONS:
             return result
         visible = self._visible(result.passages)
         return replace(result, passages=visible)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Origin, Passage, Query, Recall, Remembered
+from assistant.memory.base import SESSIONS, Fact, Origin, Passage, Query, Recall, Remembered
 from assistant.settings.sections import PolicySettings
 from assistant.tools.files.access import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
@@ -119,6 +119,9 @@ def test_what_is_denied_is_left_out_of_every_recall(workspace: Workspace) -> Non
     roots = Roots(workspace, policy=PolicySettings(deny=("*:memory/private/*",)))
     VisibleMemory(Asked(), roots).recall(Query("door", without=("AGENTS.md",)))  # type: ignore[arg-type]
     assert asked[0].without == ("AGENTS.md", "memory/private/diary.md")
+    roots = Roots(workspace, policy=PolicySettings(deny=("search_sessions",)))
+    VisibleMemory(Asked(), roots).recall(Query("door"))  # type: ignore[arg-type]
+    assert asked[1].without == (SESSIONS,)
 
 
 def test_what_is_denied_among_notes_in_place_is_denied_to_recall(

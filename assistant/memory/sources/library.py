@@ -109,7 +109,7 @@ class Library:
         """What other conversations clearly say on a turn's message, if nothing else matches as
         well."""
         sessions = self._workspace.sessions.glob(f"*{conversations.SUFFIX}")
-        if all(path.stem in query.without for path in sessions):
+        if SESSIONS in query.without or all(path.stem in query.without for path in sessions):
             return []
         inner = Query(query.text, k=10, budget=10 * PAST_TOKENS)
         least = max([CLEARLY, *(passage.score for passage in others)])

@@ -179,6 +179,7 @@ def test_a_turn_gets_what_another_conversation_says_one_passage_of_each(
     asked = left(workspace, UserEntry(question))
     assert in_a_turn(memory, question) == [f"{first}:1", f"{second}:1"]
     assert in_a_turn(memory, question, first) == [f"{second}:1"]
+    assert in_a_turn(memory, question, SESSIONS) == []
     others = in_a_turn(memory, question, first, second)
     assert attached not in str(others) and asked not in str(others)
     assert f"{first}:1" not in in_a_turn(memory, PLUMBER)
