@@ -40,6 +40,7 @@ class _Line(msgspec.Struct):
     text: str = ""
     joins: bool = False
     parent: str = ""
+    call_id: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -106,7 +107,7 @@ def read(data: bytes) -> Conversation:
             title = without_forgotten(line.text)
         elif line.type == "header" and line.parent:  # a subtask, which the assistant asked for
             speakers = _SPEAKERS | {"user": "Assistant"}
-        elif line.type in _SPEAKERS and line.text.strip():
+        elif line.type in _SPEAKERS and line.text.strip() and not line.call_id:
             turn += line.type == "user" and not line.joins
             text = line.text[:LONGEST] if line.type == "attachment" else line.text
             said.append(Said(turn, local_day(line.time), speakers[line.type], text.strip()))

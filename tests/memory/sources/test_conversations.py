@@ -103,6 +103,7 @@ def test_turns_are_found_by_words_and_by_meaning_and_cited(
         UserEntry(PLUMBER),
         cited,
         ToolResultEntry("c1", "shell", "zebra listing"),
+        AttachmentEntry("Picture 1 of shell", "(a zebra)", "0.png", call_id="c1"),
         AssistantEntry("Noted."),
         CompactionEntry("They spoke of craftsmen", "e6", 2, 900, 10),
         TitleEntry("Repairs"),

@@ -10,12 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from assistant.settings.sections import PolicySettings, ServerSettings
+from assistant.conversation import Conversation
+from assistant.messages import Reply, ToolCall
+from assistant.model.provider.litellm_model import LitellmModel
+from assistant.session import transcript
+from assistant.settings.sections import ModelSettings, PolicySettings, ServerSettings
 from assistant.tools.mcp_client.pins import RESOURCES, Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server, named_by
 from assistant.tools.mcp_client.tools import Foreign, checked
 from assistant.tools.policy import ApproveAll, DenyAll, Rules
 from assistant.tools.toolbox import Toolbox
+from assistant.workspace.folder import Workspace
+from tests.support.conversations import ListMemory, reply
+from tests.support.provider import Provider
 from tests.tools.conftest import calling
 
 SCRIPT = Path(__file__).parents[2] / "support/foreign_server.py"
@@ -123,6 +130,27 @@ def test_a_servers_pictures_come_with_its_result(bench: Bench) -> None:
     assert first == inner and first.startswith("[a picture: PNG, 2×2, ")
     assert (broken, sound) == ("[image, image/png: not shown]", "[audio, audio/wav: not shown]")
     assert [picture.data[:4] for picture in result.pictures] == [b"\x89PNG"] * 2
+
+
+def test_a_servers_picture_reaches_the_models_provider(bench: Bench, workspace: Workspace) -> None:
+    tools = bench.begin(bench.server("pictures")).tools()
+    call = Reply(tool_calls=(ToolCall("c1", "mcp_small_echo"),))
+    with Provider(call, "A map.") as provider:
+        chosen = ModelSettings(name="anthropic/claude-sonnet-4-5", api_base=provider.root)
+        record = transcript.create(workspace.sessions)
+        talk = Conversation(
+            workspace,
+            LitellmModel(chosen),
+            ListMemory(),
+            Toolbox(tools),
+            record,
+            approver=ApproveAll(),
+        )
+        assert reply(talk.send("show me the map")) == "A map."
+        result, *shown = provider.requests[1].body["messages"][-1]["content"]
+    assert result["type"] == "tool_result" and "[a picture: PNG, 2×2, " in str(result)
+    assert [part["type"] for part in shown] == ["image", "image", "text"]
+    assert len(list(record.path.with_suffix(".pictures").iterdir())) == 1
 
 
 def test_a_server_keeps_its_tools_whatever_more_it_declares(bench: Bench) -> None:
