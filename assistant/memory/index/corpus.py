@@ -106,9 +106,11 @@ class Faults:
         self._files: dict[str, tuple[Stat | None, str]] = {}
         self._odd: tuple[str, ...] = ()
 
-    def lines(self) -> tuple[str, ...]:
-        """The current faults, one line each."""
-        return (*self._odd, *(message for _, message in self._files.values()))
+    def lines(self, warnings: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The current faults, one line each; the `warnings` are of indexed files, by name."""
+        faults = {name: message for name, (_, message) in self._files.items()}
+        files = {**(warnings or {}), **faults}
+        return (*self._odd, *(f"{name} {message}" for name, message in files.items()))
 
     def clear(self) -> None:
         """Forget the faults of files, which may have been corrected."""
@@ -132,7 +134,7 @@ class Faults:
     def add(self, name: str, stat: Stat | None, what: str, *, indexed: bool) -> None:
         """Add the fault of a file, of which an earlier state may be `indexed`."""
         stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if indexed else ""
-        self._files[name] = (stat, f"{name} {what}{stays}")
+        self._files[name] = (stat, f"{what}{stays}")
 
     def remove(self, name: str) -> None:
         """Remove the fault of a file."""

@@ -179,10 +179,9 @@ class Synchronizer:
     def faults(self) -> tuple[str, ...]:
         """The current faults, one line each: files that cannot be indexed, a disk that cannot be
         written, a server that fails."""
-        files = self._indexed.values()
-        warnings = [f"{file.name} {file.warning}" for file in files if file.warning]
+        warnings = {file.name: file.warning for file in self._indexed.values() if file.warning}
         troubles = filter(None, [self._trouble, self.store.dense.trouble])
-        return (*self._faults.lines(), *warnings, *troubles)
+        return (*self._faults.lines(warnings), *troubles)
 
     def recover(self, damaged: Catalog | None = None) -> None:
         """Throw the index away after damage; the next `refresh` rebuilds it.

@@ -25,7 +25,7 @@ from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index import refresh
 from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.corpus import TICK_NS, UNPROVEN, file_clock_ns, read_file
+from assistant.memory.index.corpus import TICK_NS, UNPROVEN, decoded, file_clock_ns, read_file
 from assistant.memory.index.layout import Rows
 from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer
 from assistant.memory.index.store import SPARE_PER_CHUNK, SPARE_VECTORS
@@ -243,6 +243,30 @@ def test_of_a_file_that_is_no_text_what_can_be_read_is_indexed(
     write(workspace, "- mended\n", "memory/bad.md")
     assert index.refresh().faults == ()
     assert plains(index, "memory/bad.md") == ["mended"]
+
+
+def test_a_fault_is_told_as_long_as_it_lasts_and_its_file_is_not_read_again(
+    workspace: Workspace, start: Open
+) -> None:
+    readings = []
+
+    def read(name: str, data: bytes) -> str:
+        readings.append(name)
+        return decoded(name, data)
+
+    index = start(read=read)
+    write(workspace, "<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n")
+    time.sleep(TICK_NS / 1e9 + 0.05)
+    for _ in range(3):
+        (fault,) = index.refresh().faults
+        assert fault.startswith("MEMORY.md has an unresolved merge conflict (line 1)")
+    index.close()
+    index = start(read=read)
+    assert index.refresh().faults == (fault,)
+    assert readings == ["MEMORY.md"]
+    (workspace.root / "MEMORY.md").write_bytes(b"\0" * 100)
+    (fault,) = index.refresh().faults
+    assert fault.startswith("MEMORY.md is not UTF-8 text (a zero byte at 0)")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
