@@ -94,10 +94,9 @@ class Schedule:
             return ""
         times, rule = self.times, self.rule
         if self.every and not self.hours:
-            minutes = self.every // timedelta(minutes=1)
-            unit, count = ("MINUTELY", minutes) if minutes % 60 else ("HOURLY", minutes // 60)
+            count, unit = _counted(self.every)
             step = f";INTERVAL={count}" if count > 1 else ""
-            return rule.replace("DAILY", f"{unit}{step}", 1)
+            return rule.replace("DAILY", f"{unit.upper()}LY{step}", 1)
         if len(times) == 1 or "BYSETPOS" in rule:
             return rule
         hours, minutes_of = (
@@ -163,6 +162,12 @@ def interval(
     return Schedule(rule, tuple(sorted(times)), every=every, hours=hours)
 
 
+def _counted(every: timedelta) -> tuple[int, str]:
+    """An interval as a number of hours, or else of minutes."""
+    minutes = every // timedelta(minutes=1)
+    return (minutes, "minute") if minutes % 60 else (minutes // 60, "hour")
+
+
 def _days(rule: str) -> list[str]:
     """The weekdays of a rule, by their codes."""
     return re.findall(r"(?<=[=,])-?\d?[A-Z]{2}\b", rule.partition("BYDAY")[2])
@@ -222,8 +227,7 @@ def _ordinal(day: int) -> str:
 
 def _interval(schedule: Schedule) -> str:
     assert schedule.every
-    minutes = int(schedule.every.total_seconds()) // 60
-    number, unit = (minutes // 60, "hour") if minutes % 60 == 0 else (minutes, "minute")
+    number, unit = _counted(schedule.every)
     words = f"every {unit}" if number == 1 else f"every {number} {unit}s"
     if schedule.hours:
         words += " between {:%H:%M} and {:%H:%M}".format(*schedule.hours)

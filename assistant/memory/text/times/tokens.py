@@ -60,6 +60,12 @@ def pattern(form: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
 
 
+def matched(form: re.Pattern[str], tokens: Sequence[Token]) -> "Words":
+    """The tokens that a pattern takes of those that these begin with; none if it does not fit."""
+    found = form.match("".join(f"{token.kind}_" for token in tokens))
+    return Words(tokens[: found[0].count("_")] if found else ())
+
+
 @functools.cache
 def connectives() -> frozenset[str]:
     """Words no task begins with: behind a schedule they mean to say more of it."""
@@ -130,8 +136,7 @@ def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
 
     Before one o'clock it is noon that has passed.
     """
-    found = pattern(_data["worded"]).match("".join(f"{token.kind}_" for token in tokens[:7]))
-    said = Words(tokens[: found[0].count("_")] if found else ())
+    said = matched(pattern(_data["worded"]), tokens[:7])
     if len(said) < 2:
         return None
     *shares, hour = (token for token in said if token.kind in ("num", "clock", *SHARES))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 
 from assistant.memory.text.times.languages import with_plain_am
 from assistant.memory.text.times.period import later
@@ -32,6 +32,7 @@ from assistant.memory.text.times.tokens import (
     connectives,
     in_part,
     kind_of,
+    matched,
     pattern,
     tokens,
 )
@@ -211,9 +212,6 @@ class _Reader:
         self._text = text[:LONGEST]
         self._now = now
         self._tokens = tokens(with_plain_am(self._text))
-        self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
-        sizes = (len(token.kind) + 1 for token in self._tokens)
-        self._places = list(accumulate(sizes, initial=0))
         self._at = self.end = 0
         self._unit, self._count = "", 1
         self._days: list[str] = []
@@ -318,8 +316,7 @@ class _Reader:
 
     def _ahead(self, form: re.Pattern[str]) -> Words:
         """The next tokens, if they fit a pattern."""
-        found = form.match(self._kinds, self._places[self._at])
-        return Words(self._tokens[self._at : self._places.index(found.end())] if found else ())
+        return matched(form, self._tokens[self._at :])
 
     # What it adds up to
 
@@ -610,8 +607,8 @@ class _Reader:
             return False
         kind = said[-1].kind
         if kind == "tonight":
-            at = self._kinds.startswith("at_", self._places[self._at + len(said)])
-            self.parts = [EVENING if at else NIGHT]
+            after = [token.kind for token in self._tokens[self._at + len(said) :][:1]]
+            self.parts = [EVENING if after == ["at"] else NIGHT]
         ahead = {"yesterday": -1, "today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
         ahead += said.has("after")
         self.once = self._now.date() + timedelta(days=ahead)
