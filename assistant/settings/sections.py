@@ -292,7 +292,7 @@ class WebSettings(Table):
     search_url: str | None = None
     """Its address: a SearXNG server's, or a proxy's."""
     browse: bool = False
-    """Let the model open, read, click and type in pages, with `browse`. Needs the extra
+    """Let the model use pages in a browser, their downloads too, with `browse`. Needs the extra
     `browse` (`scripts/environment browse`) and a Chromium."""
     browser: str | None = None
     """The Chromium to use. Unset: the system's."""
