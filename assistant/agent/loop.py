@@ -297,7 +297,9 @@ def _record(
 
 def _visible(agent: Agent, result: ToolResult) -> ToolResult:
     """The result with the pictures that the model can be shown; its text counts the others."""
-    shown = result.pictures[:MOST_PICTURES] if agent.model.sees else ()
+    shown = result.pictures[:MOST_PICTURES]
+    if shown and not agent.model.sees:
+        shown = ()
     if not (missing := len(result.pictures) - len(shown)):
         return result
     reason = "there are too many" if shown else "you cannot be shown pictures"
