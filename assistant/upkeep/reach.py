@@ -158,7 +158,7 @@ def _notify(service: Any, address: str, text: str) -> str:
     with LogCapture(fmt="%(message)s") as log:
         if service.notify(body=_cut(text), title=TITLE):
             return ""
-        fault = log.getvalue().strip().partition("\n")[0] or "it was not accepted"
+        fault = log.getvalue().strip().partition("\n")[0].rstrip(".") or "it was not accepted"
     for part in filter(None, _PARTS.split(address)):
         if part not in _name(service):
             fault = fault.replace(part, "…")
