@@ -65,7 +65,6 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     one_file.side_by_side(report, directory, ONE_FILE)
     stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
     growth.context(report, directory, (sizes[0], sizes[-1]))
-    growth.pruning(report, directory, embedder, sizes[-1])
     served = [growth.served(directory, embedder, each) for each in sizes if each >= SERVED_FROM]
     summary.judge(report, stages)
     summary.tell(report, stages, served)

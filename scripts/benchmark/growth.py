@@ -14,17 +14,14 @@ from assistant.app.chat import open_chat
 from assistant.app.options import ChatOptions
 from assistant.memory.base import Keeper, Query
 from assistant.memory.daemon import lifecycle, sockets
-from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.search import question
-from assistant.memory.search.recall import Recaller
-from assistant.settings.sections import IndexSettings, MemorySettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.commands import insert
-from scripts.benchmark.facts import Fact, facts, queries, write_many
+from scripts.benchmark.facts import facts, queries, write_many
 from scripts.benchmark.measure import Latency, clocked, latency, resident, rival
-from scripts.benchmark.page.report import Report, Result, table
+from scripts.benchmark.page.report import Report, Result
 from scripts.benchmark.vectors import FactEmbedder
 
 QUERIES = 220
@@ -139,59 +136,6 @@ def served(directory: Path, embedder: FactEmbedder, size: int) -> Served:
             settle(place, memory)
             found = latency(lambda query: memory.recall(Query(query)), asked)
             return Served(size, chroma, found, about(place))
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """Recall in this process: its time, and the share of questions whose fact is among eight."""
-
-    latency: Latency
-    first: float
-    found: float
-
-
-def searched(place: Workspace, embedder: Embedder, items: list[Fact]) -> Searched:
-    """Ask every n-th fact's question and keywords, and look for the fact."""
-    made = Synchronizer(place, embedder, IndexSettings())
-    made.refresh()
-    made.store.dense.drain()
-    recaller = Recaller(made.store, embedder, MemorySettings())
-    step = len(items) // (QUERIES // 2)
-    answers = {text: fact.text for fact in items[::step] for text in (fact.question, fact.keywords)}
-    ranks = {}
-
-    def ask(query: str) -> None:
-        texts = [passage.text for passage in recaller.recall(Query(query)).passages]
-        answer = f"- {answers[query]}"
-        ranks[query] = texts.index(answer) if answer in texts else None
-
-    taken = latency(ask, list(answers))
-    made.close()
-    found = [rank for rank in ranks.values() if rank is not None]
-    return Searched(taken, found.count(0) / len(ranks), len(found) / len(ranks))
-
-
-def pruning(report: Report, directory: Path, embedder: Embedder, size: int) -> None:
-    """The same questions with frequent words read and left out."""
-    place, items = Workspace(directory / f"w{size}"), facts(size)
-    pruned = searched(place, embedder, items)
-    with mock.patch.object(question, "MAX_POSTINGS", UNLIMITED):
-        whole = searched(place, embedder, items)
-    rows = [
-        (name, each.latency, f"{each.first:.1%}", f"{each.found:.1%}")
-        for name, each in (("pruned", pruned), ("every word", whole))
-    ]
-    report.section(
-        "Query terms pruned by document frequency",
-        f"{size:,} chunks. A query looks up its rarest words until their occurrences add up to "
-        f"{question.MAX_POSTINGS:,}. One fact answers each question and each set of keywords: how "
-        "often is it the first passage, and how often among the first eight?",
-        table(("words", "recall p50 / p95", "first", "among eight"), rows),
-    )
-    report.add(
-        Result("answers lost to pruning", f"{max(0.0, whole.found - pruned.found):.1%}",
-               f"{whole.found:.1%} found without", "none", whole.found - pruned.found, 0.0)
-    )  # fmt: skip
 
 
 def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:

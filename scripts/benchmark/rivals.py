@@ -72,21 +72,6 @@ def litellm() -> None:
     import litellm  # noqa: F401
 
 
-def request(url: str) -> None:
-    """One streamed request with litellm."""
-    import litellm
-
-    said: Any = litellm.completion(
-        "openai/test",
-        [{"role": "user", "content": "Hello"}],
-        api_base=url,
-        api_key="none",
-        stream=True,
-    )
-    for _ in said:
-        pass
-
-
 def _model() -> str:
     from assistant.memory.embedding import compile
 
@@ -94,5 +79,5 @@ def _model() -> str:
 
 
 if __name__ == "__main__":
-    rivals = (upsert, search, encode, resident, litellm, request)
+    rivals = (upsert, search, encode, resident, litellm)
     {each.__name__: each for each in rivals}[sys.argv[1]](*sys.argv[2:])
