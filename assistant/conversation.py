@@ -333,11 +333,9 @@ class Conversation:
             before=next((message for message in messages if message != text), ""),
             budget=self._window // 8 if self._window < SMALL_WINDOW else None,
             turn=True,
-            without=(self.transcript.session,),
         )
         if any(PROCEDURES_FILE in section.source.split(", ") for section in stable):
-            without = (*query.without, PROCEDURES_FILE)
-            return self.memory.recall(replace(query, without=without))
+            return self.memory.recall(replace(query, without=(PROCEDURES_FILE,)))
         return self.memory.recall(replace(query, own=(PROCEDURES_FILE, MOST_PROCEDURES)))
 
     def _core(self, tokens: int) -> Sequence[Passage]:

@@ -98,7 +98,7 @@ class Query:
     For a `turn` of a conversation only relevant passages are returned, and at least the nearest.
     Its `before` is what the owner said before, to which the text may refer; `own` is a source and
     how many passages of it come first, whatever else matches; `without` are sources to leave out,
-    since they are in the prompt already, or past conversations (by id, or all as `SESSIONS`).
+    since they are in the prompt already, or past conversations, as `SESSIONS`.
 
     `within` searches one thing only: the owner's facts (`FACTS`), past conversations (`SESSIONS`),
     or the notes of this name.

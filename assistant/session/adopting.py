@@ -58,7 +58,7 @@ def adopt(
         if session is None:
             session = f"{_start_time(messages):%Y%m%d-%H%M%S}-{_mark(program, name)}"
             path = directory / f"{session}{SUFFIX}"
-            record = Transcript(session, path, borrowed=True, origin=program)
+            record = Transcript(session, path, borrowed=True, origin=program, imported=not read)
             if title:
                 record.append(TitleEntry(title, time=messages[0].time))
         elif is_open(directory, session):

@@ -39,13 +39,15 @@ class HeaderEntry(Entry, frozen=True, tag="header"):
     """The first line: the version of the format and the id of the session.
 
     `origin` names the other program that the conversation was held with, if any; `parent` is the
-    session that started this one, if it is a subtask.
+    session that started this one, if it is a subtask. One that was `imported` from an export is not
+    read for facts.
     """
 
     version: str
     session: str
     origin: str = ""
     parent: str = ""
+    imported: bool = False
 
 
 class UserEntry(Entry, frozen=True, tag="user"):

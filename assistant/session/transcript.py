@@ -50,6 +50,7 @@ class Transcript:
         borrowed: bool = False,
         origin: str = "",
         parent: str = "",
+        imported: bool = False,
     ) -> None:
         """`data` are the bytes that the entries were read from, and none for a new session."""
         self.session = session
@@ -62,7 +63,7 @@ class Transcript:
         self._borrowed = data if borrowed else None
         """What was read or written of a session that somebody else may have open."""
         self._lock = lock
-        self._parent = parent
+        self._parent, self._imported = parent, imported
         self._origin = origin
 
     @property
@@ -97,9 +98,8 @@ class Transcript:
             if not self._entries and entries:
                 self._claim()
                 version = ".".join(map(str, entry_types.FORMAT))
-                header = entry_types.HeaderEntry(
-                    version, self.session, self._origin, self._parent, time=entries[0].time
-                )
+                begun = version, self.session, self._origin, self._parent, self._imported
+                header = entry_types.HeaderEntry(*begun, time=entries[0].time)
                 new.append(_stamped(header, 0))
             first = len(self._entries) + len(new)
             stamped = [_stamped(entry, first + offset) for offset, entry in enumerate(entries)]

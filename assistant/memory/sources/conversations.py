@@ -8,6 +8,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -41,6 +42,7 @@ class _Line(msgspec.Struct):
     joins: bool = False
     parent: str = ""
     call_id: str = ""
+    imported: bool = False
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -137,6 +139,13 @@ def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]
 def text(name: str, data: bytes) -> str:
     """The text of a transcript that is indexed."""
     return rendered(read(data))[0]
+
+
+def is_imported(path: Path) -> bool:
+    """Whether a transcript was imported from an export of another program."""
+    with suppress(OSError), path.open("rb") as file:
+        return any(line.imported for line in _lines(file.readline()))
+    return False
 
 
 def may_answer(passage: Passage, message: str) -> bool:

@@ -106,18 +106,19 @@ class Library:
         return replace(facts, passages=(*both, *past), notices=tuple(notices), weak=weak)
 
     def _past(self, query: Query, others: Sequence[Passage]) -> list[Passage]:
-        """What other conversations clearly say on a turn's message, if nothing else matches as
-        well."""
-        sessions = self._workspace.sessions.glob(f"*{conversations.SUFFIX}")
-        if SESSIONS in query.without or all(path.stem in query.without for path in sessions):
+        """What imported conversations clearly say on a turn's message, if nothing else matches as
+        well. What was said here, and was worth it, is in memory, unless its owner took it out."""
+        sessions = self._workspace.sessions
+        if SESSIONS in query.without or not self._workspace.imported.exists():
             return []
-        inner = Query(query.text, k=10, budget=10 * PAST_TOKENS)
+        inner = Query(query.text, k=30, budget=30 * PAST_TOKENS)
         least = max([CLEARLY, *(passage.score for passage in others)])
         best: dict[str, Passage] = {}
         for passage in self._conversations().recall(inner, wait=False):
             is_clear = passage.score >= least and conversations.may_answer(passage, query.text)
-            if is_clear and passage.source not in query.without:
-                best.setdefault(passage.source, passage)
+            path = sessions / f"{passage.source}{conversations.SUFFIX}"
+            if is_clear and passage.source not in best and conversations.is_imported(path):
+                best[passage.source] = passage
         return fill(list(best.values()), PAST, PAST_TOKENS)[0]
 
     def check_changeable(self, address: str) -> None:

@@ -13,6 +13,7 @@ from assistant.memory.local import LocalMemory
 from assistant.memory.sources.conversations import read, rendered
 from assistant.memory.sources.library import Library
 from assistant.session import transcript
+from assistant.session.adopting import Message, adopt, find
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -24,6 +25,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from assistant.session.transcript import session_ids
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
@@ -162,6 +164,16 @@ def test_they_are_indexed_before_anybody_asks(
     library.close()
 
 
+def imported(place: Workspace, *messages: Message) -> str:
+    """A conversation that was imported; its id."""
+    name = str(len(session_ids(place.sessions)))
+    adopt(place.sessions, "ChatGPT", name, messages, read=False)
+    place.imported.touch()
+    session = find(place.sessions, "ChatGPT", name)
+    assert session
+    return session
+
+
 def in_a_turn(memory: LocalMemory, words: str, *without: str) -> list[str]:
     """The addresses of what past conversations give to a turn."""
     search(memory, words)  # waits until they are indexed
@@ -169,28 +181,36 @@ def in_a_turn(memory: LocalMemory, words: str, *without: str) -> list[str]:
     return [passage.citation for passage in found if passage.source.startswith("20")]
 
 
-def test_a_turn_gets_what_another_conversation_says_one_passage_of_each(
+def test_a_turn_gets_what_an_imported_conversation_says_one_passage_of_each(
     workspace: Workspace, memory: LocalMemory
 ) -> None:
     (workspace.root / "MEMORY.md").write_text("# Memory\n\n- Lena paints in oil\n")
-    first = left(workspace, UserEntry(PLUMBER), UserEntry("Okonkwo, the plumber, has a van"))
-    second = left(workspace, UserEntry("Call the plumber Okonkwo about the boiler"))
-    attached = left(workspace, UserEntry("Sum this up"), AttachmentEntry("log", PLUMBER))
+    first = imported(workspace, UserEntry(PLUMBER), UserEntry("Okonkwo, the plumber, has a van"))
     question = "on which day does the plumber Okonkwo come?"
-    asked = left(workspace, UserEntry(question))
+    asked = imported(workspace, UserEntry(question))
+    second = imported(workspace, UserEntry("Call the plumber Okonkwo about the boiler"))
     assert in_a_turn(memory, question) == [f"{first}:1", f"{second}:1"]
-    assert in_a_turn(memory, question, first) == [f"{second}:1"]
     assert in_a_turn(memory, question, SESSIONS) == []
-    others = in_a_turn(memory, question, first, second)
-    assert attached not in str(others) and asked not in str(others)
     assert f"{first}:1" not in in_a_turn(memory, PLUMBER)
+    assert asked not in str(in_a_turn(memory, PLUMBER))
     assert memory.recall(Query(question)).passages[0].source == "MEMORY.md"
+
+
+def test_what_was_said_here_is_no_turns_for_its_owner_may_have_taken_it_out_of_memory(
+    workspace: Workspace, memory: LocalMemory
+) -> None:
+    (workspace.root / "MEMORY.md").write_text("# Memory\n\n- Lena paints in oil\n")
+    imported(workspace, UserEntry("A recipe for rye bread, please"))
+    left(workspace, UserEntry(PLUMBER), AttachmentEntry("log", PLUMBER))
+    adopt(workspace.sessions, "Claude Code", "c", [UserEntry(PLUMBER)])
+    assert search(memory, "when does the plumber come?").passages
+    assert in_a_turn(memory, "when does the plumber Okonkwo come?") == []
 
 
 def test_a_conversation_that_fits_no_better_than_a_fact_stays_out_of_a_turn(
     workspace: Workspace, memory: LocalMemory
 ) -> None:
     (workspace.root / "MEMORY.md").write_text(f"# Memory\n\n- {PLUMBER}\n")
-    left(workspace, UserEntry("What a lovely morning"), AssistantEntry("Indeed it is"))
+    imported(workspace, UserEntry("What a lovely morning"), AssistantEntry("Indeed it is"))
     assert in_a_turn(memory, "when does the plumber come?") == []
     assert in_a_turn(memory, "which wine goes with fish?") == []
