@@ -25,11 +25,12 @@ UNASKED = 0.32
 """The least score for a prompt that is neither about code nor a question, nor of the owner: "make
 it faster" has 0.23, "the address form needs street and city" 0.3."""
 RE = patterns(beside(__file__))
-COMMON, CODING, TOPICS = (
+COMMON, STRICT, EVERYDAY, TOPICS = (
     frozenset(part.partition("\n")[2].split())
     for part in Path(__file__).with_name("coding_words.txt").read_text("ascii").split("# ")[1:]
 )
-"""Stop words, and words of code without and with a topic."""
+"""Stop words, words of code (some are in other prompts too), and those that say about which."""
+CODING = STRICT | EVERYDAY
 
 
 def relevant_passages(
@@ -65,8 +66,11 @@ def relevant(prompt: str, passages: Sequence[Passage]) -> list[Passage]:
     if not passages or not words:
         return []
     personal = bool(RE["personal"].search(prompt))
-    if not (RE["code"].search(prompt) or any(_in(CODING | TOPICS, word) for word in words)):
-        least = CLEAR if personal or RE["asks"].search(prompt) else UNASKED
+    asks = personal or bool(RE["asks"].search(prompt))
+    signs = sum(_in(EVERYDAY, word) for word in words)
+    is_strict = RE["code"].search(prompt) or any(_in(STRICT | TOPICS, word) for word in words)
+    if not is_strict and (asks or signs < 2):
+        least = CLEAR if asks else UNASKED
         return [passage for passage in passages[:MOST_PASSAGES] if passage.score >= least]
     least = OF_BEST * passages[0].score
     strong = [passage for passage in passages if passage.score >= least]

@@ -143,6 +143,10 @@ OF_LIFE = [
     ("Welche Medikamente nehme ich?", "lisinopril"),
     ("what is my daughter called", "Ronja"),
     ("find me a restaurant", "vegetarian"),
+    ("what is the name of my daughter", "Ronja"),
+    ("list the medicine I take", "lisinopril"),
+    ("write a letter to my daughter", "Ronja"),
+    ("check whether my passport is still valid in June", "2027-03-04"),
 ]
 IDLE = """
 the address form needs street and city
