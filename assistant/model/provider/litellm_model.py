@@ -8,6 +8,7 @@ import gc
 import importlib
 import logging
 import os
+import platform
 import re
 import sys
 import warnings
@@ -71,6 +72,7 @@ def preload() -> Any:
     """Import litellm (about 4 s), configure it, and return the module."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    vars(platform.uname())["processor"] = ""  # else a request runs whatever `uname` the PATH has
     with _without_gc():
         import litellm
 

@@ -57,6 +57,22 @@ def test_a_run_may_be_somebody_else_and_is_told_what_remains_off_the_record(plac
     assert "You are Ada" not in system and "Never be rude." in system
 
 
+def test_nothing_is_run_that_a_tool_has_planted_on_the_path(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted, ran = place / ".venv/bin", tmp_path / "ran"
+    planted.mkdir(parents=True)
+    for folder in os.get_exec_path():
+        for program in Path(folder).glob("*"):
+            (planted / program.name).write_text(f'#!/bin/sh\necho "$0" >> {ran}\n')
+            (planted / program.name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{planted}:{os.environ['PATH']}")
+    monkeypatch.setenv("VIRTUAL_ENV", str(planted.parent))
+    with Provider("Good day.") as provider:
+        assert done(command(place, provider.url, "ask", "hello"))[:2] == (0, "Good day.\n")
+    assert not ran.exists()
+
+
 def test_a_run_cannot_be_what_no_file_says(place: Path) -> None:
     (place / "empty.md").write_text(" \n")
     for name in ("empty.md", "missing.md"):
