@@ -5,6 +5,7 @@ import re
 import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from assistant.disk import storage
+from assistant.errors import AssistantError
 
 if TYPE_CHECKING:
     from assistant.cli.chat.slash import Command
@@ -42,8 +44,11 @@ class ChatCompleter(Completer):
         self.values: Mapping[str, Callable[[], Iterable[str]]] = {}
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
-        """The completions at the cursor."""
-        typed = document.text_before_cursor
+        """The completions at the cursor; what cannot be read has none, and ends no chat."""
+        with suppress(OSError, ValueError, AssistantError):
+            yield from self._completions(document.text_before_cursor)
+
+    def _completions(self, typed: str) -> Iterator[Completion]:
         command, space, argument = typed.partition(" ")
         if typed.startswith("/") and not re.search(r"\s", typed):
             for name, command_ in self.commands.items():
@@ -59,6 +64,12 @@ class ChatCompleter(Completer):
             labels = dict(chain(self._by_prefix(path), self._fuzzy(path)))
             for path, label in islice(labels.items(), MAX_FILES):
                 yield Completion(_mention(path), -len(mention[0]), display=label)
+
+    def is_unfinished(self, typed: str) -> bool:
+        """Whether a text ends in a mention of what does not exist."""
+        mention = FILE.search(typed)
+        path = storage.expanded(mention[1] or mention[2] or "") if mention else Path()
+        return not any(os.path.lexists(root / path) for root in self._roots)
 
     def _by_prefix(self, path: str) -> Iterator[tuple[str, str]]:
         """The paths that begin with `path`, each with its name."""
@@ -132,4 +143,5 @@ def _names(directory: Path, prefix: str) -> Iterable[str]:
         return
     for entry in entries:
         if entry.name.startswith(prefix) and (prefix or not entry.name.startswith(".")):
-            yield f"{entry.name}/" if entry.is_dir() else entry.name
+            with suppress(OSError):  # a link to itself
+                yield f"{entry.name}/" if entry.is_dir() else entry.name

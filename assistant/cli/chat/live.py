@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, vi_insert_mode
@@ -31,7 +30,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.search import accept_search, stop_search
 from prompt_toolkit.utils import get_cwidth
 
-from assistant.cli.chat.completion import picture_mentions
+from assistant.cli.chat.completion import ChatCompleter, picture_mentions
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
 from assistant.cli.palette import SGR, owner_text
@@ -61,8 +60,9 @@ class LiveScreen:
     """A terminal with a prompt below a growing scrollback; a context manager."""
 
     def __init__(
-        self, prompt: str, history: History, completer: Completer, *, vi: bool = False
+        self, prompt: str, history: History, completer: ChatCompleter, *, vi: bool = False
     ) -> None:
+        self._completer = completer
         message = Buffer(
             multiline=True, history=history, completer=completer, complete_while_typing=True
         )
@@ -343,11 +343,15 @@ class LiveScreen:
             self.put(self._region.folded)
 
     def _accept_completion(self) -> None:
-        """Accept the selected completion; without a selection, send the message."""
+        """Accept the selected completion, or without one the first for a mention of what does not
+        exist; else send the message."""
         buffer = self._app.current_buffer
         state = buffer.complete_state
-        if state and state.current_completion:
-            buffer.apply_completion(state.current_completion)
+        chosen = state.current_completion if state else None
+        if state and self._completer.is_unfinished(state.original_document.text_before_cursor):
+            chosen = chosen or next(iter(state.completions), None)
+        if chosen:
+            buffer.apply_completion(chosen)
         else:
             buffer.cancel_completion()
             self._send()

@@ -449,12 +449,10 @@ def parsed(line: str) -> tuple[Command, str]:
 
 def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
     """The possible arguments of some commands, for completion."""
-    workspace = chat.workspace
+    workspace, own = chat.workspace, chat.settings
+    models = [own.model.name or "", *(profile.name for profile in own.profiles)]
     return {
-        "/model": lambda: [
-            *(profile.name for profile in chat.settings.profiles),
-            *catalogue.names(),
-        ],
+        "/model": lambda: dict.fromkeys(filter(None, (*models, *catalogue.names()))),
         "/resume": lambda: reversed(session_ids(workspace.sessions)),
         "/edit": lambda: [path.name for path in sorted(workspace.root.glob("*.md"))],
     }

@@ -78,8 +78,8 @@ class Mentions:
         return ""
 
     def _path(self, name: str) -> Path | None:
-        """Return the path that the name leads to; None if it does not exist."""
+        """Return the path that the name leads to, a broken link too; None if it does not exist."""
         spelled = storage.expanded(name)
         places = (self._root / spelled, self._here / spelled)
-        existing = (path for path in places if os.path.exists(path))  # noqa: PTH110  # or too long
+        existing = (path for path in places if os.path.lexists(path))  # False if it is too long
         return next(existing, None) if name else None

@@ -226,6 +226,45 @@ def test_a_file_in_a_folder_is_found_by_some_letters(
     assert offered("see @plans/trips/l") == ["@plans/trips/lisbon-notes.md"]
     assert offered("see @~no-such-user/") == []
     assert offered("/model q") == ["local/qwen"]
+    for folder in (tmp_path, tmp_path / "plans"):
+        (folder / "loop").symlink_to("loop")
+    assert offered("see @loop") == []
+    assert offered("see @plans/") == ["@plans/trips/"]
+    assert offered("see @a\0/") == []
+
+    def broken() -> list[str]:
+        raise PermissionError
+
+    completer.values = {"/model": broken}
+    assert offered("/model q") == []
+
+
+def test_enter_takes_the_first_file_for_a_mention_of_none_and_sends_all_else(
+    place: Path,
+    provider: Provider,  # noqa: F811
+) -> None:
+    (place / "deep/folder").mkdir(parents=True)
+    (place / "deep/folder/budget-report.txt").write_text("900 euro\n")
+    provider.enqueue("Read.", "Listed.", "Hello.")
+    with chat(place, provider) as tty:
+        tty.wait("\ntest")
+        tty.send("/model ")
+        tty.wait("\n openai/test")
+        tty.send(f"{CTRL_C}see @foldbudg")
+        tty.wait("\n deep/folder/budget-report.txt")
+        tty.send(ENTER)
+        tty.wait(lambda tty: prompt(tty) == "see @deep/folder/budget-report.txt")
+        assert not provider.requests
+        tty.send(ENTER)
+        tty.wait("Read.", gone=WORKING)
+        assert "attached: deep/folder/budget-report.txt · 1 line" in tty.text
+        tty.send("see @deep/")
+        tty.wait("\n folder/")
+        tty.send(ENTER)
+        tty.wait("Listed.", gone=WORKING)
+        tty.say("hello")
+        tty.wait("Hello.", gone=WORKING)
+        assert leaves(tty) == 0
 
 
 @pytest.mark.slow

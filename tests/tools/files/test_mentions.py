@@ -24,6 +24,8 @@ def mentions(tmp_path: Path) -> Mentions:
     (root / "lease.pdf").write_bytes(pdf("The rent is 900 euro"))
     (root / "lease 2026.pdf").write_bytes(pdf("The rent is 950 euro"))
     (root / "scan.pdf").write_bytes(pdf(""))
+    (root / "loop").symlink_to("loop")
+    (root / "gone").symlink_to("nowhere")
     (here / "main.py").write_text("print(1)\n")
     (tmp_path / "far" / "away.txt").write_text("far\n")
     return Mentions(Workspace(root), PolicySettings(deny=("*:secret/*",)), here)
@@ -64,6 +66,8 @@ def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
         ("see @notes/x", "there is no file notes/x"),
         ("see @secret/a.txt", "rules deny"),
         ("see @notes/../secret/a.txt", "rules deny"),
+        ("see @loop", "@loop: loop is a symbolic link to itself"),
+        ("see @gone", "@gone: there is no file nowhere"),
         ("see @blob.bin", "binary file of 3 bytes"),
     ],
 )
