@@ -33,7 +33,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     Raises Malformed, KeyError and the like for a malformed item.
     """
     if item.get("is_do_not_remember"):
-        yield Skipped("marked “do not remember”")
+        yield Skipped("marked “do not remember”", str(item.get("title") or ""))
         return
     if not isinstance(item["mapping"], Mapping):
         raise Malformed("its messages are not a tree")

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from assistant import documents
 from assistant.importing.items import (
     Document,
     Item,
@@ -25,11 +26,14 @@ from assistant.importing.items import (
     message,
     text_of,
 )
-from assistant.importing.package import Package, loads
+from assistant.importing.package import Package, encoding, head, loads
 from assistant.session.adopting import Message
 from assistant.tables import beside
 from assistant.workspace.folder import original_of
 
+TEXTS = (".md", ".markdown", ".txt")
+PAGES = (".html", ".htm")
+NOTES = (*TEXTS, ".org", ".rst", *PAGES)
 PERSONA = frozenset(
     {"SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
 )
@@ -66,14 +70,22 @@ def kind_of(package: Package) -> str:
     return "markdown"
 
 
-def read(package: Package, kind: str, texts: Sequence[str]) -> Items:
+def is_text(package: Package, name: str) -> bool:
+    """Whether a file is a note, by its suffix; one without a suffix, by its content."""
+    if PurePosixPath(name).suffix:
+        return name.casefold().endswith(NOTES)
+    return not re.search("[\0\ufffd]", head(package, name))
+
+
+def read(package: Package, kind: str, notes: Sequence[str]) -> Items:
     """Yield the items of the folder."""
+    texts = notes if kind == "markdown" else [n for n in notes if n.casefold().endswith(TEXTS)]
     if kind == "markdown":
-        for _ in set(package.names()).difference(texts):
-            yield Skipped("files that are neither markdown nor text")
+        for name in sorted(set(package.names()).difference(notes)):
+            yield Skipped("files that are neither markdown nor text", name)
         for name in texts:
             if original_of(name):
-                yield Skipped("copies that syncing left")
+                yield Skipped("copies that syncing left", name)
             else:
                 yield from guarded(name, partial(_document, package, name))
         return
@@ -82,7 +94,7 @@ def read(package: Package, kind: str, texts: Sequence[str]) -> Items:
     ]
     for name in texts:
         if PurePosixPath(name).name in PERSONA:
-            yield Skipped("rules of another assistant")
+            yield Skipped("rules of another assistant", name)
         elif name in memory_files:
             yield from guarded(name, partial(_facts, package, name))
     for name in package.names():
@@ -95,7 +107,12 @@ def _facts(package: Package, name: str) -> Iterator[Item]:
 
 
 def _document(package: Package, name: str) -> Iterator[Item]:
-    text = _text(package, name)
+    is_page = name.casefold().endswith(PAGES)
+    text = (
+        documents.as_markdown(package.read(name), "text/html")[1]
+        if is_page
+        else _text(package, name)
+    )
     if text.strip():
         yield Document(name, text)
 
@@ -103,9 +120,10 @@ def _document(package: Package, name: str) -> Iterator[Item]:
 def _text(package: Package, name: str) -> str:
     """The text of a file. Raises ValueError if it is not text."""
     data = package.read(name)
-    if b"\0" in data:
+    text = data.decode(encoding(data))
+    if "\0" in text:
         raise Malformed("it is not text: it holds a zero byte")
-    return data.decode("utf-8").removeprefix("\ufeff")
+    return text
 
 
 def _session(package: Package, name: str) -> Iterator[Item]:

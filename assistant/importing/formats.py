@@ -27,9 +27,9 @@ KNOWN = (
     "Supported are the exports of ChatGPT and Claude, mem0's JSON, the folders of OpenClaw, "
     "memsearch, Claude Code and Codex, and folders of markdown or text"
 )
-ENDINGS = (".md", ".markdown", ".txt")
-_MARKS = {'"mapping"': chatgpt.NAME, '"chat_messages"': claude.NAME, '"memory"': "mem0"}
-_MARKS |= {'"conversations_memory"': claude.NAME, '"project_memories"': claude.NAME}
+_MARKS = {"mapping": chatgpt.NAME, "chat_messages": claude.NAME, "memory": "mem0"}
+_MARKS |= {"conversations_memory": claude.NAME, "project_memories": claude.NAME}
+"""The keys by which an item of each program is recognised."""
 
 
 class Export:
@@ -39,19 +39,19 @@ class Export:
         """Raises ImportFailure if the export is not recognised."""
         self._package = package
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
-        self._texts = [name for name in names if name.casefold().endswith(ENDINGS)]
+        self._texts = [name for name in names if folders.is_text(package, name)]
         json_files = [name for name in names if name.casefold().endswith(".json")]
         heads = {name: head(package, name) for name in json_files}
         marked = {
-            name: next((kind for mark, kind in _MARKS.items() if mark in head), "")
+            name: next((kind for key, kind in _MARKS.items() if f'"{key}"' in head), "")
             for name, head in heads.items()
         }
-        self._json = {name for name, kind in marked.items() if kind}
+        self._json = {name: kind for name, kind in marked.items() if kind}
         if self._json:
             self.kind = next(kind for kind in marked.values() if kind)
             projects = [name for name in json_files if "projects" in PurePosixPath(name).parts]
             more = [*projects, *(name for name in json_files if name.endswith("projects.json"))]
-            self._json.update(more)
+            self._json = dict.fromkeys(more, claude.NAME) | self._json
         elif self._texts or any(name.endswith(".jsonl") for name in names):
             self.kind = folders.kind_of(package)
         else:
@@ -67,11 +67,15 @@ class Export:
 
     def _of_document(self, name: str) -> Items:
         number = 0
+        keys = {key for key, kind in _MARKS.items() if kind == self._json[name]}
         try:
             with self._package.open(name) as file:
-                for number, item in enumerate(documents(file), start=1):
+                for number, (item, fault) in enumerate(documents(file, keys), start=1):
                     where = f"{name}, item {number}{_label(item)}"
-                    yield from guarded(where, partial(_of_item, item))
+                    if fault:
+                        yield Problem(where, fault)
+                    if item is not None or not fault:
+                        yield from guarded(where, partial(_of_item, item))
         except (Malformed, ImportFailure) as error:
             reason = f"it is truncated or damaged after {counted(number, 'item')}"
             yield Problem(name, f"{reason}: {described(error)}", cut=True)

@@ -34,6 +34,8 @@ from assistant.workspace.folder import Workspace
 
 BATCH = 200
 """Facts, or documents, that are written to memory together."""
+NAMED = 5
+"""Items not imported that are named, for each reason."""
 MAX_NAME_BYTES = 200
 """Maximum length of a file's name."""
 Redact = Callable[[str], str]
@@ -63,7 +65,10 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """What an import found and did. `left_out` counts the items not imported, by the reason."""
+    """What an import found and did.
+
+    `left_out` counts the items not imported, by the reason; `left_out_names` has the first names.
+    """
 
     kind: str
     conversations: Tally = field(default_factory=Tally)
@@ -73,12 +78,16 @@ class Report:
     first: str = ""
     last: str = ""
     left_out: dict[str, int] = field(default_factory=dict)
+    left_out_names: dict[str, list[str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     written: bool = False
 
-    def leave_out(self, why: str) -> None:
+    def leave_out(self, why: str, name: str = "") -> None:
         """Count an item that is not imported."""
         self.left_out[why] = self.left_out.get(why, 0) + 1
+        names = self.left_out_names.setdefault(why, [])
+        if name and len(names) < NAMED:
+            names.append(name)
 
     @property
     def cut(self) -> bool:
@@ -138,8 +147,8 @@ class Importer:
                 self._fact(item)
             case Document():
                 self._document(item)
-            case Skipped(why=why):
-                report.leave_out(why)
+            case Skipped(why=why, name=name):
+                report.leave_out(why, name)
             case Problem():
                 report.problems.append(item)
 

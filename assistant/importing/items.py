@@ -52,9 +52,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An item that is not imported, and why."""
+    """An item that is not imported, why, and its name if it has one."""
 
     why: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +113,16 @@ def day(value: object) -> str:
 def exported(
     id: str, title: object, time: object, messages: Iterable[Message | None]
 ) -> ExportedConversation | Skipped:
-    """A conversation that began at a time, or else at that of its first message."""
+    """A conversation that began at a time, or else at that of its first message.
+
+    One in which the owner said nothing is skipped.
+    """
     said = tuple(message for message in messages if message)
-    if not said:
-        return Skipped("nothing said")
+    name = title if isinstance(title, str) else ""
+    if not any(isinstance(message, UserEntry) for message in said):
+        return Skipped("nothing said by you" if said else "nothing said", name or id)
     began = iso_time(time) or next(filter(None, (message.time for message in said)), "")
-    return ExportedConversation(id, title if isinstance(title, str) else "", began, said)
+    return ExportedConversation(id, name, began, said)
 
 
 def item_id(id: object, content: object) -> str:

@@ -10,7 +10,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -35,6 +35,11 @@ _LIST = re.compile(r'\s*(?:\[|\{\s*"(?:conversations|results|memories|items|data
 _BETWEEN = re.compile(r"[\s,]*")
 _LONE = re.compile("[\ud800-\udfff]")
 """A lone surrogate, which UTF-8 cannot encode."""
+_BAD = "\udcff"
+"""A lone surrogate for bytes that cannot be decoded."""
+REPLACED = "bytes that are not UTF-8 were replaced"
+_SHORTEST = 16
+"""Characters at the end of a piece in which a token of JSON may be cut."""
 COPY_AGAIN = "Download or copy it again"
 
 
@@ -149,49 +154,96 @@ def _is_hidden(relative: Path) -> bool:
 def head(package: Package, name: str) -> str:
     """The beginning of a file, as text; a file that cannot be read is a problem of its package."""
     try:
-        return package.read(name, HEAD).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+        data = package.read(name, HEAD)
+        return data.decode(encoding(data), "replace").lstrip("\ufeff \t\r\n")
     except ImportFailure as error:
         package.problems.append(Problem(name, error.message))
         return ""
 
 
-def documents(file: IO[bytes]) -> Iterator[Any]:
-    """Yield the items of a JSON list, or a single object, reading the file in pieces.
+def encoding(start: bytes) -> str:
+    """The encoding that the first bytes of a text tell, or UTF-8."""
+    is_utf16 = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return "utf-16" if is_utf16 else "utf-8-sig"
 
-    Raises Malformed where the document is truncated or not JSON, after the items before that.
-    """
-    decoder = json.JSONDecoder()
-    text = codecs.getreader("utf-8-sig")(file, "surrogatepass")
+
+def _undecodable(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Decode surrogates as such, and anything else as `_BAD`."""
     try:
-        piece = text.read(PIECE)
-        is_list = _LIST.match(piece)
-        offset = is_list.end() if is_list else 0
-        while True:
+        return codecs.lookup_error("surrogatepass")(error)
+    except UnicodeDecodeError as undecodable:
+        return _BAD, undecodable.end
+
+
+codecs.register_error("assistant.undecodable", _undecodable)
+
+
+def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
+    """Yield the items of a JSON list, or a single object, each with what is wrong with its text.
+
+    The file is read in pieces. In place of an item that is not JSON comes None, and the list goes
+    on at the next object that has one of the `keys`. Raises Malformed if there is none, and where
+    the document is truncated.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    start = file.read(len(codecs.BOM_UTF16_LE))
+    file.seek(0)
+    text = codecs.getreader(encoding(start))(file, "assistant.undecodable")
+    piece = text.read(PIECE)
+    is_list = _LIST.match(piece)
+    offset = is_list.end() if is_list else 0
+    fault = ""  # of the item before: look for the next
+    while True:
+        if fault:
+            offset = piece.find("{", offset)
+            if offset < 0:
+                piece, offset = text.read(PIECE), 0
+                if not piece:
+                    raise Malformed(fault)
+                continue
+        else:
             offset += len(_BETWEEN.match(piece, offset)[0])  # type: ignore[index]
             if is_list and piece.startswith("]", offset):
                 return
-            try:
-                item, end = decoder.raw_decode(piece, offset)
-            except ValueError as error:  # the item may continue in the next piece
-                remaining = len(piece) - offset
-                more = text.read(max(PIECE, remaining)) if remaining < LARGEST_ITEM else ""
-                if not more:
-                    raise Malformed(str(error).partition(":")[0]) from error
+        try:
+            item, end = decoder.raw_decode(piece, offset)
+        except (ValueError, RecursionError) as error:
+            remaining = len(piece) - offset
+            may_go_on = _may_go_on(error, len(piece)) and remaining < LARGEST_ITEM
+            if more := text.read(max(PIECE, remaining)) if may_go_on else "":
                 piece, offset = piece[offset:] + more, 0
                 continue
-            yield _whole(item, piece[offset:end])
+            is_deep = isinstance(error, RecursionError)
+            fault = fault or (described(error) if is_deep else str(error).partition(":")[0])
             if not is_list:
-                return
-            offset = end
-    except UnicodeDecodeError as error:
-        raise Malformed(described(error)) from error
-    except (MemoryError, RecursionError) as error:
-        raise Malformed("it is nested too deep, or too large") from error
+                raise Malformed(fault) from error
+            offset += 1
+            continue
+        except MemoryError as error:
+            raise Malformed("it is too large") from error
+        if fault:
+            if not (isinstance(item, dict) and keys & item.keys()):
+                offset = end
+                continue
+            yield None, fault
+            fault = ""
+        source = piece[offset:end]
+        yield _whole(item, source), REPLACED if _BAD in source else ""
+        if not is_list:
+            return
+        offset = end
+
+
+def _may_go_on(error: ValueError | RecursionError, length: int) -> bool:
+    """Whether JSON of this length is not wrong, but may continue in the next piece."""
+    return isinstance(error, json.JSONDecodeError) and (
+        error.msg.startswith("Unterminated string") or error.pos > length - _SHORTEST
+    )
 
 
 def loads(text: bytes) -> Any:
     """Decode a JSON text, replacing lone surrogates. Raises ValueError."""
-    return _whole(json.loads(text), text.decode("utf-8", "replace"))
+    return _whole(json.loads(text, strict=False), text.decode("utf-8", "replace"))
 
 
 def _whole(value: Any, text: str) -> Any:

@@ -206,7 +206,19 @@ def test_a_text_is_a_note_by_itself_or_in_a_folder(tmp_path: Path) -> None:
     notes = folder(tmp_path / "notes", {"Porto.txt": "In May\n"})
     assert found(notes / "Porto.txt") == found(notes) == [Document("Porto.txt", "In May\n")]
     (notes / "budget.xlsx").write_bytes(b"PK")
-    assert Skipped("files that are neither markdown nor text") in found(notes)
+    (notes / "core").write_bytes(b"\x7fELF\0")
+    texts = {"b.org": "* Org\n", "d.rst": "Rst\n", "noext": "Plain\n", "c.html": "<p>Page</p>"}
+    folder(notes, texts)
+    (notes / "windows.txt").write_text("Käse\n", "utf-16")
+    assert found(notes) == [
+        *(Skipped("files that are neither markdown nor text", n) for n in ("budget.xlsx", "core")),
+        Document("Porto.txt", "In May\n"),
+        Document("b.org", "* Org\n"),
+        Document("c.html", "Page"),
+        Document("d.rst", "Rst\n"),
+        Document("noext", "Plain\n"),
+        Document("windows.txt", "Käse\n"),
+    ]
 
 
 def test_of_mem0_and_of_a_folder_of_markdown(tmp_path: Path) -> None:
@@ -231,7 +243,54 @@ def test_what_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
     assert isinstance(problem, Problem) and problem.cut and "after 2 items" in problem.why
 
 
+DAMAGE = {
+    "a quote lost": ('"KEEL', "KEEL"),
+    "a quote more": ("KEEL", 'KE"EL'),
+    "a last quote lost": ('"About 3"', '"About 3'),
+    "a brace lost": ('}}, "current', '}, "current'),
+    "a brace more": ('}}, "current', '}}}, "current'),
+    "a comma lost": ('"current_node"', '"a" "current_node"'),
+    "an escape": ("KEEL", "\\x41"),
+}
+
+
+@pytest.mark.parametrize("piece", [40, 1 << 20])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_an_item_that_is_damaged_costs_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, piece: int
+) -> None:
+    monkeypatch.setattr(package, "PIECE", piece)
+    talks = [json.dumps(simple(str(n), "KEEL {", 'and {"mapping": 1}')) for n in range(8)]
+    talks[3] = talks[3].replace(*DAMAGE[damage])
+    (tmp_path / "conversations.json").write_text(f"[{', '.join(talks)}]")
+    items = found(tmp_path / "conversations.json")
+    kept = [each.id for each in items if isinstance(each, ExportedConversation)]
+    assert {*kept} >= {*"01256", "7"} - ({"4"} if damage == "a last quote lost" else set())
+    problems = [each for each in items if isinstance(each, Problem)]
+    assert problems[0].where.startswith("conversations.json, item")
+    assert not any(problem.cut for problem in problems)
+
+
+def test_bad_bytes_and_control_characters_cost_nothing(tmp_path: Path) -> None:
+    talks = [json.dumps(simple(str(n), "MARK")).encode() for n in range(10)]
+    talks[3] = talks[3].replace(b"MARK", b"\xffKeel")
+    talks[5] = talks[5].replace(b"MARK", b"Mast\x01\n")
+    (tmp_path / "conversations.json").write_bytes(b"[" + b",".join(talks) + b"]")
+    items = found(tmp_path / "conversations.json")
+    talked = [said(each)[0] for each in items if isinstance(each, ExportedConversation)]
+    assert (len(talked), talked[3], talked[5]) == (10, "\ufffdKeel", "Mast\x01")
+    (problem,) = (each for each in items if isinstance(each, Problem))
+    assert problem.where == "conversations.json, item 4, 'About 3'" and "UTF-8" in problem.why
+
+
 def test_a_byte_order_mark_is_no_damage(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "utf-16-be"):
+        bom = "\ufeff" if encoding == "utf-16-be" else ""
+        text = bom + json.dumps([simple("a", "Käse \U0001f600")], ensure_ascii=False)
+        (tmp_path / "conversations.json").write_text(text, encoding)
+        assert [said(each) for each in found(tmp_path / "conversations.json")] == [
+            ["Käse \U0001f600"]
+        ]
     told = b"\xef\xbb\xbf" + json.dumps([simple("a", "One")]).encode()
     (tmp_path / "conversations.json").write_bytes(told)
     (tmp_path / "zipped.zip").write_bytes(b"")

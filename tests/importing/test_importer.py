@@ -23,7 +23,7 @@ from assistant.session import listing, transcript
 from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
-from tests.importing.exports import folder, node, simple, zipped
+from tests.importing.exports import chatgpt, claude, folder, node, simple, zipped
 
 
 @pytest.fixture
@@ -96,6 +96,31 @@ def test_what_was_left_out_is_told_to_programs(workspace: Workspace, tmp_path: P
     assert json.loads(done.stdout)["left_out"] == {"nothing said": 1}
 
 
+def test_a_conversation_in_which_the_owner_says_nothing_is_named_and_not_counted(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    mute = chatgpt("mute", node("a", "root", "assistant", "Hello"))
+    nameless = simple("nameless", "One", "Two")
+    nameless["mapping"]["n0"]["message"]["author"] = None
+    loop = chatgpt("loop", node("a", "b", "user", "One"), node("b", "a", "assistant", "Two"))
+    loop["current_node"] = "nowhere"
+    told = claude("late", "One", "Two")
+    del told["chat_messages"][0]
+    for conversations, names, number in (
+        ([mute, nameless, loop, simple("good", "One")], ["About mute", "About nameless"], 1),
+        ([told], ["About late"], 0),
+    ):
+        path = zipped(tmp_path / "1.zip", {"conversations.json": conversations})
+        for keeper in (None, memory):
+            report = take(workspace, path, keeper)
+            assert report.left_out_names.pop("nothing said", ["About loop"]) == ["About loop"]
+            assert report.left_out_names == {"nothing said by you": names}
+            assert report.conversations.found == number
+    assert len(listing.sessions(workspace.sessions)) == 1
+    done = CliRunner().invoke(cli, ["-w", str(workspace.root), "import", str(path)])
+    assert "1 left out: nothing said by you (About late)" in done.stdout
+
+
 def test_what_was_deleted_here_is_told_from_what_is_here_and_a_file_left_out_fails(
     workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -109,7 +134,7 @@ def test_what_was_deleted_here_is_told_from_what_is_here_and_a_file_left_out_fai
     second = CliRunner().invoke(cli, words)
     assert "2 notes: 1 already here, 1 imported before" in second.stdout
     assert "--again also imports what you have deleted" in second.stdout
-    (notes / "Rope.md").write_bytes(b"\xff\xfe\xff hemp")
+    (notes / "Rope.md").write_bytes(b"\xff hemp")
     third = CliRunner().invoke(cli, [*words, "--again"])
     assert third.exit_code == 1 and "not read: Rope.md" in third.output
     assert (workspace.root / "memory/imported/Keel.md").read_text() == "Oak"

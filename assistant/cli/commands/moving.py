@@ -80,7 +80,10 @@ def _show(report: Report) -> None:
     _line(report.facts, "fact", ", for your review" if report.facts.new else "")
     _line(report.documents, "note", "")
     for why, number in sorted(report.left_out.items()):
-        echo(f"  {number:,} left out: {why}")
+        names = report.left_out_names[why]
+        if names and number > len(names):
+            names = [*names, "…"]
+        echo(f"  {number:,} left out: {why}" + (f" ({', '.join(names)})" if names else ""))
     for problem in report.problems[:SHOWN]:
         echo(f"  not read: {problem.where}: {problem.why}", err=True)
     if (more := len(report.problems) - SHOWN) > 0:
