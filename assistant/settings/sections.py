@@ -23,11 +23,15 @@ SERVERS = "mcpServers"
 """The section of MCP servers, under the name that other programs use."""
 
 
+_JSON = re.compile(r'\s*\[\s*["{\]]')
+"""The beginning of a list of texts or tables as JSON; `[[secret:NAME]]` and `[a-z]*` are texts."""
+
+
 def as_list(value: Any) -> Any:
-    """Parse a list from an environment variable: JSON, or one text per line."""
+    """Parse a list from a text: JSON, or one text per line."""
     if not isinstance(value, str):
         return value
-    if not value.lstrip().startswith("["):
+    if not _JSON.match(value):
         return value.splitlines()
     try:
         return json.loads(value)
@@ -38,7 +42,7 @@ def as_list(value: Any) -> Any:
 def as_tables(value: Any) -> Any:
     """Parse a list of tables, in which a text stands for a table with only a name; also from an
     environment variable: JSON, or names with commas or line ends between them."""
-    if isinstance(value, str) and not value.lstrip().startswith("["):
+    if isinstance(value, str) and not _JSON.match(value):
         value = [name for name in re.split(r"[,\n]", value) if name.strip()]
     listed = as_list(value)
     if not isinstance(listed, list | tuple):
@@ -58,7 +62,11 @@ CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d"
 
 class Table(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, protected_namespaces=()
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
     )
 
 
@@ -273,7 +281,7 @@ class HookSettings(Table):
 class ShellSettings(Table):
     """[shell]: what commands may use, and read besides the workspace and the system."""
 
-    readable: tuple[str, ...] = ()
+    readable: Texts = ()
     """Further paths that sandboxed commands may read, such as `~/.local/bin`."""
     processes: int = Field(default=512, ge=8)
     """Maximum processes of a command."""
@@ -307,7 +315,7 @@ class ServerSettings(Table):
     """`stdio` or `http`, as in other programs; ignored, because `command` or `url` decides it."""
     command: str | None = None
     """The command that starts it, which speaks the protocol on standard input and output."""
-    args: tuple[str, ...] = ()
+    args: Texts = ()
     """The command's arguments. `${NAME}` is filled in from the environment, here and below."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment variables for it; of yours, it gets only `HOME`, `PATH` and the like."""

@@ -102,9 +102,12 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
             f"Did you mean {meant}?" if meant else "docs/configuration.md lists the settings",
         )
     kind = error["type"].removesuffix("_parsing").removesuffix("_type")
+    is_table = kind == "tuple" and isinstance(error["input"], Mapping)
     reason = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     if error["type"] == "missing":
         fault = f"is missing{source}"
+    elif is_table:
+        fault = f"is a table{source}: write it as [[{key}]]"
     elif path[0] == sections.SERVERS:  # its value may hold a key
         fault = f"should be {EXPECTED.get(kind, reason)}{source}"
     else:
@@ -113,7 +116,7 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
     variable = re.search(r"\((ASSISTANT_\w+)\)", source)
     if variable:
         cure = f"Correct or unset {variable[1]}"
-    elif error["type"] == "model_type" or path[0] == sections.SERVERS:
+    elif is_table or error["type"] == "model_type" or path[0] == sections.SERVERS:
         cure = config.EDIT
     else:
         cure = f"Correct it with `assistant config set {key} VALUE`"

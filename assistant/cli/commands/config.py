@@ -263,7 +263,9 @@ def _put(document: Any, path: Keys, value: Any) -> None:
     if len(path) == 1:
         return
     tables, number = document[section], int(path[1])
-    first = "path" if section == "sources" else "name"
+    fields = settings.LISTED[section].model_fields
+    required = [name for name, field in fields.items() if field.is_required()]
+    first = "path" if section == "sources" else required[0]
     is_new = number == len(tables)
     if number > len(tables) or len(path) < 3 or (is_new and path[2] != first):
         raise UsageError(

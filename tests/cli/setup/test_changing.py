@@ -67,3 +67,24 @@ def test_profiles_come_one_after_the_other(file: Path) -> None:
 def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
     with pytest.raises(UsageError, match=r"memory\.k"):
         changed("memory.k", ["many"])
+
+
+@pytest.mark.parametrize("key", ["model.retry_seconds", "daemon.idle_seconds"])
+@pytest.mark.parametrize("value", ["inf", "-inf", "1e400", "nan"])
+def test_a_number_that_is_not_finite_is_refused(key: str, value: str, file: Path) -> None:
+    with pytest.raises(UsageError, match="it should be a finite number"):
+        changed(key, [value])
+
+
+def test_the_only_text_of_a_list_may_look_like_json(file: Path) -> None:
+    for key in ("policy.allow", "shell.readable", "mcpServers.own.args"):
+        file.write_text('[mcpServers.own]\ncommand = "own"\n')
+        assert changed(key, ["[a-z]*"])[1] == ["[a-z]*"]
+        assert changed(key, ['["a", "b"]'])[1] == ["a", "b"]
+
+
+def test_of_a_new_hook_its_command_comes_first(file: Path) -> None:
+    with pytest.raises(UsageError, match=r"First `assistant config set hooks\.1\.run VALUE`"):
+        changed("hooks.1.before", ["shell"])
+    file.write_text(changed("hooks.1.run", ["true"])[0])
+    assert changed("hooks.1.before", ["shell"])[1] == ["shell"]

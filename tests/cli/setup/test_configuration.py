@@ -107,10 +107,13 @@ FAULTS = [
         {},
         "the setting 'web.fetch' cannot be 7 (FILE:2): it should be true or",
     ),
+    ("[hooks]\nrun = 'x'\n", {}, "the setting 'hooks' is a table (FILE:1): write it as [[hooks]]"),
+    ("[daemon]\nidle_seconds = inf\n", {}, "be inf (FILE:2): it should be a finite number"),
+    (TOML, {"ASSISTANT_IDLE_SECONDS": "nan"}, "(ASSISTANT_IDLE_SECONDS): it should be a finite"),
     ("index = 3\n", {}, "the setting 'index' cannot be 3 (FILE:1): it should be a section"),
     (TOML, {"ASSISTANT_MEMORY__K": "a few"}, "'memory.k' cannot be 'a few' (ASSISTANT_MEMORY__K)"),
     (TOML, {"ASSISTANT_MEMROY__K": "3"}, "[memroy] (ASSISTANT_MEMROY__K). Did you mean [memory]?"),
-    (TOML, {"ASSISTANT_POLICY__DENY": "[1"}, "(ASSISTANT_POLICY__DENY): it should be a list as"),
+    (TOML, {"ASSISTANT_POLICY__DENY": '["1'}, "(ASSISTANT_POLICY__DENY): it should be a list as"),
 ]
 
 
@@ -194,6 +197,9 @@ def test_each_value_says_where_it_comes_from(
         ("ASSISTANT_PROFILES", '[{"name": "x/y", "context_window": 4096}]', "profiles", ["x/y"]),
         ("ASSISTANT_POLICY__DENY", '["a,b", "c"]', "policy.deny", ("a,b", "c")),
         ("ASSISTANT_POLICY__DENY", "a,b\nc", "policy.deny", ("a,b", "c")),
+        ("ASSISTANT_POLICY__DENY", "[a-z]*", "policy.deny", ("[a-z]*",)),
+        ("ASSISTANT_REACH__WAYS", "[[secret:telegram]]", "reach.ways", ("[[secret:telegram]]",)),
+        ("ASSISTANT_SHELL__READABLE", "~/.local/bin", "shell.readable", ("~/.local/bin",)),
         ("ASSISTANT_WEB__FETCH", "true", "web.fetch", True),
     ],
 )
