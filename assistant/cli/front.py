@@ -52,8 +52,9 @@ def _serve(arguments: Sequence[str]) -> bool:
         options, words = _parsed(arguments, MCP_OPTIONS)
         if words != ["mcp"] or {"trust", "read-only"}.issubset(options):
             return False
+        options.get("as", "").encode()
         workspace = _workspace(options)
-    except (GetoptError, UsageError, WorkspaceError):
+    except (GetoptError, UnicodeEncodeError, UsageError, WorkspaceError):
         return False
     from assistant.integrations.mcp_server import serve
     from assistant.integrations.mcp_tools import Permissions

@@ -1,6 +1,8 @@
-"""Help pages of groups: a sentence for each command, and examples."""
+"""Groups and commands: their help pages, and how their arguments are read."""
 
+import contextlib
 import inspect
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -8,8 +10,8 @@ from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
-from typer.exceptions import Exit
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import Exit, TyperException
 from typer.models import ParameterInfo
 
 from assistant.cli.options import argument, option
@@ -38,7 +40,8 @@ def group(name: str, help: str, commands: Iterable[Function] = (), **settings: A
         text, _, arguments = text.partition("\n\nArguments:\n")
         _describe(command, re.sub(r"\n {3,}", " ", arguments).splitlines())
         epilog = f"\b\nExamples:\n{examples}" if examples else None
-        app.command(command.__name__.removesuffix("_"), help=text, epilog=epilog)(command)
+        name = command.__name__.removesuffix("_")
+        app.command(name, cls=Command, help=text, epilog=epilog)(command)
     return app
 
 
@@ -61,6 +64,37 @@ def _describe(command: Function, lines: Iterable[str]) -> None:
 
 def _metadata(kind: Any) -> Any:
     return next(iter(getattr(kind, "__metadata__", ())), None)
+
+
+class Command(TyperCommand):
+    """A command, whose texts are UTF-8; its paths may be any bytes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; a negative number is one. Raises UsageError for other bytes."""
+        try:
+            rest = super().parse_args(ctx, [*args])
+        except TyperException as error:
+            if not getattr(error, "option_name", "")[1:2].isdecimal():
+                raise
+            ctx.ignore_unknown_options = True
+            rest = super().parse_args(ctx, args)
+        for param in self.params:
+            if param.type.name == "str" and not ctx.resilient_parsing:
+                shown = param.get_error_hint(ctx)
+                ctx.params[param.name] = _decoded(ctx.params[param.name], shown)
+        return rest
+
+
+def _decoded(value: Any, shown: str) -> Any:
+    """The texts of an argument as UTF-8, whatever the locale. Raises UsageError."""
+    if not isinstance(value, str):
+        return value and [_decoded(text, shown) for text in value]
+    with contextlib.suppress(UnicodeEncodeError):
+        return value.encode("utf-8").decode("utf-8")
+    try:
+        return os.fsencode(value).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{shown} is not UTF-8 text", "Convert it first") from error
 
 
 class Group(TyperGroup):

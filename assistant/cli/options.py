@@ -163,21 +163,11 @@ def given(words: Sequence[str] | None, what: str) -> str:
     """The words of an argument; standard input for `-`, or without words in a pipe."""
     if not words and at_terminal():
         raise UsageError(f"no {what} given", "Give it as an argument, or on standard input")
-    text = _decoded(" ".join(words or "-"), what)
+    text = " ".join(words or "-")
     text = _text(input_bytes()) if text == "-" else text
     if not text.strip():
         raise UsageError(f"the {what} is empty", "Give some words")
     return text.strip()
-
-
-def _decoded(text: str, what: str) -> str:
-    """The text of arguments as UTF-8, whatever the locale. Raises UsageError."""
-    with contextlib.suppress(UnicodeEncodeError):
-        return text.encode("utf-8").decode("utf-8")
-    try:
-        return os.fsencode(text).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the {what} is not UTF-8 text", "Convert it first") from error
 
 
 def reads_lines(words: Sequence[str] | None) -> bool:

@@ -149,7 +149,7 @@ def test_arguments_are_utf8_in_any_locale_or_refused(workspace: Workspace) -> No
     assert remembered("Grüße an Jürgen".encode(), **ascii_alone).returncode == 0
     refused = remembered(b"caf\xe9")
     assert refused.returncode == 2
-    assert refused.stderr == b"assistant: the fact is not UTF-8 text. Convert it first\n"
+    assert refused.stderr == b"assistant: '[FACT]...' is not UTF-8 text. Convert it first\n"
     text = (workspace.root / "MEMORY.md").read_text(encoding="utf-8")
     assert "- Grüße an Jürgen\n" in text
     assert "caf" not in text

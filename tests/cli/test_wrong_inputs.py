@@ -66,6 +66,9 @@ WRONG = {
     "forget x --sessions": "--sessions only works with --purge. Add --purge, or drop --sessions",
     "chat --continue --resume k7q": "--continue and --resume exclude each other. Give one of them",
     "context --turn 2": "--turn needs a session. Name one with --session ID",
+    "memory map --port 0": "--port and --no-open only work with --serve. Add it, or drop them",
+    "memory map --no-open": "--port and --no-open only work with --serve. Add it, or drop them",
+    "reach list extra": "`list` takes no address. `assistant reach list` is enough",
     "memory map --serve --to x": "--serve writes no file and no JSON. Drop --to and --json",
     "agenda --ics --json": "--ics and --json exclude each other. Give one of them",
     "connect --undo": "no program given. Name one of claude-code, codex, cursor, opencode, "
@@ -110,6 +113,13 @@ WRONG = {
     "Name those, or nothing to merge conflict copies",
     "skills new 'Bad Name'": "'Bad Name' cannot be the name of a skill. Use lower-case letters, "
     "digits and hyphens, at most 64",
+    # a negative number is no option
+    "agenda -5": "got unexpected extra argument(s) (-5). See `assistant agenda --help`",
+    "remind in -5 minutes x": "“in -5 minutes x” is not understood as a time. Begin with a time, "
+    "such as “in 20 minutes”, “tomorrow at 9”, “on the 30th at 9”, “next Monday at 10” or “every "
+    "other Friday at 9”",
+    "config set memory.k -1": "the setting 'memory.k' cannot be '-1': it should be greater than or "
+    "equal to 1. Correct it with `assistant config set memory.k VALUE`",
     # settings
     "config show memory.kk": "there is no setting 'memory.kk'. Did you mean memory.k?",
     "config set memry.k 3": "there is no setting 'memry.k'. Did you mean memory.k?",
@@ -166,6 +176,32 @@ def test_it_is_said_what_is_wrong_and_what_to_do(line: str, answered) -> None:
     code, lines = answered(line)
     assert lines[0] == f"assistant: {WRONG[line]}"
     assert code in (1, 2)
+
+
+NOT_UTF8 = {
+    "remind tomorrow at 9": "WHEN WHAT...",
+    "config set heartbeat.notify": "VALUE...",
+    "skills new okk --description": "--description",
+    "event --source x --id": "--id",
+    "sessions rename ID": "TITLE...",
+    "remember": "[FACT]...",
+    "mcp --as": "--as",
+}
+"""Command lines whose last word is not UTF-8, and its name."""
+
+
+@pytest.mark.parametrize("line", NOT_UTF8)
+def test_words_that_are_not_utf8_are_refused(line: str, answered) -> None:
+    code, lines = answered(f"{line} 'bad \udcff'")
+    assert (code, lines) == (
+        2,
+        [f"assistant: '{NOT_UTF8[line]}' is not UTF-8 text. Convert it first"],
+    )
+
+
+def test_a_path_may_be_any_bytes(answered, tmp_path: Path) -> None:
+    assert answered("export 'bad \udcff'")[0] in (0, None)
+    assert (tmp_path / "bad \udcff").is_file()
 
 
 @pytest.mark.parametrize("line", ["mcp -w ''", "--workspace= mcp", "--debug -w ' ' hook prompt"])

@@ -306,7 +306,7 @@ def map_(
     to: Annotated[Path | None, partial(option, parser=path_of)] = None,
     show: bool = False,
     serve: bool = False,
-    port: Annotated[int, partial(option, min=0, max=65535)] = 0,
+    port: Annotated[int | None, partial(option, min=0, max=65535)] = None,
     no_open: bool = False,
     as_json: AsJson = False,
 ) -> None:
@@ -331,7 +331,11 @@ def map_(
     if serve:
         if to or as_json:
             raise UsageError("--serve writes no file and no JSON", "Drop --to and --json")
-        return _serve_map(context.obj, port, lambda memory: page(gathered(memory)), not no_open)
+        return _serve_map(
+            context.obj, port or 0, lambda memory: page(gathered(memory)), show=not no_open
+        )
+    if no_open or port is not None:
+        raise UsageError("--port and --no-open only work with --serve", "Add it, or drop them")
     with context.obj.memory() as memory:
         data = gathered(memory)
     if as_json:

@@ -37,6 +37,8 @@ def reach(
       assistant reach remove ntfy://my-topic
     """
     options: Globals = context.obj
+    if address and action in ("list", "test"):
+        raise UsageError(f"`{action}` takes no address", f"`assistant reach {action}` is enough")
     if action == "list":
         return _show(options)
     if action == "test":
