@@ -169,9 +169,10 @@ class Server:
                     self._handle(message)
                 case {"id": answered, **answer} if answered == ident:
                     result = answer.get("result") or {}
-                    if result.get("action") not in ("accept", "decline"):
-                        return None
-                    return (result.get("content") or {}).get("forget") is True
+                    if result.get("action") == "decline":
+                        return False
+                    answered = (result.get("content") or {}).get("forget")
+                    return answered if isinstance(answered, bool) else None
         return None
 
     def _refuse(self, code: int, text: str) -> None:

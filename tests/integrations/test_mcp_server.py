@@ -129,6 +129,7 @@ def test_trust_hangs_on_how_the_server_was_started_and_not_on_a_name(
     [
         ("accept", True, "Forgotten: MEMORY.md:3"),
         ("accept", False, "The owner said no"),
+        ("accept", None, "did not answer. They can run `{command} forget MEMORY.md:3`"),
         ("decline", False, "The owner said no"),
         ("cancel", False, "did not answer. They can run `{command} forget MEMORY.md:3`"),
     ],
@@ -139,7 +140,7 @@ def test_forgetting_asks_the_owner(
     workspace: Workspace,
     mode: str,
     action: str,
-    yes: bool,
+    yes: bool | None,
     told: str,
 ) -> None:
     asked: list[str] = []
@@ -148,7 +149,7 @@ def test_forgetting_asks_the_owner(
 
     async def answer(context: Any, request: Any) -> ElicitResult:
         asked.append(request.message)
-        content = {"forget": yes} if action == "accept" else None
+        content = ({} if yes is None else {"forget": yes}) if action == "accept" else None
         return ElicitResult(action=action, content=content)
 
     async def scenario() -> None:
@@ -158,11 +159,11 @@ def test_forgetting_asks_the_owner(
         async with connect(mode=mode) as client:
             without = await client.call_tool("forget", {"target": "The spare key is with Ada"})
             assert without.is_error
-            assert (f"`{command} forget MEMORY.md:3`" in said(without)) is not yes
+            assert (f"`{command} forget MEMORY.md:3`" in said(without)) is not bool(yes)
 
     asyncio.run(scenario())
     assert len(asked) == 1 and "The spare key is with Ada" in asked[0]
-    assert bool(memory.locate("The spare key is with Ada").passages) is not yes
+    assert bool(memory.locate("The spare key is with Ada").passages) is not bool(yes)
 
 
 def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemory) -> None:

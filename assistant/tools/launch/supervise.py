@@ -38,6 +38,7 @@ def run_command() -> NoReturn:
     plan = json.loads(_read_line())
     os.set_inheritable(0, False)
     _adopt_orphans()
+    existing = _matching(plan["renamed"])
     with _placeholders(plan["record"], plan["guards"]):
         wakeup = _signals()
         child = os.fork()
@@ -45,6 +46,7 @@ def run_command() -> NoReturn:
             _exec_child(plan)
         _redirect_to_null(1)
         ending = _Watch(plan, child, wakeup).to_end()
+        ending["renamed"] = list(map(_rename, sorted(_matching(plan["renamed"]) - existing)))
     os.write(2, json.dumps(ending).encode())
     os._exit(0)
 
@@ -90,6 +92,28 @@ def _placeholders(record: str, guards: list[tuple[str, str]]) -> Iterator[None]:
             for name in filter(None, reversed(os.pread(descriptor, 1 << 20, 0).split(b"\0"))):
                 _remove_empty(Path(os.fsdecode(name)))
             os.ftruncate(descriptor, 0)
+
+
+def _matching(patterns: list[tuple[str, str]]) -> set[Path]:
+    """Return what is directly in these folders and has their suffix."""
+    matching = set()
+    for folder, suffix in patterns:
+        with suppress(OSError):
+            entries = Path(folder).iterdir()
+            matching |= {path for path in entries if path.name.casefold().endswith(suffix)}
+    return matching
+
+
+def _rename(path: Path) -> str:
+    """Give a path a suffix that nothing executes; return its former name, and the new one."""
+    renamed = path.with_name(f"{path.name}_")
+    while os.path.lexists(renamed):
+        renamed = renamed.with_name(f"{renamed.name}_")
+    try:
+        path.rename(renamed)
+    except OSError as error:
+        return f"{path.name} remains: {error.strerror}"
+    return f"{path.name} is now {renamed.name}"
 
 
 def _remove_empty(path: Path) -> None:

@@ -146,6 +146,7 @@ class Launch:
     `seconds` is its timeout, None for no limit. With a `view` it runs in its own namespaces, under
     `filter`, a seccomp program in hex. `guards` are paths that, where missing, are occupied by an
     empty placeholder (`file`, `directory`); commands that share them name the same `record`.
+    `renamed` are folders and suffixes: what the command leaves of such names there is renamed.
     """
 
     command: Sequence[str]
@@ -158,6 +159,7 @@ class Launch:
     filter: str = ""
     guards: Sequence[tuple[str, str]] = ()
     record: str = ""
+    renamed: Sequence[tuple[str, str]] = ()
 
 
 def confined(launch: Launch, bounds: Bounds) -> Launch:
@@ -191,11 +193,12 @@ class Ending:
     """How a command ended: its exit code, None if it had none, and what ended it.
 
     `cause` is `time`, `memory` or `processes` for a limit, `stopped` for the assistant, empty if
-    it ended by itself.
+    it ended by itself. `renamed` says which files it left under another name.
     """
 
     code: int | None
     cause: str = ""
+    renamed: tuple[str, ...] = ()
 
 
 class Process:
@@ -276,6 +279,6 @@ class Process:
 def _read(report: bytes) -> Ending:
     try:
         fields = json.loads(report)
-        return Ending(fields["code"], fields["ended"])
+        return Ending(fields["code"], fields["ended"], tuple(fields["renamed"]))
     except (ValueError, KeyError, TypeError):  # the supervisor was killed, or failed
         return Ending(None, report.decode("utf-8", "replace").strip()[-300:] or "killed")

@@ -25,6 +25,7 @@ from assistant.settings.sections import ShellSettings
 from assistant.tables import beside
 from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
+from assistant.tools.places import EXECUTED_SUFFIXES
 from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
     PATIENCE,
@@ -431,7 +432,10 @@ class Shell:
         )
         if inside:
             guarded = [(str(path), kind) for path, kind in guards(self.roots)]
-            launch = replace(launch, guards=guarded, record=str(record(self.roots)))
+            renamed = [(str(r), end) for r in self.roots.directories for end in EXECUTED_SUFFIXES]
+            launch = replace(
+                launch, guards=guarded, record=str(record(self.roots)), renamed=renamed
+            )
             launch = confined(launch, bounds(self.roots, self.settings.readable))
         return Process(launch)
 
@@ -479,16 +483,20 @@ class Shell:
         )
 
     def _describe_ending(self, ending: Ending, timeout: int | None) -> str:
-        """Describe how a command ended, in brackets; empty if it succeeded."""
+        """Describe how a command ended, in brackets; empty if it succeeded and left nothing that
+        other programs execute."""
         match ending.cause:
             case "time":
-                return f"[stopped after {timeout} s; give it longer]"
+                status = f"[stopped after {timeout} s; give it longer]"
             case "processes":
-                return f"[stopped: over {self.settings.processes} processes at once]"
+                status = f"[stopped: over {self.settings.processes} processes at once]"
             case "memory":
-                return "[stopped: over its memory limit]"
+                status = "[stopped: over its memory limit]"
             case "stopped":
-                return "[stopped]"
+                status = "[stopped]"
             case "":
-                return f"[exit {ending.code}]" if ending.code else ""
-        return f"[ended: {ending.cause}]"
+                status = f"[exit {ending.code}]" if ending.code else ""
+            case _:
+                status = f"[ended: {ending.cause}]"
+        renamed = [f"[{change}: other programs execute such files]" for change in ending.renamed]
+        return "\n".join(filter(None, [*renamed, status]))

@@ -215,6 +215,19 @@ def test_what_others_execute_is_not_made(workspace: Workspace, way: str) -> None
     assert there.isdisjoint({".git", "HEAD", *EXECUTED})
 
 
+def test_what_others_execute_by_its_suffix_is_renamed(workspace: Workspace) -> None:
+    (workspace.root / "own.code-workspace").write_text("mine")
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).tools()[0]
+    command = (
+        "echo evil > a.Code-Workspace; echo > a.Code-Workspace_; rm own*; echo > own.code-workspace"
+    )
+    result = calling(Toolbox([shell]), DenyAll())("shell", command=command)
+    assert "a.Code-Workspace is now a.Code-Workspace__" in result.content
+    assert not (workspace.root / "a.Code-Workspace").exists()
+    assert (workspace.root / "a.Code-Workspace__").read_text() == "evil\n"
+    assert (workspace.root / "own.code-workspace").read_text() == "mine"
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_submodule_hands_over_no_execution(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
