@@ -1,8 +1,9 @@
 """Merge two versions of a memory file, fact by fact. Pure.
 
 A fact lives or dies by its words over base, ours and theirs, wherever it stands: moving a line
-brings nothing back that the other side deleted. Then it is decided under which heading it stands,
-then in which order. The result is the same whichever side is called ours.
+brings nothing back that the other side deleted. Prose is the same as in the base where a side
+changed it. Then it is decided under which heading it stands, then in which order. The result is
+the same whichever side is called ours.
 """
 
 import re
@@ -138,6 +139,8 @@ class _Version:
         self.units: list[Unit] = []
         self.gaps: dict[tuple[Name, Name], str] = {}
         """The blank lines between two units that stand one after the other."""
+        self.more: dict[Name, list[Unit]] = {}
+        """What else may stand for a changed unit of prose, elsewhere under its heading."""
         seen: Counter[tuple[str, str]] = Counter()
         before, gap = TOP, ""
         for kind, block in _blocks(text):
@@ -151,6 +154,32 @@ class _Version:
             self.units.append(Unit(block, name))
             before, gap = name, ""
         self.gaps[before, END] = gap
+
+    def name_changed_prose(self, base: "_Version", other: "_Version") -> None:
+        """Name prose that this side alone changed as in the base: between the same headings and
+        unchanged prose, in order. The last takes what was typed right behind it."""
+        old, new, others = ({unit.name for unit in side.units} for side in (base, self, other))
+        before = _prose_behind(base.units, old & new)
+        after = _prose_behind(self.units, old & new)
+        renamed = dict[Name, Name]()
+        for anchor, gone in before.items():
+            typed = [unit for unit in after.get(anchor, []) if unit.name not in others]
+            renamed |= {new.name: old.name for old, new in zip(gone, typed, strict=False)}
+            for one, two in pairwise(typed[len(gone) - 1 :]):
+                if one.name in renamed and (one.name, two.name) in self.gaps:
+                    renamed[two.name] = gone[-1].name
+                else:
+                    self.more.setdefault(gone[-1].name, []).append(two)
+        units: list[Unit] = []
+        for unit in self.units:
+            name = renamed.get(unit.name, unit.name)
+            typed = [units.pop(), unit] if units and units[-1].name == name else [unit]
+            units.append(Unit("\n".join(part.text for part in typed), name))
+        self.units = units
+        self.gaps = {
+            (renamed.get(one, one), renamed.get(two, two)): gap
+            for (one, two), gap in self.gaps.items()
+        }
 
     @property
     def facts(self) -> list[Unit]:
@@ -234,16 +263,20 @@ class _Merge:
     def __init__(
         self, base: _Version, ours: _Version, theirs: _Version, lead: _Version | None = None
     ) -> None:
-        self._base, self._ours = base, ours
+        self._base = base
         self._lead, self._other = sorted(
             (ours, theirs),
             key=lambda side: (side is not lead, [unit.text for unit in side.units]),
         )
+        ours.name_changed_prose(base, theirs)
+        theirs.name_changed_prose(base, ours)
         self._merged: dict[Name, Unit] = {TOP: Unit("", TOP)}
         self._orphans: dict[Name, list[Unit]] = {}
-        self._conflicts = 0
+        self._conflicts: list[Name] = []
         for name in self._lead.by_name | self._other.by_name:
             self._decide(name)
+        for name in self._conflicts:
+            self._mark_conflict(name, ours, theirs)
 
     def result(self) -> Merged:
         sections = self._sections()
@@ -257,7 +290,9 @@ class _Merge:
                 names += [heading, *units]
         by_name = [side.by_name for side in self._versions]
         merged = self._merged | _overruled(self._merged, *by_name)
-        return Merged(_text(names, merged, [self._lead, self._other, self._base]), self._conflicts)
+        return Merged(
+            _text(names, merged, [self._lead, self._other, self._base]), len(self._conflicts)
+        )
 
     @property
     def _versions(self) -> tuple[_Version, _Version, _Version]:
@@ -270,11 +305,15 @@ class _Merge:
         if one and other:
             if one.text == other.text or (base and other.text == base.text):
                 self._merged[name] = one
+            elif base and one.text == base.text:
+                self._merged[name] = other
+            elif base and name[0] == "prose":
+                self._conflicts.append(name)
             else:
-                self._merged[name] = (
-                    other if base and one.text == base.text else _later(base, one, other)
-                )
-        elif (kept := one or other) and (base is None or name[0] == "heading"):
+                self._merged[name] = _later(base, one, other)
+        elif (kept := one or other) and (
+            base is None or name[0] == "heading" or (name[0] == "prose" and kept.text != base.text)
+        ):
             self._merged[name] = kept
         elif kept and base:
             base_lines = set(_lines(base.text))
@@ -284,18 +323,17 @@ class _Merge:
             self._merged |= {unit.name: unit for unit in self._orphans[name]}
 
     def _sections(self) -> dict[Name, list[Name]]:
-        """The units under each heading, in their order, conflicting prose as one unit."""
+        """The units under each heading, in their order."""
         orders: tuple[dict[Name, list[Name]], ...] = ({}, {}, {})
         for side, order in zip(self._versions, orders, strict=True):
             for unit in side.units:
-                if unit.name[0] != "heading":
-                    heading = self._heading_of(unit.name) if side is not self._base else None
-                    heading = heading or side.heading_of[unit.name]
-                    order.setdefault(heading, []).append(unit.name)
+                name, heading = unit.name, side.heading_of[unit.name]
+                stands = side is self._base or heading == self._heading_of(name)
+                if name[0] != "heading" and stands:
+                    order.setdefault(heading, []).append(name)
         merged = {}
         for heading in orders[1] | orders[2]:
             base, lead, other = ([heading, *order.get(heading, [])] for order in orders)
-            self._mark_conflicts(base, lead, other)
             alive = [
                 [
                     living.name
@@ -347,43 +385,30 @@ class _Merge:
             order.append(following)
         return order
 
-    def _mark_conflicts(self, base: list[Name], lead: list[Name], other: list[Name]) -> None:
-        """Where both sides changed the same prose, one unit with both in place of what either
-        says."""
-        stable = set(base).intersection(lead, other)
-        base_prose: dict[Name, list[Name]] = _prose_behind(base, stable)
-        lead_prose, other_prose = _prose_behind(lead, stable), _prose_behind(other, stable)
-        for anchor in base_prose.keys() & lead_prose.keys() & other_prose.keys():
-            mine, yours = (set(unit[anchor]) for unit in (lead_prose, other_prose))
-            if mine & yours:
-                continue
-            sides = (
-                (lead_prose, other_prose) if self._lead is self._ours else (other_prose, lead_prose)
-            )
-            ours, theirs = (
-                "".join(self._merged[name].text for name in side[anchor] if name in self._merged)
-                for side in sides
-            )
-            begin, middle, end = MARKS
-            text = f"{begin} ours\n{ours}{middle}\n{theirs}{end} theirs\n"
-            name = ("prose", text, 0)
-            self._merged[name] = Unit(text, name)
-            self._conflicts += 1
-            for order, prose in ((lead, lead_prose[anchor]), (other, other_prose[anchor])):
-                order[order.index(prose[0])] = name
-                for unit in prose[1:]:
-                    order.remove(unit)
+    def _mark_conflict(self, name: Name, ours: _Version, theirs: _Version) -> None:
+        """Put what either side made of the same prose in its place, between marks."""
+        texts = []
+        for side in (ours, theirs):
+            units = [side.by_name[name], *side.more.get(name, [])]
+            texts.append("\n".join(unit.text for unit in units))
+            for unit in units:
+                self._merged.pop(unit.name, None)
+        begin, middle, end = MARKS
+        text = f"{begin} ours\n{texts[0]}{middle}\n{texts[1]}{end} theirs\n"
+        self._merged[name] = Unit(text, name)
 
 
-def _prose_behind(order: Sequence[Name], stable: set[Name]) -> dict[Name, list[Name]]:
-    """The prose between the units that all versions share, by the one that it follows."""
-    result: dict[Name, list[Name]] = {}
+def _prose_behind(units: Sequence[Unit], stable: set[Name]) -> dict[Name, list[Unit]]:
+    """The prose that is not stable, by the stable heading or prose that it follows."""
+    result: dict[Name, list[Unit]] = {}
     anchor = TOP
-    for name in order:
-        if name in stable:
-            anchor = name
-        elif name[0] == "prose":
-            result.setdefault(anchor, []).append(name)
+    for unit in units:
+        if unit.name[0] == "item":
+            continue
+        if unit.name in stable:
+            anchor = unit.name
+        elif unit.name[0] == "prose":
+            result.setdefault(anchor, []).append(unit)
     return result
 
 

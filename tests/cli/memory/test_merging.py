@@ -51,6 +51,10 @@ def test_git_unites_facts_and_leaves_prose_to_the_owner(repository: Path, run: R
     git(repository, "merge", "--no-edit", "theirs")
     assert (repository / "MEMORY.md").read_text() == "# Memory\n\nProse.\n\n- a\n- x\n- y\n"
 
+    diverge(repository, base, base.replace("Prose", "One"), base + "- y\n")
+    git(repository, "merge", "--no-edit", "theirs")
+    assert (repository / "MEMORY.md").read_text() == "# Memory\n\nOne.\n\n- a\n- b\n- y\n"
+
     diverge(repository, base, base.replace("Prose", "One"), base.replace("Prose", "Two") + "- y\n")
     git(repository, "merge", "--no-edit", "theirs", fails=True)
     marked = (repository / "MEMORY.md").read_text()

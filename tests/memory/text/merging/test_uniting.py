@@ -72,6 +72,80 @@ def test_prose_that_both_changed_is_left_to_the_owner_and_facts_are_not() -> Non
     )
 
 
+PROSE = {
+    "paragraph": ("What I know.\nOf it all.\n", "What I know now.\nOf it all.\n"),
+    "paragraph split": ("What I know.\n", "What I know\n\nnow.\n"),
+    "code": ("```\n- no fact\n\n# no heading\n```\n", "```\n- no fact yet\n\n# no heading\n```\n"),
+    "table": ("| a | b |\n|---|---|\n| 1 | 2 |\n", "| a | b |\n|---|---|\n| 1 | 3 |\n"),
+    "quote": ("> Said once.\n> So.\n", "> Said twice.\n> So.\n"),
+    "comment": ("<!-- a note -->\n", "<!-- another note -->\n"),
+    "comment deleted": ("<!-- a note -->\n\n", ""),
+}
+PROSE_AT = {
+    "above": "# Memory\n\n{}\n## Facts\n\n- a\n- b\n- c\n\n## More\n\n- z\n",
+    "before facts": "# Memory\n\n## Facts\n\n{}\n- a\n- b\n- c\n\n## More\n\n- z\n",
+    "between facts": "# Memory\n\n## Facts\n\n- a\n\n{}\n- b\n- c\n\n## More\n\n- z\n",
+    "behind facts": "# Memory\n\n## Facts\n\n- a\n- b\n- c\n\n{}\n## More\n\n- z\n",
+}
+FACTS = {
+    "add last": ("- c\n", "- c\n- new\n"),
+    "add first": ("- a\n", "- 0 new\n- a\n"),
+    "edit": ("- b\n", "- b, corrected\n"),
+    "nest": ("- b\n", "- b\n  - in it\n"),
+    "delete": ("- b\n", ""),
+    "supersede": ("- b\n- c\n", "- ~~b~~ (superseded 2026-11-22: y)\n- c\n- y\n"),
+    "swap": ("- b\n- c\n", "- c\n- b\n"),
+    "file elsewhere": ("- z\n", "- z\n- c\n"),
+}
+
+
+@pytest.mark.parametrize("facts", FACTS)
+@pytest.mark.parametrize("at", PROSE_AT)
+@pytest.mark.parametrize("prose", PROSE)
+def test_prose_that_one_side_changed_stands_as_it_has_it(prose: str, at: str, facts: str) -> None:
+    before, after = PROSE[prose]
+
+    def facts_changed(text: str) -> str:
+        moved = text.replace("- c\n", "") if facts == "file elsewhere" else text
+        return moved.replace(*FACTS[facts])
+
+    base, one = (PROSE_AT[at].format(prose) for prose in (before, after))
+    one = one.replace("\n\n\n", "\n\n")
+    done = merge_texts(base, one, facts_changed(base))
+    assert done == merge_texts(base, facts_changed(base), one)
+    assert (done.text, done.conflicts) == (facts_changed(one), 0)
+    if after:
+        third = before.translate({ord("o"): "0", ord("2"): "4"})
+        other = PROSE_AT[at].format(third)
+        marks = "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n"
+        for ours, theirs, marked in (
+            (one, facts_changed(other), marks.format(after, third)),
+            (facts_changed(other), one, marks.format(third, after)),
+        ):
+            done = merge_texts(base, ours, theirs)
+            assert done.text == facts_changed(PROSE_AT[at].format(marked))
+            assert done.conflicts == 1
+
+
+def test_paragraphs_are_merged_each_for_itself() -> None:
+    base = "# M\n\nOne.\n\nTwo.\n\n- a\n\nThree.\n"
+    ours = base.replace("One.", "Now one.").replace("Three.\n", "Now three.\n\nFour.\n")
+    theirs = base.replace("Two.", "Now two.").replace("- a\n", "- a\n- b\n")
+    both = ours.replace("Two.", "Now two.").replace("- a\n", "- a\n- b\n")
+    assert merge_texts(base, ours, theirs) == merge_texts(base, theirs, ours)
+    assert merge_texts(base, ours, theirs).text == both
+    same = theirs.replace("One.", "Now one.")
+    assert merge_texts(base, ours, same) == merge_texts(base, same, ours)
+    assert merge_texts(base, ours, same).text == both
+    renamed = base.replace("# M\n", "# Memory\n")
+    edited = base.replace("Two.", "Now two.")
+    assert merge_texts(base, renamed, edited).text == edited.replace("# M\n", "# Memory\n")
+    gone = base.replace("Two.\n\n", "").replace("Three.\n", "")
+    one = base.replace("One.", "Now one.")
+    assert merge_texts(base, gone, one).text == gone.replace("One.", "Now one.")
+    assert "Now two." in merge_texts(base, gone, theirs).text  # what one edited is not deleted
+
+
 def test_a_copy_gives_its_facts_and_takes_none() -> None:
     ours = memory("a\n  - in it", "~~b~~ (superseded 2026-11-21: c)", "c")
     copy = memory(
