@@ -53,7 +53,8 @@ NO_MEMORY = Standing()
 class Part:
     """A section of the recipe: the contents of `files` that exist, else `text`.
 
-    `budget` limits each file, in tokens; 0 means no limit.
+    `given` was read already, in place of `files`. `budget` limits each file, in tokens; 0 means no
+    limit.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Part:
     text: str = ""
     framing: str = ""
     budget: int = 0
+    given: tuple[File, ...] = ()
 
 
 _data = beside(__file__)
@@ -86,11 +88,11 @@ def without_owner(recipe: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(part for part in recipe if BOOTSTRAP_FILE not in part.files)
 
 
-def with_identity(recipe: Sequence[Part], text: str) -> tuple[Part, ...]:
-    """The recipe with a text that says who the assistant is, in place of IDENTITY.md."""
+def with_identity(recipe: Sequence[Part], name: str, text: str) -> tuple[Part, ...]:
+    """The recipe with the text of another file in place of IDENTITY.md."""
     first = next(part for part in KNOWN if part.name == "identity")
     others = (part for part in recipe if part.name != first.name)
-    return (replace(first, files=(), text=text), *others)
+    return (replace(first, given=((name, clean(text), ""),)), *others)
 
 
 def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:
@@ -276,7 +278,8 @@ def stable_sections(
     """
     sections = []
     files_of = {
-        part.name: [file for name in part.files if trusted and (file := _file(workspace, name))]
+        part.name: part.given
+        or [file for name in part.files if trusted and (file := _file(workspace, name))]
         for part in recipe
     }
     limits = _limits(recipe, files_of, most)

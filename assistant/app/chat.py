@@ -228,8 +228,8 @@ class Chat:
         if self._is_heartbeat:
             return unattended_recipe()
         recipe = recipe_of(self.settings.context)
-        if text := self.options.identity:
-            recipe = with_identity(recipe, text)
+        if self.options.identity:
+            recipe = with_identity(recipe, *self.options.identity)
         return without_owner(recipe) if self.options.purpose else recipe
 
     def _roots(self) -> Roots:

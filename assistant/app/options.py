@@ -16,8 +16,8 @@ class ChatOptions:
     `resume` is the id of a session to continue; `latest` continues the newest one. `yes` runs
     dangerous tools without asking. `directories` are open to tools besides the workspace. `news`
     reports what was learnt from past sessions and done in the meantime. A conversation is
-    unattended if its `purpose` is a task of the heartbeat or an event. `identity` says who the
-    assistant is, in place of IDENTITY.md.
+    unattended if its `purpose` is a task of the heartbeat or an event. `identity` is the name and
+    the text of a file that says who the assistant is, in place of IDENTITY.md.
     """
 
     resume: str | None = None
@@ -28,4 +28,4 @@ class ChatOptions:
     directories: Sequence[Path] = ()
     news: bool = False
     purpose: Purpose = ""
-    identity: str = ""
+    identity: tuple[str, str] | None = None

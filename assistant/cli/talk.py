@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.agent.memory_text import clean
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
@@ -109,8 +110,8 @@ def _options(
 ) -> ChatOptions:
     if resume and continued:
         raise UsageError("--continue and --resume exclude each other", "Give one of them")
-    identity = read_text(system).strip() if system else ""
-    if system and not identity:
+    identity = (str(system), read_text(system)) if system else None
+    if identity and not clean(identity[1]):
         raise UsageError(f"{system} is empty", "Write who the assistant is")
     return ChatOptions(
         resume, continued, otr, model, yes, add_dir or (), news=True, identity=identity

@@ -209,8 +209,7 @@ def read_text(path: Path) -> str:
     """
     data = storage.read(path)
     if fault := storage.text_fault(data):
-        cure = "Save it as UTF-8 text, or move it out of the workspace"
-        raise StorageError(f"{path} is not UTF-8 text: {fault}", cure)
+        raise StorageError(f"{path} is not UTF-8 text: {fault}", "Save it as UTF-8")
     return data.decode().removeprefix("\ufeff")
 
 

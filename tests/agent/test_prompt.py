@@ -9,12 +9,14 @@ import pytest
 from assistant.agent.memory_text import TEXT, memory_text
 from assistant.agent.prompt import (
     BEARING,
+    KNOWN,
     Prompt,
     Section,
     clean,
     room_for_files,
     stable_sections,
     turn_sections,
+    with_identity,
 )
 from assistant.errors import StorageError
 from assistant.memory.base import Passage, Recall
@@ -141,6 +143,17 @@ def test_each_file_of_the_owners_is_framed_by_what_it_is_for(full: Workspace) ->
     assert identity.text == "This is who you are and how you speak.\n\n## I am Zed"
     assert "refuse, and explain why.\n\n" in guardrails.text
     assert profile.text.startswith("This is what the owner says of themselves.")
+
+
+def test_another_identity_is_treated_as_the_file_that_it_replaces(full: Workspace) -> None:
+    text = "---\ntitle: Rex\n---\n# Core Guardrails\n<!-- draft -->\n" + "I am Rex. " * 6_000
+    for trusted in (True, False):
+        recipe = with_identity(KNOWN, "rex.md", text)
+        identity = stable_sections(full, recipe=recipe, trusted=trusted)[0]
+        assert identity.text.startswith("This is who you are and how you speak.\n\n## Core Guard")
+        assert "draft" not in identity.text and "title" not in identity.text
+        assert "IDENTITY" not in identity.text and identity.source == "rex.md"
+        assert re.fullmatch(r"rex\.md has 60,\d+ .* first 50,000 are in the prompt", identity.cut)
 
 
 def test_a_passage_is_one_entry_with_its_place_and_date() -> None:

@@ -129,10 +129,10 @@ class PlainScreen(LineDialogue):
         """
         if not self._keyboard.isatty():
             raise UsageError(
-                "choosing from a list needs a terminal", "Give its name after the command"
+                "choosing from a list needs a terminal", "Run it in a chat at a terminal"
             )
         matching = list(choices)
-        while matching:
+        while True:
             shown = matching[:MOST]
             rows = [f"{n}. {choice.title}  {choice.facts}" for n, choice in enumerate(shown, 1)]
             self.put("\n".join([title, *rows]))
@@ -144,6 +144,7 @@ class PlainScreen(LineDialogue):
                 return None
             if answer.isdecimal() and 1 <= int(answer) <= len(shown):
                 return shown[int(answer) - 1]
-            matching = [choice for choice in choices if choice.matches(answer)]
-        self.put("no match", "line")
-        return None
+            found = [choice for choice in choices if choice.matches(answer)]
+            if not found:
+                self.put("no match", "line")
+            matching = found or matching

@@ -36,7 +36,10 @@ class Change:
 
 def change(memory: Keeper, wanted: Change) -> None:
     """Supersede or forget a fact. Raises LedgerError if it is no longer there as it was shown."""
-    fact = memory.locate(wanted.id).one(wanted.id)
+    located = memory.locate(wanted.id)
+    if not located.exact:
+        raise LedgerError("this fact has changed since the page was drawn", "Reload the page")
+    fact = located.one(wanted.id)
     if wanted.do == "forget":
         memory.forget([fact])
         return

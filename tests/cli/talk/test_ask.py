@@ -53,7 +53,10 @@ def test_a_run_may_be_somebody_else_and_is_told_what_remains_off_the_record(plac
     assert (code, shown) == (0, "It has a bug.\n")
     assert "Off the record: this conversation is not stored here. What remains" in beside
     system = provider.requests[0].body["messages"][0]["content"]
-    assert system.startswith("# Your Identity\n\nYou are Rex, who reviews code.\n\n# Core Guard")
+    framing = "This is who you are and how you speak."
+    assert system.startswith(
+        f"# Your Identity\n\n{framing}\n\nYou are Rex, who reviews code.\n\n# Core Guard"
+    )
     assert "You are Ada" not in system and "Never be rude." in system
 
 
@@ -74,15 +77,17 @@ def test_nothing_is_run_that_a_tool_has_planted_on_the_path(
 
 
 def test_a_run_cannot_be_what_no_file_says(place: Path) -> None:
-    (place / "empty.md").write_text(" \n")
-    for name in ("empty.md", "missing.md"):
+    (place / "empty.md").write_text("<!-- to do -->\n")
+    (place / "binary.md").write_bytes(b"\xff\xfe")
+    for name, code in {"empty.md": 2, "missing.md": 2, "binary.md": 1}.items():
         asked = subprocess.run(
             [ASSISTANT, "-w", place, "ask", "--system", f"{place}/{name}", "hello"],
             capture_output=True,
             text=True,
         )
-        assert asked.returncode == 2
+        assert asked.returncode == code
         assert name in asked.stderr and "Traceback" not in asked.stderr
+        assert "workspace" not in asked.stderr
 
 
 def test_input_that_is_no_text_is_named(place: Path) -> None:

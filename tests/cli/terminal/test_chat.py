@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.messages import Reply, ToolCall, Usage
-from tests.cli.conftest import ASSISTANT
+from tests.cli.conftest import ASSISTANT, Run
 from tests.cli.tty import Tty
 from tests.support.provider import Pause, Provider, Raw, chunk, openai, sse
 
@@ -299,7 +299,9 @@ def test_off_the_record_writes_nothing(place: Path, home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
+def test_plain_writes_text_and_draws_nothing(place: Path, run: Run) -> None:
+    fault = run("chat", stdin="who has the spare key?\n/rewind\n").stderr
+    assert "choosing from a list needs a terminal. Run it in a chat at a terminal" in fault
     with chat(place, None, "--plain") as tty:
         tty.wait("›")
         tty.say("who has the spare key?")
@@ -310,6 +312,13 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         tty.wait(lambda tty: "1 turn" in tty.text and tty.text.endswith("\n›"))
         tty.say("/rewind")
         tty.wait("or Enter:")
+        for answer in ("99", "nothing like it"):
+            before = tty.text.count("or Enter:")
+            tty.say(answer)
+            tty.wait(lambda tty, before=before: tty.text.count("or Enter:") > before)  # type: ignore[misc]
+        tty.wait("no match")
+        tty.say("1")
+        tty.wait("conversation only")
         tty.send("\x04")  # closes the list, not the chat
         tty.wait(lambda tty: tty.text.endswith("\n›"))
         assert "Esc stops" not in tty.raw and "\x1b[38" not in tty.raw
