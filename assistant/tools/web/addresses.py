@@ -17,6 +17,8 @@ T = TypeVar("T")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
 ODD = re.compile(r"[\s\\\x00-\x20]")
+SCHEME = re.compile(r"[A-Za-z][\w+-]*:(?!\d)")
+"""`mailto:`, but not a host and a port."""
 PATH = "/:@!$&'()*+,;=~-._"
 LONGEST = 4_000
 """The most characters of a URL."""
@@ -29,7 +31,8 @@ NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 def typed(url: str) -> str:
     """Canonicalise a URL as somebody types it, perhaps without its scheme."""
-    return canonical(url.strip() if "://" in url else f"https://{url.strip()}")
+    url = url.strip()
+    return canonical(url if "://" in url or SCHEME.match(url) else f"https://{url}")
 
 
 def canonical(url: str) -> str:
@@ -45,7 +48,7 @@ def canonical(url: str) -> str:
         if not host.isascii():
             host = host.encode("idna").decode()
     except (ValueError, UnicodeError) as error:
-        raise ToolError(f"{url!r} is not an address: {error}") from error
+        raise ToolError(f"{url!r} is not an address: its host or port is malformed") from error
     host = host.rstrip(".")
     if parts.scheme not in PORTS:
         raise ToolError(f"{url!r} is not a web address: only http and https are allowed")

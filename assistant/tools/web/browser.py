@@ -15,9 +15,9 @@ import socketserver
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Dialog,
         Download,
         FilePayload,
+        Frame,
         Locator,
         Page,
         Request,
@@ -148,6 +149,12 @@ LONGEST_NAME = 60
 """Characters of a download's name."""
 DOWNLOADS = "downloads"
 """The folder of the workspace that downloads are saved in."""
+NOISE = re.compile(r"\A\w+\.\w+: (?:Error: )?|\s*(?:Call log:|={5,}).*", re.DOTALL)
+"""What an error of Playwright's says besides the fault: the method at its start, the log at its
+end."""
+ERROR_PAGE = "chrome-error://chromewebdata/"
+NOT_LEFT = "net::ERR_ABORTED"
+"""The error of an address that leaves the page as it is, such as that of a download."""
 FILLED = re.compile(r"^(\s*- textbox\b.*\[ref=(\w+)\](?: \[\w+\])*): .*$", re.MULTILINE)
 """A field of a snapshot with a value."""
 
@@ -237,7 +244,7 @@ class Browser:
         def act(page: "Page") -> None:
             match action:
                 case "open":
-                    page.goto(target, wait_until="domcontentloaded")
+                    _open(page, target)
                 case "back":
                     self._go_back(page)
                 case "tab":
@@ -249,18 +256,20 @@ class Browser:
                     part = self._locate(page, target) if target else page
                     self._picture = picture_of(part.screenshot())
                 case "upload" if file is not None:
-                    with page.expect_file_chooser(timeout=BEGIN_SECONDS * 1000) as chooser:
-                        self._locate(page, target).click()
-                    chooser.value.set_files(file)
+                    with _expecting("what opens the choice of a file"):
+                        with page.expect_file_chooser(timeout=BEGIN_SECONDS * 1000) as chooser:
+                            self._locate(page, target).click()
+                        chooser.value.set_files(file)
                     self._notes.append(f"[Given to the page: {one_line(file['name'])}]")
                 case "click":
                     self._locate(page, target).click()
                 case "type":
                     field = self._locate(page, target)
-                    if field.evaluate("element => element.tagName === 'SELECT'"):
-                        field.select_option(text)
-                    else:
-                        field.fill(text)
+                    with _expecting("a field for text, or a list that has this option"):
+                        if field.evaluate("element => element.tagName === 'SELECT'"):
+                            field.select_option(text)
+                        else:
+                            field.fill(text)
                     if enter:
                         field.press("Enter")
 
@@ -335,12 +344,12 @@ class Browser:
                     except Exception as error:  # any error of Playwright's goes to the caller
                         if not browser.is_connected():
                             self._thread = None  # the next step starts another
-                        reason = proxy.refused.get(self._host, one_line(str(error))[:300])
+                        reason = proxy.refused.get(self._host, _reason(error))
                         outcome.set_exception(ToolError(reason))
                     proxy.refused.clear()
                 context.close()
         except Exception as error:  # failed to start, or crashed: tell the callers
-            self._fail(one_line(str(error))[:300])
+            self._fail(_reason(error))
         finally:
             proxy.close()
 
@@ -462,6 +471,44 @@ class Browser:
 
 Step = tuple[Callable[["Page"], None], Future[ToolResult]]
 """What to do on a page, and what is there afterwards."""
+
+
+def _reason(error: Exception) -> str:
+    """An error of Playwright's without its method and its log."""
+    return one_line(NOISE.sub("", str(error))).rstrip(".")[:300]
+
+
+@contextmanager
+def _expecting(kind: str) -> Iterator[None]:
+    """Add to an error of Playwright's the kind of element that the step takes."""
+    from playwright.sync_api import Error
+
+    try:
+        yield
+    except Error as error:
+        raise ToolError(f"{_reason(error)}; expected {kind}") from error
+
+
+def _open(page: "Page", address: str) -> None:
+    """Open an address. If it fails, wait for the error page, which would interrupt what is next."""
+    from playwright.sync_api import Error
+
+    shown: list[str] = []
+
+    def record(frame: "Frame") -> None:
+        shown.append(frame.url)
+
+    page.on("framenavigated", record)
+    try:
+        page.goto(address, wait_until="domcontentloaded")
+    except Error as error:
+        until = time.monotonic() + BEGIN_SECONDS
+        has_error_page = "net::" in error.message and NOT_LEFT not in error.message
+        while has_error_page and ERROR_PAGE not in shown and time.monotonic() < until:
+            page.wait_for_timeout(50)
+        raise
+    finally:
+        page.remove_listener("framenavigated", record)
 
 
 def _numbered(tabs: Sequence["Page"], number: str) -> "Page":

@@ -36,10 +36,11 @@ class Change:
 
 def change(memory: Keeper, wanted: Change) -> None:
     """Supersede or forget a fact. Raises LedgerError if it is no longer there as it was shown."""
-    located = memory.locate(wanted.id)
-    if not located.exact:
-        raise LedgerError("this fact has changed since the page was drawn", "Reload the page")
-    fact = located.one(wanted.id)
+    try:
+        fact = memory.locate(wanted.id).one(wanted.id)
+    except LedgerError as error:
+        fault = "this fact has changed since the page was drawn"
+        raise LedgerError(fault, "Reload the page") from error
     if wanted.do == "forget":
         memory.forget([fact])
         return

@@ -58,6 +58,12 @@ def test_an_address_has_one_spelling(url: str) -> None:
     assert typed(url) == "https://docs.example.org/3/x"
 
 
+def test_another_scheme_is_said_as_it_was_typed() -> None:
+    with pytest.raises(ToolError, match=r"^'javascript:alert\(1\)' is not a web address"):
+        typed("javascript:alert(1)")
+    assert typed("localhost:8000/x") == "https://localhost:8000/x"
+
+
 def test_numbers_and_other_scripts_are_spelled_as_what_they_mean() -> None:
     assert typed("http://2130706433/") == typed("http://127.1") == "http://127.0.0.1/"
     assert typed("https://bücher.example") == "https://xn--bcher-kva.example/"

@@ -86,6 +86,15 @@ def test_a_page_is_opened_typed_into_clicked_and_read(site: Site, tmp_path: Path
         further = call("browse", action="click", target=ref(sailed, "Next")).content
         assert "Further on" in further
         assert "Nothing yet" in call("browse", action="back").content
+        boat = call("browse", action="open", target=f"{site.url}/").content
+        wrong = call("browse", action="type", target=ref(boat, "Choose"), text="x").content
+        assert wrong.startswith("Element is not an <input>") and "Call log" not in wrong
+        assert wrong.endswith("; expected a field for text, or a list that has this option")
+        for _ in range(6):
+            gone = call("browse", action="open", target="http://127.0.0.1:1/").content
+            assert gone == "net::ERR_UNSAFE_PORT at http://127.0.0.1:1/"
+            opened = call("browse", action="open", target=f"{site.url}/next").content
+            assert opened.startswith("# Next")
         box = Toolbox(offered.tools)
         seen = call("browse", action="open", target=f"{site.url}/").content
         press = ToolCall("c", "browse", {"action": "click", "target": ref(seen, "Choose")})
@@ -204,6 +213,9 @@ def test_a_file_is_uploaded_once_its_owner_has_seen_which_and_where(
             "u", "browse", {"action": "upload", "target": ref(seen, name), "text": path}
         )
 
+    silent = call("browse", **upload("crew.txt", "Send").arguments).content
+    assert "expected what opens the choice of a file" in silent and "===" not in silent
+    seen = call("browse", action="open", target=f"{site.url}/").content
     asked = box.review(upload("crew.txt"))
     assert asked.action == "ask"  # a rule without a pattern does not allow it
     place = f"{workspace.root}/crew.txt\n11 bytes"
