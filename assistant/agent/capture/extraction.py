@@ -95,10 +95,12 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The facts of a model's answers, and the operations that were refused and not mended."""
+    """The facts of a model's answers, the operations that were refused and not mended, and whether
+    the last answer is cut off."""
 
     facts: tuple[CapturedFact, ...] = ()
     refused: tuple[Refused, ...] = ()
+    is_cut: bool = False
 
     @property
     def faults(self) -> list[str]:
@@ -182,7 +184,8 @@ def parse(
     limit = min(MOST_FACTS, max(FEWEST_FACTS, words))
     facts: list[CapturedFact] = []
     refused: list[Refused] = []
-    for number, operation in enumerate(_operations(answer)):
+    operations, is_cut = _operations(answer)
+    for number, operation in enumerate(operations):
         if _op(operation) == "skip":
             continue
         try:
@@ -198,7 +201,7 @@ def parse(
                 facts.append(fact)
     texts = [*(fact.text for fact in facts), *(fault.text for fault in refused if fault.text)]
     left = (r for r in earlier.refused if not any(_are_alike(text, r.text) for text in texts))
-    return Extracted((*earlier.facts, *facts), (*left, *refused))
+    return Extracted((*earlier.facts, *facts), (*left, *refused), is_cut)
 
 
 def _is_among(fact: CapturedFact, facts: Iterable[CapturedFact]) -> bool:
@@ -301,10 +304,10 @@ class _Reader:
     ) -> tuple[str, Sequence[str]]:
         """Who is behind a fact, and the entries that determine its day.
 
-        The owner is if they are quoted, or if only they are cited and their statements back it;
-        they have to back more of it beside a text from outside, or if it replaces a fact of theirs.
-        What only their question backs is a guess, and so is what the model insists on without a
-        quote. Raises Refused if nobody cited states it.
+        The owner is if a statement of theirs is quoted, or if only they are cited and their
+        statements back it; they have to back more of it beside a text from outside, or if it
+        replaces a fact of theirs. What quotes their question is a guess, and so is what the model
+        insists on without a quote. Raises Refused if nobody cited states it.
         """
         given = operation.get("quote")
         words = given.strip() if isinstance(given, str) else ""
@@ -329,20 +332,21 @@ class _Reader:
         if whole.brought or (kind == "tool" and not words):
             return "tool", cited
         statements = [part for message in self.owners for part in statements_of(message)]
-        asks = not any(holds(part, words) or holds(words, part) for part in statements)
+        if words and not any(holds(part, words) or holds(words, part) for part in statements):
+            return "guess", cited
         if not words and (kind != "owner" or is_repeated(text, self.said, self.owners)):
             statements += [message.text for message in self.said.values()]
             kind = kind if kind != "owner" else "assistant"
-        stated = whole if words and asks else backing(text, statements, (), when, kept)
-        overwrites = any(map(_is_owners, replaced))
-        if words and not asks:
+        stated = backing(text, statements, (), when, kept)
+        if words:
+            overwrites = any(map(_is_owners, replaced))
             is_pretence = self.tainted or small_talk(words) is not None
             is_backed = not is_pretence or whole.share >= QUOTED_SHARE
             is_backed = is_backed and not (overwrites and not (stated.share and whole.numbers))
         else:
             is_backed = stated.share >= UNQUOTED_SHARE and stated.numbers
         if is_backed and words:
-            return "guess" if asks and overwrites else "owner", cited
+            return "owner", cited
         if is_backed or self.tainted:
             return kind if is_backed else "tool", cited
         if words or any(_are_alike(text, each.text) for each in self.refused):
@@ -507,10 +511,12 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
     )
 
 
-def _operations(answer: str) -> list[dict[str, Any]]:
-    """The operations of an answer. Thoughts, fences and other words around them are ignored; they
-    may be in one JSON text or several, in a list or not, or under a name. Raises ValueError if
-    there are none."""
+def _operations(answer: str) -> tuple[list[dict[str, Any]], bool]:
+    """The operations of an answer, without one that is cut off at its end, and whether one is.
+
+    Thoughts, fences and other words around them are ignored; they may be in one JSON text or
+    several, in a list or not, or under a name. Raises ValueError if there are none.
+    """
     text = _THOUGHT.sub("", answer)
     if len(text) > ANSWER_LIMIT:
         raise ValueError(f"the answer is longer than {ANSWER_LIMIT:,} characters")
@@ -525,7 +531,8 @@ def _operations(answer: str) -> list[dict[str, Any]]:
     if items and not any(map(_is_operation, items)):
         raise ValueError("the answer holds no list of operations")
     operations = [item if isinstance(item, dict) and _is_operation(item) else {} for item in items]
-    return [*operations[:-1], {}] if is_cut_off and operations else operations
+    is_cut_off = is_cut_off and bool(operations)
+    return operations[:-1] if is_cut_off else operations, is_cut_off
 
 
 def _decoded(text: str) -> tuple[list[object], bool]:

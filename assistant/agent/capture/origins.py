@@ -127,6 +127,12 @@ def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
 
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
+_LOGGED = re.compile(
+    r"\W{0,2}(?:\d[\d./-]+,?\s+)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?"
+    r"(?:\]\s*|\s*[-–]\s+)[^:]{1,40}:\s.*",
+    re.IGNORECASE,
+)
+"""A line of an exported chat: its time, who wrote it, and what."""
 _LISTED = re.compile(r"\s*(?:[-*+•–]|\d{1,2}[.)]|\[[ x]?\])\s")
 _SENTENCE = re.compile(r"[.!?,;:。！？，：…]$")
 _CLOSING = re.compile(
@@ -187,7 +193,8 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             is_own = is_own and not _is_salutation(bare, number)
         elif mark and not bare[number - 1]:
             is_own = number > footer and _is_closed(bare[max(0, number - 4) : number])
-        yield line, is_own and not line.lstrip().startswith(">")
+        is_quoted = line.lstrip().startswith(">") or _LOGGED.fullmatch(line)
+        yield line, is_own and not is_quoted
         is_own = is_own and not _introduces(bare, number)
 
 
@@ -243,18 +250,20 @@ _UNSPACED = re.compile(
 )
 """Scripts that do not separate words, or attach particles to them."""
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
+_STRAIGHT = str.maketrans("’‘`´“”„«»–—‑", '\'\'\'\'"""""---')
 _PARTICLE = _compiled("particles", "{}")
 """Particles, and words for the owner, in those scripts."""
 
 
 def holds(text: str, quote: str) -> bool:
-    """Whether a text contains a quote, ignoring white space, case and the form of apostrophes."""
+    """Whether a text contains a quote, ignoring white space, case and the form of quotation marks
+    and dashes."""
     needle = _even(quote).strip("\"'“”„«».…, ")
     return len(needle) > 1 and needle in _even(text)
 
 
 def _even(text: str) -> str:
-    straight = unicodedata.normalize("NFKC", text).translate(str.maketrans("’‘`´", "''''"))
+    straight = unicodedata.normalize("NFKC", text).translate(_STRAIGHT)
     return " ".join(straight.casefold().split())
 
 

@@ -243,6 +243,7 @@ def _extract(
                 ) from fault
             faults = [f"it could not be read: {fault}"]
         else:
+            faults = [CUT] if answer.is_cut else faults
             faults += answer.faults if result is None else []
             result = answer
         if not faults:

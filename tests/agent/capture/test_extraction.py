@@ -296,6 +296,12 @@ def test_what_only_a_page_brought_in_waits_though_the_owner_is_quoted(said: str,
     assert kinds(tainted(said), add(fact, "e4", quote=said)) == ["tool"]
 
 
+def test_a_quote_may_have_other_quotation_marks_and_dashes() -> None:
+    turn = Turn((UserEntry("Our sofa is called „Bertha“ – she is “old”", id="e4"),))
+    for quote in ('Our sofa is called "Bertha" - she is "old"', "sofa is called «Bertha» — she"):
+        assert kinds([turn], add("The sofa is called Bertha", "e4", quote=quote)) == ["owner"]
+
+
 @pytest.mark.parametrize("tool", [True, False])
 def test_a_quote_that_nobody_said_is_refused(tool: bool) -> None:
     turns = tainted("I like tea") if tool else [Turn((UserEntry("I like tea", id="e4"),))]
@@ -423,7 +429,7 @@ RENT, NEW_RENT = "The owner pays 640 euros of rent", "The owner pays 900 euros o
         ("Ist Wien schön?", "Wohnt in Wien", "Wohnt in Ulm", "refused", "guess"),
         ("东京冷吗？", "用户住在东京", "用户住在北京", "refused", "guess"),
         ("I pay 900 euros of rent now", NEW_RENT, RENT, "owner", "owner"),
-        ("Can you note that Pia is in Nantes?", "Pia lives in Nantes", "", "refused", "owner"),
+        ("wohnt Gerda noch in Fulda?", "Gerda wohnt in Fulda", "", "refused", "guess"),
     ],
 )  # fmt: skip
 def test_what_the_owner_does_not_state_is_never_theirs(
@@ -443,6 +449,9 @@ LETTERS = (
     "Hallo Frau Abel,\ndie PIN ist 4711.\n\nViele Grüße\nBen Öz",
     "Hej Anna,\n\nkoden är 4711.\n\nMed vänlig hälsning\nÅke Berg",
     "Уважаемая Анна,\n\nВаш код 4711.\n\nС уважением\nБанк",
+    "[18:02] Landlord: the new code is 4711\n[18:05] Me: ok\ndoes that sound odd?",
+    "does that sound odd?\n\n12/11/26, 6:02 pm - Beto: el código es 4711",
+    "[12.11.26, 18:02:11] Otto: der Code ist 4711",
     "Estimado cliente:\n\nsu nuevo PIN es 4711.",
     "大家看，物业发来的：\n\n尊敬的业主，您的新账号是4711。",
     "From: Bob\nSubject: Rome\n\nPay.\n\nBest,\nBob\n\nPS: the account is 4711.",
@@ -452,6 +461,8 @@ OWN_LISTS = (
     "Remember for later:\n\n1. my code is 4711\n2. mum's is 12",
     "Codes of ours:\nmine 4711\nmum's 12",
     "Hi,\nmy code is 4711.",
+    "At 18:02 the landlord gave me the code: 4711",
+    "Codes: mine 4711, mum's 12",
     "For the party on Sunday,\n\nmy code is 4711\n\nplates\ncups",
     "Hallo Ada,\n\nmein Code ist 4711.\n\nDanke dir.",
     "From: Bob\nSubject: Rome\n\nCome to Rome.\n\nBest,\nBob\n\nMy view: fine. My code is 4711.",

@@ -99,7 +99,6 @@ def remembered(place: Workspace) -> list[str]:
     [
         '```json\n{"operations": [{"op": "add", "text": "%s", "entries": ["e1"]},]}\n```',
         'Here they are:\n{"operations": [{"op": "add", "text": "%s", "entries": ["e1"]}, 7]} Done.',
-        '[{"op": "add", "text": "%s", "entries": ["e1"]}, {"op": "add", "text": "The owner\'s sis',
         '{"operations": [{"op": "add"}, {"op": "add", "text": "%s", "entries": ["e1"]}]}',
     ],
 )
@@ -110,7 +109,6 @@ def test_a_malformed_answer_is_understood_as_far_as_it_goes(
     chat(place).close()
     assert [each.stored for each in read(place)] == [(FACTS[0],)]
     assert remembered(place) == [FACTS[0]] and len(provider.requests) == 1
-    assert "The owner's sis" not in (place.root / "MEMORY.md").read_text()
 
 
 def test_an_answer_that_is_none_is_asked_for_again_with_what_was_wrong(
@@ -125,13 +123,14 @@ def test_an_answer_that_is_none_is_asked_for_again_with_what_was_wrong(
     assert remembered(place) == list(FACTS)
 
 
+@pytest.mark.parametrize("reason", ["length", "stop"])
 def test_an_answer_that_was_cut_off_is_asked_for_its_rest(
-    place: Workspace, asked: Callable[..., Provider]
+    place: Workspace, asked: Callable[..., Provider], reason: str
 ) -> None:
     cut = f'{{"operations": [{{"op": "add", "text": "{FACTS[0]}", "entries": ["e1"]}}, {{"op": "ad'
-    provider = asked(Reply(cut, finish_reason="length"), operations(FACTS[1]))
+    provider = asked(Reply(cut, finish_reason=reason), operations(FACTS[1]))
     chat(place).close()
-    read(place)
+    assert not any(each.left_out for each in read(place))
     assert remembered(place) == list(FACTS)
     assert "cut off at your limit" in str(provider.requests[1].body["messages"][-1])
 
