@@ -1,7 +1,7 @@
 """Ways to the owner: the desktop or their own command, and addresses of Apprise.
 
-News goes out by them, and nothing comes in. An address may hold `[[secret:NAME]]`; the name of its
-way shows no token.
+News goes out by them, and nothing comes in. An address may hold `[[secret:NAME]]`, and so does the
+name of its way; no name shows a token.
 """
 
 import os
@@ -33,6 +33,8 @@ NEEDED = "Apprise is not installed"
 INSTALL = "Run `scripts/environment reach` in the program's folder"
 KNOWN = "Write it as https://appriseit.com/services describes, such as `ntfy://my-topic`"
 _SCHEME = re.compile(r"\w+(?=://)")
+_USER = re.compile(r"(?<=://)([^/:@])[^/:@]*(?=(?::[^/@]*)?@)")
+"""The user of an address, who may be a token; Apprise hides only the password."""
 _PARTS = re.compile(r"[/:@?&=]+")
 
 
@@ -92,19 +94,22 @@ def _way(setting: str) -> Way:
     try:
         address = full(setting)
         service = _service(address)
+        name = _name(setting, service)
     except AssistantError as error:
         fault = str(error)
         return Way(masked(setting), lambda _: fault, setting, fault)
-    return Way(_name(service), partial(_notify, service, address), setting)
+    return Way(name, partial(_notify, service, address, name), setting)
 
 
 def to_setting(address: str) -> str:
-    """The setting for an address: one that has a token in clear is registered as a secret.
+    """The setting for an address: one that may have a token in clear is registered as a secret. Its
+    user and its query count as tokens.
 
     Raises UsageError for an address that Apprise does not know, ConfigError without Apprise.
     """
     service = _service(full(address))
-    if STAND_IN.search(address) or service.url(privacy=True) == service.url():
+    clear = "?" not in address and _name(address, service) == _place(service.url())
+    if STAND_IN.search(address) or clear:
         return address
     kind, known = re.sub(r"\W", "_", address.partition(":")[0]), registered.names()
     names = (f"reach_{kind}_{number}" for number in range(1, len(known) + 2))
@@ -146,11 +151,21 @@ def _service(address: str) -> Any:
     return service
 
 
-def _name(service: Any) -> str:
-    return str(service.url(privacy=True)).partition("?")[0].rstrip("/")
+def _name(setting: str, service: Any) -> str:
+    """The name of a way: its setting, or what its address shows without tokens, and the name of
+    the secret that is all of it. It holds no registered secret. Raises ConfigError."""
+    shown, whole = setting, STAND_IN.fullmatch(setting)
+    if whole or not STAND_IN.search(setting):
+        shown = _USER.sub(r"\1…", _place(service.url(privacy=True)))
+        shown += f" ({whole[1]})" if whole else ""
+    return registered.redactor().redact(shown)
 
 
-def _notify(service: Any, address: str, text: str) -> str:
+def _place(address: str) -> str:
+    return address.partition("?")[0].rstrip("/")
+
+
+def _notify(service: Any, address: str, name: str, text: str) -> str:
     """Send a text to a service; return what went wrong, without parts of the address that its name
     hides."""
     from apprise import LogCapture
@@ -160,6 +175,6 @@ def _notify(service: Any, address: str, text: str) -> str:
             return ""
         fault = log.getvalue().strip().partition("\n")[0].rstrip(".") or "it was not accepted"
     for part in filter(None, _PARTS.split(address)):
-        if part not in _name(service):
+        if part not in name:
             fault = fault.replace(part, "…")
     return fault

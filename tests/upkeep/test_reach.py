@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime, time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_it_goes_by_every_way_and_is_delivered_once_one_takes_it(
     assert texts(phone) == ["The boat leaks"] == [(tmp_path / "said").read_text()]
     faults = outbox.faults(here, settings)
     assert [name for name, fault in faults.items() if fault] == [
-        "json://me:****@127.0.0.1:1/nobody-knows"
+        "json://me:[[secret:gone]]@127.0.0.1:1/[[secret:gone]]"
     ]
     assert "nobody-knows" not in "".join(faults.values())
 
@@ -78,6 +79,9 @@ def test_a_token_is_a_secret_in_the_address_and_shown_nowhere(here: Workspace, p
     setting = reach.to_setting(clear)
     assert setting == "[[secret:reach_json_1]]" and registered.value("reach_json_1") == clear
     assert reach.to_setting("ntfy://boats") == "ntfy://boats"
+    alike = reach.to_setting(clear.replace("me:", "mia:"))
+    assert len(outbox.faults(here, by(setting, alike))) == 2
+    reach.forget(alike)
     settings = by(stands, setting, "json://[[secret:nosuch]]@127.0.0.1", "tgram://clear/by/hand")
     tell(here, NEWS)
     assert outbox.send(here, settings) == ""
@@ -89,6 +93,34 @@ def test_a_token_is_a_secret_in_the_address_and_shown_nowhere(here: Workspace, p
     reach.forget(setting)
     reach.forget(stands)
     assert registered.names() == ["bank"]
+
+
+@pytest.mark.parametrize(
+    "stands",
+    ["ntfys://[[secret:bank]]@ntfy.example.org/topic", "json://127.0.0.1/hooks/[[secret:bank]]"],
+)
+def test_an_address_is_named_with_its_stand_ins(stands: str, here: Workspace) -> None:
+    registered.add("bank", TOKEN)
+    assert reach.to_setting(stands) == stands
+    assert list(outbox.faults(here, by(stands))) == [stands]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("json://tok-998877@127.0.0.1/x", "json://t…@127.0.0.1/x"),
+        ("json://127.0.0.1/x?+X-Token=tok-998877", "json://127.0.0.1/x"),
+        (f"json://127.0.0.1/x/{quote(TOKEN)}", "json://127.0.0.1/x/[[secret:bank]]"),
+        ("tgram://123456789:tok-998877tok-998877tok-998877tok-9/12345", "tgram://1...9/12345"),
+    ],
+)
+def test_whatever_may_be_a_token_is_registered_and_hidden(
+    address: str, name: str, here: Workspace
+) -> None:
+    registered.add("bank", TOKEN)
+    setting = reach.to_setting(address)
+    assert setting.startswith("[[secret:reach_")
+    assert list(outbox.faults(here, by(setting))) == [f"{name} ({setting[9:-2]})"]
 
 
 def test_what_is_no_address_is_refused_and_not_repeated() -> None:

@@ -49,8 +49,13 @@ def reach(
     way = _listed(settings, address)
     if action == "add":
         if way is None:
-            settings.append(to_setting(address))
-            save("reach.ways", settings)
+            settings.append(setting := to_setting(address))
+            try:
+                save("reach.ways", settings)
+            except BaseException:
+                if setting != address:
+                    forget(setting)
+                raise
         added = way or ways("", settings)[-1]
         answer({"way": added.name})
         echo(f"{'Already there' if way else 'Added'}: {added.name}")

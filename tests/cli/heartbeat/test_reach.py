@@ -12,13 +12,13 @@ def test_a_way_is_added_tested_listed_and_removed(run: Run, home: Path) -> None:
     with Site({"/": page("")}) as phone:
         plain = f"json://127.0.0.1:{phone.port}"
         clear = f"json://me:sesame-open-7@127.0.0.1:{phone.port}"
-        shown = f"json://me:****@127.0.0.1:{phone.port}"
-        for address, name in ((plain, plain), (clear, shown)):
+        shown = f"json://m…:****@127.0.0.1:{phone.port} (reach_json_1)"
+        for address, name in ((clear, shown), (plain, plain)):
             assert run("reach", "add", address).stdout == f"Added: {name}\n"
             assert run("reach", "add", address).stdout == f"Already there: {name}\n"
         file = (home / ".config/assistant/config.toml").read_text()
-        assert f'ways = ["{plain}", "[[secret:reach_json_1]]"]' in file and "sesame" not in file
-        assert run("reach", "test").stdout == f"Sent: {plain}\nSent: {shown}\n"
+        assert f'ways = ["[[secret:reach_json_1]]", "{plain}"]' in file and "sesame" not in file
+        assert run("reach", "test").stdout == f"Sent: {shown}\nSent: {plain}\n"
         assert len(phone.asked) == 2
     run("reach", "test")  # the closed server may still take one
     failed = run("reach", "test")
@@ -31,3 +31,11 @@ def test_a_way_is_added_tested_listed_and_removed(run: Run, home: Path) -> None:
     assert run("reach", "remove", plain).returncode == 0
     assert run("reach", "remove", plain).returncode == 2
     assert run("config", "show", "reach.ways").stdout == ""
+
+
+def test_an_address_that_cannot_be_saved_leaves_no_secret(run: Run, home: Path) -> None:
+    file = home / ".config/assistant/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to("/proc/config.toml")  # nothing can be written there
+    assert run("reach", "add", "json://me:sesame-open-7@127.0.0.1").returncode
+    assert run("secrets").stdout == ""
