@@ -205,7 +205,7 @@ class Chat:
             checkpoints=checkpoints,
         )
         conversation.toolbox.add(delegating_tool(conversation))
-        faults = [*others.notices, *unknown_tools(chosen.policy.model_dump()), *skills.notices]
+        faults = [*others.notices, *unknown_tools(chosen.rules), *skills.notices]
         if not is_attended:  # only then it is kept what was shown today
             self.untold += faults
         if record.off_the_record:

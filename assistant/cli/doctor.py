@@ -120,7 +120,7 @@ def _sandbox(_: Globals) -> str:
 
 
 def _config_file(options: Globals) -> str:
-    unknown = unknown_tools(options.settings().policy.model_dump())
+    unknown = unknown_tools(options.settings().rules)
     if unknown := [*settings.unknown_variables(), *unknown]:
         raise Remark("; ".join(unknown), "`assistant config show` lists the settings")
     path = config.config_file()

@@ -45,6 +45,14 @@ class Settings(sections.Table):
     sources: Annotated[tuple[sections.SourceSettings, ...], BeforeValidator(sections.as_list)] = ()
 
     @property
+    def rules(self) -> dict[str, Sequence[str]]:
+        """The rules that name tools, by their settings."""
+        rules = {f"policy.{key}": texts for key, texts in self.policy.model_dump().items()}
+        for number, hook in enumerate(self.hooks, 1):
+            rules |= {f"hooks.{number}.before": hook.before, f"hooks.{number}.after": hook.after}
+        return rules
+
+    @property
     def notes(self) -> dict[str, Path]:
         """The folders of the owner's notes, by the names recall cites."""
         return {source.name: source.folder for source in self.sources}

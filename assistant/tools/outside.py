@@ -71,7 +71,7 @@ def outside(
         checkpoints=checkpoints,
     )
     tools = (
-        *reading_tools(roots),
+        *reading_tools(roots, chosen.context.result_characters),
         *searching_tools(roots),
         *writing_tools(roots, redactor, checkpoints),
         *shell.tools(),

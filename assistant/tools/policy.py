@@ -121,16 +121,16 @@ class Glob:
             raise ToolError(f"{self.text} takes too long to match", "Use fewer stars") from error
 
 
-def unknown_tools(policy: Mapping[str, Sequence[str]]) -> list[str]:
-    """A warning of each rule that names no existing tool, and so has no effect."""
+def unknown_tools(settings: Mapping[str, Sequence[str]]) -> list[str]:
+    """A warning of each rule that names no existing tool, and so has no effect, by the setting."""
     lines = []
-    for key, rules in policy.items():
+    for key, rules in settings.items():
         for rule in rules:
             tool = rule.partition(":")[0].strip()
             if not tool.startswith(("mcp", "*")) and not any(map(across(tool).matches, TOOLS)):
                 near = get_close_matches(tool, TOOLS, n=1)
                 question = f"; did you mean {near[0]}?" if near else ""
-                lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{question}")
+                lines.append(f"{key} has {rule!r}, but no tool is called {tool!r}{question}")
     return lines
 
 

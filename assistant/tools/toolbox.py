@@ -44,8 +44,8 @@ FIRST = ("recall", "remember", "read_file", "note")
 
 
 MOST_GIVEN = 100_000
-"""Characters of a call or a result that a hook is given: Linux limits an environment variable to
-128 KiB."""
+"""Bytes of a call that a hook is given, and of a result a quarter as many characters: Linux limits
+an environment variable to 128 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,10 @@ class Hooks:
 
     def after(self, call: ToolCall, plan: Plan, result: ToolResult) -> str:
         """Run the hooks after a call; return what they printed, or why they did not run."""
-        variables = {"RESULT": result.content[:MOST_GIVEN], "FAILED": "1" if result.error else ""}
+        variables = {
+            "RESULT": result.content[: MOST_GIVEN // 4],
+            "FAILED": "1" if result.error else "",
+        }
         printed = []
         for hook in self._matching("after", call, plan):
             try:
@@ -86,7 +89,9 @@ class Hooks:
         self, hook: HookSettings, call: ToolCall, variables: Mapping[str, str]
     ) -> tuple[str, bool]:
         assert self.run is not None
-        arguments = json.dumps(call.arguments, ensure_ascii=False)[:MOST_GIVEN]
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        if len(arguments.encode("utf-8", "replace")) > MOST_GIVEN:
+            raise ToolError(f"this call is too long for the owner's hook `{hook.run}`")
         given = {"TOOL": call.name, "ARGUMENTS": arguments, **variables}
         return self.run(hook.run, given, outside=hook.outside)
 

@@ -16,7 +16,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Hooks, Toolbox
-from assistant.workspace.checkpoints import Checkpoints
+from assistant.workspace.checkpoints import Checkpoints, load
 from assistant.workspace.folder import Workspace
 
 pytestmark = pytest.mark.skipif(not available(), reason="no sandbox works here")
@@ -92,3 +92,32 @@ def test_hooks_are_settings_and_a_mistake_in_one_is_named() -> None:
     assert chosen.hooks[0].run == "make lint" and not chosen.hooks[0].outside
     with pytest.raises(ConfigError, match="hooks"):
         validate({"hooks": [{"run": "true", "befor": ["shell"]}]})
+
+
+def test_what_a_hook_changes_is_undone_with_its_turn(
+    roots: Roots, workspace: Workspace, tmp_path: Path
+) -> None:
+    draft, other = workspace.root / "draft.txt", workspace.root / "other.txt"
+    draft.write_text("old\n")
+    checkpoints = Checkpoints(tmp_path / "kept")
+    shell = Shell(roots, Redactor(), threading.Event(), checkpoints=checkpoints)
+    run = "tr a-z A-Z < draft.txt > t && mv t draft.txt; echo x > other.txt"
+    box = Toolbox(
+        writing_tools(roots, Redactor(), checkpoints),
+        hooks=Hooks([HookSettings(run=run, after=("write_file",))], (), shell.run_hook),
+    )
+    checkpoints.begin("s", "e1")
+    result(box, "write_file", path="draft.txt", text="new\n")
+    checkpoints.end()
+    assert (draft.read_text(), other.read_text()) == ("NEW\n", "x\n")
+    assert load(tmp_path / "kept", "s", "e1").restore()[1] == []
+    assert draft.read_text() == "old\n" and not other.exists()
+
+
+def test_a_call_that_no_hook_can_be_given_whole_does_not_run(
+    roots: Roots, workspace: Workspace
+) -> None:
+    hook = HookSettings(run="true", before=("write_file",))
+    told = call(roots, "write_file", hook, path="long.txt", text="x" * 120_000)
+    assert "too long for the owner's hook" in told
+    assert not (workspace.root / "long.txt").exists()

@@ -215,12 +215,12 @@ def test_the_more_specific_of_ask_and_allow_decides() -> None:
 
 def test_a_rule_about_no_tool_is_named() -> None:
     rules = {
-        "deny": ("secret/*", "read_file:x", "{read_file,x}", "mcp_mail_*", "*delete*"),
-        "allow": ("red",),
+        "policy.deny": ("secret/*", "read_file:x", "{read_file,x}", "mcp_mail_*", "*delete*"),
+        "hooks.1.after": ("red",),
     }
     denied, allowed = unknown_tools(rules)
     assert denied == "policy.deny has 'secret/*', but no tool is called 'secret/*'"
-    assert "'red'" in allowed
+    assert allowed.startswith("hooks.1.after has 'red'")
 
 
 def test_a_rule_that_means_too_much_is_a_fault_of_the_configuration() -> None:

@@ -236,7 +236,7 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
 def _doubts(values: Any, path: Keys) -> list[str]:
     """Warnings of a rule for a tool that does not exist, or of an unlikely model."""
     if path[0] == "policy":
-        return unknown_tools({str(path[1]): value_at(values, path)})
+        return unknown_tools({f"policy.{path[1]}": value_at(values, path)})
     if path == ("profiles",):
         tables = value_at(values, path)
     else:

@@ -111,8 +111,9 @@ LIST_LIMIT = 1_000
 PathArgument = Annotated[str, Field(description="A path; relative ones start at the workspace.")]
 
 
-def reading_tools(roots: Roots) -> list[Tool]:
-    """Return `read_file` and `list_files` below these roots."""
+def reading_tools(roots: Roots, most: int = PART) -> list[Tool]:
+    """Return `read_file`, which gives `most` characters at once, and `list_files` below these
+    roots."""
     opening, listing = Access(roots, "read_file"), Access(roots, "list_files")
 
     def read_file(
@@ -122,7 +123,9 @@ def reading_tools(roots: Roots) -> list[Tool]:
     ) -> Plan:
         """Read a text file, or some of its lines, exactly as they are; of a PDF, DOCX, ODT or EPUB
         its text."""
-        return opening.reading(path, lambda location: _read_lines(location, start_line, end_line))
+        return opening.reading(
+            path, lambda location: _read_lines(location, start_line, end_line, most)
+        )
 
     def list_files(path: PathArgument = ".") -> Plan:
         """List a directory: folders end with a slash, files show their size in bytes."""
@@ -152,7 +155,7 @@ def _text_of(location: Location) -> tuple[str, str]:
         raise ToolError(f"{location.shown} cannot be read: {error}") from error
 
 
-def _read_lines(location: Location, start: int, end: int) -> ToolResult:
+def _read_lines(location: Location, start: int, end: int, most: int) -> ToolResult:
     text, notice = _text_of(location)
     lines = list(io.StringIO(text))  # only a line feed ends a line
     if lines and start > len(lines):
@@ -161,15 +164,15 @@ def _read_lines(location: Location, start: int, end: int) -> ToolResult:
     end = min(end or len(lines), len(lines))
     last, size = start - 1, 0
     for line in lines[start - 1 : end]:
-        if size + len(line) > PART and last >= start:
+        if size + len(line) > most and last >= start:
             break
         size += len(line)
         last += 1
     text = "".join(lines[start - 1 : last])
     notes = [notice] if notice else []
-    if len(text) > PART:
-        notes.append(f"[Line {start} has {len(text):,} characters; {PART:,} are shown.]")
-        text = text[:PART]
+    if len(text) > most:
+        notes.append(f"[Line {start} has {len(text):,} characters; {most:,} are shown.]")
+        text = text[:most]
     if last < end:
         notes.append(f"[Lines {start}-{last} of {len(lines)}. Read on with start_line={last + 1}.]")
     body = "\n".join([text.removesuffix("\n") if notes else text, *notes])

@@ -343,13 +343,17 @@ class Shell:
     def run_hook(
         self, command: str, variables: Mapping[str, str], *, outside: bool
     ) -> tuple[str, bool]:
-        """Run a hook of the owner's; return its output, and whether it succeeded. Raises ToolError
-        if it is to run in the sandbox, and none works."""
+        """Run a hook of the owner's, whose changes are undone with the turn's; return its output,
+        and whether it succeeded. Raises ToolError if it is to run in the sandbox, and none works.
+        """
         if not outside and (reason := self._unsafe_reason(outside)):
             raise ToolError(f"a hook cannot run: {reason}", "Give it `outside = true`")
         argv = [programs.shell(self.roots.directories), "-c", command]
-        output = Output()
-        with self._start(argv, not outside, TIMEOUT, variables) as process:
+        output, directories = Output(), self.roots.directories
+        keeping: AbstractContextManager[None] = nullcontext()
+        if not too_much(directories, self._untouched):
+            keeping = self.checkpoints.around(directories, self._untouched)
+        with keeping, self._start(argv, not outside, TIMEOUT, variables) as process:
             for data in process.arriving():
                 output.add(data)
             ending = process.close()
