@@ -112,6 +112,19 @@ def parted(line: str) -> tuple[str, str]:
     return (line[: last.start()], last[0]) if last else (line, "")
 
 
+def merged(base: str, one: str, other: str) -> str:
+    """Return the comments of two versions of a line, each kind as the version has it that changed
+    it; as `one` has it if both did."""
+    result = ""
+    for kind in (re.compile(f"{_CORE.pattern}|{_NOT_CORE.pattern}", re.IGNORECASE), _FOR, _DAY):
+        was, first, second = (
+            "".join(match[0] for match in kind.finditer(comments))
+            for comments in (base, one, other)
+        )
+        result += second if first == was else first
+    return result
+
+
 def without_phrases(text: str) -> str:
     """The text without the comments that say what it matters for: the same line before that was
     said."""

@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 
+from assistant.memory import annotations
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
     MARKERS,
@@ -424,11 +425,14 @@ def _moved(base: Sequence[Name], side: Sequence[Name]) -> set[Name]:
 
 
 def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
-    """Of two ways to say the same the one that was struck out later; what is nested is united."""
+    """Of two ways to say the same the one that was struck out later; what is nested is united, and
+    so are the comments."""
     head, body = one.text.split("\n", 1)
     other_head, other_body = other.text.split("\n", 1)
-    line = max((head, other_head), key=lambda text: (struck_on(text), text))
-    before = base.text.split("\n", 1)[1] if base else ""
+    base_head, before = base.text.split("\n", 1) if base else ("", "")
+    heads = sorted((head, other_head), key=lambda text: (struck_on(text), text), reverse=True)
+    words, comments = zip(*map(annotations.parted, (base_head, *heads)), strict=True)
+    line = (words[2] if words[1] == words[0] else words[1]) + annotations.merged(*comments)
     if body != other_body:
         base_lines, first, second = (_lines(text) for text in (before, body, other_body))
         deleted = {text for text in base_lines if text not in first or text not in second}

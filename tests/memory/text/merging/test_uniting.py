@@ -39,6 +39,15 @@ def memory(*facts: str, day: str = "2026-11-20", head: str = HEAD) -> str:
         (("a, corrected", "b"), ("a", "b", "y"), ("a, corrected", "b", "y")),
         (("a", "b\n  - more"), ("a", "b\n  - else"), ("a", "b\n  - else\n  - more")),
         (("**a**", "b"), ("a", "b"), ("**a**", "b")),
+        (("**a**", "b"), ("a <!-- core -->", "b"), ("**a** <!-- core -->", "b")),
+        (("a <!-- core -->", "b"), ("a <!-- for: trips -->", "b"),
+         ("a <!-- core --> <!-- for: trips -->", "b")),
+        (("a <!-- core -->", "b"), ("a <!-- not core --> <!-- 2026-11-20 -->", "b"),
+         ("a <!-- not core --> <!-- 2026-11-20 -->", "b")),
+        (("a", "b", "new <!-- core -->"), ("a", "b", "new <!-- 2026-11-20 -->"),
+         ("a", "b", "new <!-- core --> <!-- 2026-11-20 -->")),
+        (("~~a~~ (superseded 2026-11-22: b)", "b"), ("a <!-- core -->", "b"),
+         ("~~a~~ (superseded 2026-11-22: b) <!-- core -->", "b")),
         (("a",), ("a", "b\n  - more\n  and more"), ("a", "more", "and more")),
     ],
 )  # fmt: skip
@@ -48,6 +57,14 @@ def test_facts_are_united(
     base, one, other = memory("a", "b"), memory(*ours), memory(*theirs)
     assert merge_texts(base, one, other).text == memory(*both)
     assert merge_texts(base, other, one).text == memory(*both)
+
+
+def test_a_comment_that_one_side_took_from_a_fact_is_gone() -> None:
+    base = memory("a <!-- core --> <!-- for: trips -->")
+    ours, theirs = memory("a <!-- core -->"), memory("a <!-- for: trips, tea -->")
+    assert merge_texts(base, ours, theirs).text == memory("a <!-- for: trips, tea -->")
+    theirs = memory("a <!-- for: trips -->")
+    assert merge_texts(base, ours, theirs).text == memory("a")
 
 
 def test_facts_added_at_two_places_stand_once() -> None:
