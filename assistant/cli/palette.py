@@ -6,7 +6,7 @@ Ordinary text has the terminal's own colour.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 
@@ -27,6 +27,8 @@ GOOD, BAD = 28, 161
 """Added and removed, done and failed."""
 ALIKE = 0.5
 """The share of common words from which two rows of a diff are versions of one line."""
+MOST_COMPARED = 10_000
+"""The most characters of two versions of a line that are compared by words."""
 _WORDS = re.compile(r"\w+|\W")
 WARNING = 130
 SECOND = 97
@@ -66,28 +68,41 @@ def diff_colour(row: str) -> int | None:
 def diff_rows(rows: Sequence[str]) -> list[str]:
     """The rows of a diff in their colours; in lines that were changed, the words that differ are
     bold."""
-    runs = [(colour, list(run)) for colour, run in groupby(rows, diff_colour)]
+    return [
+        "".join(styled(piece, diff_colour(row) or FAINT, bold=bold) for piece, bold in pieces)
+        for row, pieces in zip(rows, diff_pieces(rows, spelled), strict=True)
+    ]
+
+
+def diff_pieces(
+    rows: Sequence[str], escape: Callable[[str], str]
+) -> Iterator[list[tuple[str, bool]]]:
+    """The escaped rows of a diff in pieces, each with whether it is what was changed in a line."""
+    lines = [(number, row) for number, row in enumerate(rows) if row[:1] != "\\"]
+    runs = [list(run) for _, run in groupby(lines, lambda line: diff_colour(line[1]))]
     versions: dict[int, str] = {}
-    start = 0
-    for (colour, old), (next_colour, new) in pairwise([*runs, (None, [])]):
-        if (colour, next_colour, len(old)) == (BAD, GOOD, len(new)):
-            versions |= dict(enumerate([*new, *old], start))
-        start += len(old)
-    return [_diff_row(row, versions.get(number, "")) for number, row in enumerate(rows)]
+    for old, new in pairwise(runs):
+        colours = diff_colour(old[0][1]), diff_colour(new[0][1])
+        if (*colours, len(old)) == (BAD, GOOD, len(new)):
+            for (number, row), (version_number, version) in zip(old, new, strict=True):
+                versions |= {number: version, version_number: row}
+    for number, row in enumerate(rows):
+        yield _pieces(escape(row), escape(versions.get(number, "")))
 
 
-def _diff_row(row: str, version: str) -> str:
-    """A row of a diff; the words that another version of its line has not are bold."""
-    colour = diff_colour(row) or FAINT
-    words, others = (_WORDS.findall(spelled(text[1:])) for text in (row, version))
+def _pieces(row: str, version: str) -> list[tuple[str, bool]]:
+    """A row of a diff in pieces, each with whether another version of its line has not got it."""
+    if not version or len(row) + len(version) > MOST_COMPARED:
+        return [(row, False)]
+    words, others = (_WORDS.findall(text[1:]) for text in (row, version))
     matcher = SequenceMatcher(None, words, others, autojunk=False)
     if matcher.ratio() < ALIKE:
-        return styled(spelled(row), colour)
-    pieces = (
-        styled("".join(words[start:end]), colour, bold=operation != "equal")
+        return [(row, False)]
+    pieces = [
+        ("".join(words[start:end]), operation != "equal")
         for operation, start, end, _, _ in matcher.get_opcodes()
-    )
-    return styled(row[0], colour) + "".join(pieces)
+    ]
+    return [(row[:1], False), *pieces]
 
 
 def owner_text(text: str) -> str:

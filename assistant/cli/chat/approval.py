@@ -9,13 +9,15 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from rich.cells import cell_len, chop_cells
 
 from assistant.cli.chat.plain import LineDialogue
 from assistant.cli.chat.screen import Dialogue
-from assistant.cli.palette import diff_colour, styled
+from assistant.cli.palette import diff_colour, diff_pieces, styled
 from assistant.cli.questions import explained, listed
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
@@ -118,10 +120,16 @@ def decided(answer: str) -> Decision:
 
 
 def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
-    """The text in rows of at most `columns`, each behind a bar; with `colours`, as a diff."""
-    for line in text.split("\n"):
-        rows = chop_cells(revealed(line), max(LEAST_WIDTH, columns - cell_len(BAR) - 1)) or [""]
+    """The text in rows of at most `columns`, each behind a bar; with `colours`, as a diff whose
+    changed words are bold."""
+    lines = text.split("\n")
+    for line, pieces in zip(lines, diff_pieces(lines, revealed), strict=True):
+        shown = "".join(piece for piece, _ in pieces)
+        marks = iter([bold and colours for piece, bold in pieces for _ in piece])
+        rows = chop_cells(shown, max(LEAST_WIDTH, columns - cell_len(BAR) - 1)) or [""]
         colour = diff_colour(line) if colours else None
         for number, row in enumerate(rows):
-            row = f"{BAR_AGAIN if number else BAR}{row}"
-            yield styled(row, colour) if colour else row
+            marked = groupby(zip(row, marks, strict=False), itemgetter(1))
+            yield styled(BAR_AGAIN if number else BAR, colour) + "".join(
+                styled("".join(char for char, _ in run), colour, bold=bold) for bold, run in marked
+            )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from assistant import events
@@ -122,7 +123,11 @@ class TurnView:
         output = (event.diff or event.content).split("\n")
         if event.diff:
             text, rows_of, limit = event.compact, diff_rows, SHOWN_CHANGES
-            details = [row for row in output if diff_colour(row) in (GOOD, BAD)]
+            details = [
+                row
+                for above, row in pairwise(("", *output))
+                if diff_colour(above if row.startswith("\\") else row) in (GOOD, BAD)
+            ]
         else:
             text = result_text(event.tool, arguments, event.compact, event.content, event.error)
             rows_of, limit = _faint_rows, SHOWN_ROWS

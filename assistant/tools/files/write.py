@@ -146,13 +146,13 @@ def diff(changes: Sequence[Change]) -> str:
         lines += (f"{sign} {name}" for sign, name in zip(("---", "+++"), names, strict=True))
         old, new = map(_lines, sides)
         lines += list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    return "\n".join(map(exactly, lines))
+    return "\n".join(exactly(row) for line in lines for row in line.split("\n"))
 
 
 def _lines(data: bytes | None) -> list[str]:
-    """The lines of a file; behind the last one a remark, if it does not end in a line feed."""
+    """The lines of a file; in the last one a second row, if it does not end in a line feed."""
     *lines, last = (data or b"").decode("utf-8", "replace").split("\n")
-    return [*lines, last, UNENDED] if last else lines
+    return [*lines, f"{last}\n{UNENDED}"] if last else lines
 
 
 def _verified_name(location: Location, change: Change) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from assistant.cli.chat.approval import Asking, barred, decided
 from assistant.cli.chat.screen import Kind
+from assistant.cli.palette import SGR
 from assistant.events import ApprovalRequested
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
@@ -85,6 +86,18 @@ def test_wrapping_leaves_nothing_out(text: str) -> None:
     assert "".join(row[2:] for row in rows) == text
     assert [row[:2] for row in rows] == ["│ ", *["┆ "] * (len(rows) - 1)]
     assert len(rows) == max(1, -(-len(text) * (2 if "日" in text else 1) // 20))
+
+
+def test_the_words_that_change_are_bold_and_no_character_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    diff = (
+        "@@ -1 +1 @@\n-the rent is 900\u200b euro from May on\n+the rent is 950 euro from May on\n "
+    )
+    rows = list(barred(diff, 23, colours=True))
+    assert [SGR.sub("", row) for row in rows] == list(barred(diff, 23))
+    assert re.findall(r"\x1b\[1m(.*?)\x1b", "".join(rows)) == ["900\\u{2", "00b}", "950"]
 
 
 class Scripted:

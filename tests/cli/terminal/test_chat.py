@@ -194,6 +194,7 @@ def test_the_tools_lines_say_what_was_done_and_the_status_what_it_took(
         ToolCall("c1", "remember", {"fact": "Mia plays chess"}),
         ToolCall("c2", "plan", {"tasks": tasks}),
         ToolCall("c3", "read_file", {"path": "nowhere.md"}),
+        ToolCall("c0", "write_file", {"path": "tea.txt", "text": "rooibos"}),
         ToolCall("c4", "shell", {"command": "seq 13"}),
     )
     reply = Reply("Done.", usage=Usage(3000, 100))
@@ -207,7 +208,8 @@ def test_the_tools_lines_say_what_was_done_and_the_status_what_it_took(
         assert told[0].startswith('· remembered "Mia plays chess" MEMORY.md:')
         assert told[1:4] == ["· plan: 1/2 done", "  [x] look", "  [>] think"]
         assert told[4].startswith("✗ read_file: nowhere.md → there is no file nowhere.md")
-        assert told[5:10] == [
+        assert told[6:8] == ["  +rooibos", "  \\ No newline at end of file"]
+        assert told[8:13] == [
             "· shell: seq 13 → 13 lines",
             *("  1", "  2", "  3"),
             "  … 10 more lines · Ctrl-O shows all",

@@ -52,4 +52,6 @@ def test_the_words_that_changed_in_a_line_are_bold(monkeypatch: pytest.MonkeyPat
     ]  # fmt: skip
     assert bold("-all of this is gone", "+something quite new stands here") == []
     assert bold("-one line", "-two lines", "+one line") == []
+    assert bold("-due on 5 May", "\\ No newline at end of file", "+due on 9 May") == ["5", "9"]
+    assert bold(f"-{'a ' * 5_000}b", f"+{'a ' * 5_000}c") == []  # too long to compare
     assert bold("+one line") == [] and bold() == []

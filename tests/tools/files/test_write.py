@@ -147,8 +147,9 @@ def test_an_approved_write_does_not_follow_a_link_put_there_since(
     [
         ("", "a\nb\n", "+a +b"),
         ("a\nb\n", "a\nb\nc\n", " a  b +c"),
-        ("a\n", "a", " a +\\ No newline at end of file"),
-        ("a\nb", "a\nc", " a -b +c  \\ No newline at end of file"),
+        ("a\n", "a", "-a +a \\ No newline at end of file"),
+        ("a", "a\nb", "-a \\ No newline at end of file +a +b \\ No newline at end of file"),
+        ("a\nb", "c\nb", "-a +c  b \\ No newline at end of file"),
         ("a\n", "a\n\n", " a +"),
         ("a\n", "", "-a"),
     ],
