@@ -65,6 +65,7 @@ class Memory:
     def __init__(
         self, workspace: Path | str | None = None, *, daemon: bool = True, create: bool = False
     ) -> None:
+        _check_types(bool, daemon=daemon, create=create)
         self._workspace = _find_workspace(workspace, create=create)
         self._open_keeper: Keeper | None = open_memory(
             self._workspace, config.load(), no_daemon=not daemon
@@ -99,6 +100,7 @@ class Memory:
         _check_types(str, query=query)
         _check_types(str, True, as_of=as_of)
         _check_types(int, True, k=k, budget=budget)
+        _check_types(bool, superseded=superseded)
         for name, value in (("k", k), ("budget", budget)):
             if value is not None and value < 1:
                 raise UsageError(f"{name} is {value}", f"Ask for {name}=1 at least")
@@ -121,6 +123,7 @@ class Memory:
         """
         _check_types(str, fact=fact, section=section, origin=origin)
         _check_types(str, True, replaces=replaces)
+        _check_types(bool, review=review)
         new = Fact(fact, section, replaces, Origin(origin), waits=review)
         return self._keeper.remember([new])[0]
 
@@ -203,9 +206,12 @@ class Assistant:
         from assistant.app.options import ChatOptions
 
         _check_types(str, True, model=model, resume=resume)
+        _check_types(bool, off_the_record=off_the_record, daemon=daemon, create=create)
+        if not (approve is None or callable(approve)):
+            raise UsageError(f"approve is {approve!r:.80}", "Give it as a function of the request")
         place = _find_workspace(workspace, create=create)
         options = ChatOptions(resume, off_the_record=off_the_record, model=model)
-        approver = _CallbackApprover(approve) if approve else None
+        approver = _CallbackApprover(approve) if approve is not None else None
         self._chat: Chat = open_chat(place, options, approver=approver, no_daemon=not daemon)
         self._turn = threading.Lock()
         self._speaker: int | None = None

@@ -55,15 +55,17 @@ ODD: list[Any] = [None, 0, 1.5, True, b"x", [], {}, object()]
 
 
 def refuse_the_odd(calls: dict[str, Callable[[Any], object]]) -> None:
-    """Each call names the argument; one that ends in `?` may be None, in `#` is a number."""
+    """Each call names the argument; `?`: it may be None, `#`: a number, `!`: True."""
     for name, call in calls.items():
         for odd in ODD:
             is_number = isinstance(odd, int) and not isinstance(odd, bool)
             if (odd is None and "?" in name) or (is_number and "#" in name):
                 continue
+            if odd is True and "!" in name:
+                continue
             with pytest.raises(UsageError, match=r"Give it as") as caught:
                 call(odd)
-            assert caught.value.message.split()[0] == name.strip("?# ")
+            assert caught.value.message.split()[0] == name.strip("?#! ")
 
 
 def test_an_argument_of_another_type_is_named_with_its_cure(memory: Memory) -> None:
@@ -78,6 +80,14 @@ def test_an_argument_of_another_type_is_named_with_its_cure(memory: Memory) -> N
             "section": lambda odd: memory.remember("A fact", section=odd),
             "replaces?": lambda odd: memory.remember("A fact", replaces=odd),
             "origin": lambda odd: memory.remember("A fact", origin=odd),
+            "superseded!": lambda odd: memory.recall("door", superseded=odd),
+            "review!": lambda odd: memory.remember("A fact", review=odd),
+            "daemon!": lambda odd: Memory(daemon=odd),
+            "create!": lambda odd: Memory(create=odd),
+            "daemon! ": lambda odd: Assistant(daemon=odd),
+            "create! ": lambda odd: Assistant(create=odd),
+            "off_the_record!": lambda odd: Assistant(off_the_record=odd),
+            "approve?": lambda odd: Assistant(approve=odd),
             "target": memory.forget,
             "limit#": memory.log,
             "id": lambda odd: memory.review(odd, accept=True),

@@ -13,7 +13,7 @@ from itertools import groupby, takewhile
 
 from assistant.errors import StorageError
 from assistant.memory.annotations import is_core, recorded, without
-from assistant.memory.base import Passage, Recall
+from assistant.memory.base import Passage, Recall, readable
 from assistant.messages import estimate_tokens
 from assistant.quoting import COMMENT, one_line, quoted
 from assistant.tables import beside
@@ -34,6 +34,7 @@ FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re
 FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[ \t]*$)", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#{1,5} ", re.MULTILINE)
 TOP_HEADING = re.compile(r"^# ", re.MULTILINE)
+ITEM = re.compile(r"^- .*$", re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 MOST_CITED = 8
 """The most entries that the briefing cites from the memory already in the prompt."""
@@ -47,7 +48,7 @@ def entries(passages: Iterable[Passage]) -> str:
 def entry(passage: Passage) -> str:
     """Render a passage as `- (FILE:LINE, DATE) text`, further lines quoted behind a bar."""
     date = f", {passage.date}" if passage.date else ""
-    text = BULLET.sub("", passage.shown.strip(), count=1)
+    text = BULLET.sub("", passage.readable.strip(), count=1)
     return f"- ({one_line(passage.citation)}{date}) {quoted(text)}"
 
 
@@ -74,6 +75,15 @@ def clean(text: str) -> str:
         for index, piece in enumerate(FENCE.split(text))
     ]
     return BLANK_LINES.sub("\n\n", "".join(prose)).strip()
+
+
+def readable_lines(text: str) -> list[str]:
+    """The lines of a markdown file, its list items as `recall` shows them."""
+    pieces = enumerate(FENCE.split(text))
+    return "".join(
+        piece if index % 2 else ITEM.sub(lambda item: readable(item[0]), piece)
+        for index, piece in pieces
+    ).split("\n")
 
 
 def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:

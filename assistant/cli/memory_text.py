@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from assistant.session.entries import RecalledEntry
 
 _WORD = re.compile(r"[^\W_]+")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_CODE = re.compile(r"(?<!\\)`")
 
 
 def show_written(written: Remembered) -> None:
@@ -84,7 +82,7 @@ def show_recall(
 def _show_passage(passage: Passage, query: str | None) -> None:
     """Print a passage; with a query, also why it matches."""
     superseded = ["superseded"] if passage.status == "superseded" else []
-    _show(passage.citation, passage.date, [*passage.heading, *superseded], readable(passage))
+    _show(passage.citation, passage.date, [*passage.heading, *superseded], passage.readable)
     if query is not None:
         day = min(passage.mentions, default=None)
         why = reasons(query, passage.plain, passage.signals, passage.date, day)
@@ -151,14 +149,7 @@ def one_line(text: str, width: int = 100) -> str:
 
 def passage_line(passage: Passage) -> str:
     """A passage on one line, after its citation."""
-    return one_line(f"{passage.citation}  {readable(passage)}")
-
-
-def readable(passage: Passage) -> str:
-    """The text of a passage; a list item without the backslashes that its markdown needs."""
-    text = passage.shown
-    is_item = text.startswith("- ") and not _CODE.search(text)
-    return _ESCAPED.sub(r"\1", text) if is_item else text
+    return one_line(f"{passage.citation}  {passage.readable}")
 
 
 UNDONE = {

@@ -67,7 +67,7 @@ def changes(program: Program, launch: Launch, *, undo: bool = False) -> list[Cha
 def carry_out(program: Program, changes: Sequence[Change], *, undo: bool = False) -> list[Path]:
     """Write the changes; return the backups, which are kept until the connection is undone.
 
-    Raises ConfigError if a file was changed meanwhile or is read-only, StorageError.
+    Raises ConfigError if a file was changed meanwhile or cannot be written, StorageError.
     """
     for change in changes:
         _check(change)
@@ -80,9 +80,21 @@ def carry_out(program: Program, changes: Sequence[Change], *, undo: bool = False
 
 
 def _check(change: Change) -> None:
-    """Raise ConfigError if a file has changed or is read-only."""
+    """Raise ConfigError if a file has changed, is read-only, or cannot be made."""
     if read_text(change.path) != change.before:
         raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+    parents = change.path.parents
+    for path in (change.path, *parents):
+        if path.is_symlink() and not path.exists():
+            raise ConfigError(
+                f"{path} is a link to {path.readlink()}, where nothing is, so nothing was changed",
+                "Remove the link, or make what it leads to, then run this again",
+            )
+    folder = next(path for path in parents if path.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise ConfigError(
+            f"nothing can be made in {folder}, so nothing was changed", "Check its permissions"
+        )
     if change.before is None:
         return
     mode = stat.S_IMODE(change.path.stat().st_mode)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from assistant.agent.memory_text import clean, entries, framed, whole_procedures
+from assistant.agent.memory_text import clean, entries, framed, readable_lines, whole_procedures
 from assistant.display import revealed
 from assistant.errors import UsageError
 from assistant.integrations.hook_prompt import relevant
@@ -204,7 +204,7 @@ class MemoryTools:
         """Read a file of memory, or the lines around a citation."""
         name, first, last = parsed_citation(path)
         listed = not name.strip()
-        lines = self.files.names() if listed else self.files.text(name).split("\n")
+        lines = self.files.names() if listed else readable_lines(self.files.text(name))
         if first > len(lines) or (last is not None and last < first):
             raise UsageError(f"{name} has {len(lines)} lines", "Name lines from 1 to that")
         around = 3 if last == first else 0
@@ -266,7 +266,7 @@ class MemoryTools:
     def forget(self, target: Short) -> str:
         """Remove a fact, once the owner has said yes; they are asked."""
         passage = self._fact(target)
-        question = f"Forget {passage.citation}?\n{revealed(passage.shown.strip())}"
+        question = f"Forget {passage.citation}?\n{revealed(passage.readable.strip())}"
         answer = self.ask(question) if self.can_ask else None
         if answer is None:
             why = (

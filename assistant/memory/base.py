@@ -9,6 +9,7 @@ written twice and the answer is what was done the first time.
 """
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,8 @@ lines are the number of a turn."""
 Progress = Callable[[str, int, int], None]
 """Called as `progress(message, done, total)`; `total` is 0 while it is unknown."""
 
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_CODE = re.compile(r"(?<!\\)`")
 LONGEST_LINE = 100
 """Characters of a passage on one line."""
 
@@ -42,6 +45,12 @@ Notify = Callable[[str], None]
 
 def no_notices(notice: str) -> None:
     """Ignore notices."""
+
+
+def readable(text: str) -> str:
+    """Markdown; a list item without the backslashes that its text needs."""
+    is_item = text.startswith("- ") and not _CODE.search(text)
+    return _ESCAPED.sub(r"\1", text) if is_item else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,11 @@ class Passage:
     def shown(self) -> str:
         """The text without the comments about it."""
         return annotations.without(self.text)
+
+    @property
+    def readable(self) -> str:
+        """What is shown, a list item without the backslashes that its markdown needs."""
+        return readable(self.shown)
 
     @property
     def tokens(self) -> int:

@@ -211,7 +211,8 @@ def test_the_documents_of_a_project_are_undone_together(
     made = list((workspace.root / "memory" / "imported" / "Hull").iterdir())
     assert {each.read_text() for each in made} == {"Oak", "Elm", "Teak"}
     assert take(workspace, path, memory).documents.known == 3
-    memory.undo()
+    assert memory.log(1)[0].text == "+3 -0 lines in 3 files"
+    assert memory.undo()[0].text == "+0 -3 lines in 3 files"
     assert not any(each.exists() for each in made)
     assert take(workspace, path, memory).documents.gone == 3
     assert take(workspace, path, memory, again=True).documents.new == 3

@@ -236,6 +236,26 @@ def test_what_a_program_was_shown_it_can_read_on(connect: Connect, workspace: Wo
     asyncio.run(scenario())
 
 
+def test_a_fact_has_no_backslashes_that_the_owner_did_not_write(
+    connect: Connect, memory: LocalMemory, workspace: Workspace
+) -> None:
+    memory.remember([Fact("Sensors are named <team>.<entity>, see [the list]")])
+    code = "```\n- a\\.b\n```\n"
+    (workspace.root / "USER.md").write_text(code)
+
+    async def scenario() -> None:
+        async with connect() as client:
+            for tool, argument in (
+                ("recall", {"query": "sensors"}),
+                ("read", {"path": "MEMORY.md"}),
+            ):
+                text = said(await client.call_tool(tool, argument))
+                assert "named <team>.<entity>, see [the list]" in text
+            assert "a\\.b" in said(await client.call_tool("read", {"path": "USER.md"}))
+
+    asyncio.run(scenario())
+
+
 def test_the_files_are_resources_unless_they_may_be_somebody_elses(
     connect: Connect, workspace: Workspace
 ) -> None:

@@ -65,15 +65,15 @@ def connect(
     made = bool(changes) and not print_only and (yes or not as_json)
     for change in changes:
         show_diff(change.diff())
-    replaced = [f"{change.path} has another server in its place: {change.replaces}."
+    replaced = [f"{change.path} has another server in its place: {change.replaces}"
                 for change in changes if change.replaces]  # fmt: skip
     for text in replaced:
-        echo(text)
+        echo(f"{text}.")
     copies: list[Path] = []
     if made:
         if replaced and (yes or not at_terminal()):
             cure = "Run this at a terminal, without --yes, to be asked about it"
-            raise UsageError(" ".join(replaced), cure)
+            raise UsageError(". ".join(replaced), cure)
         must_confirm("Replace it until --undo?" if replaced else "Make this change?", yes=yes)
         copies = connecting.carry_out(chosen, changes, undo=undo)
     diffs = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]

@@ -13,7 +13,6 @@ import typer
 from assistant.cli.memory_text import (
     passage_json,
     passage_line,
-    readable,
     recall_json,
     show_recall,
     show_written,
@@ -406,7 +405,7 @@ def choice(
 
 def _say_whole(passage: Passage) -> None:
     say(passage.citation)
-    for line in spelled(readable(passage)).strip().split("\n"):
+    for line in spelled(passage.readable).strip().split("\n"):
         say(f"  {line}")
 
 

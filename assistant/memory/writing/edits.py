@@ -244,7 +244,9 @@ def summary(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
         for line in lines
         if line.strip() and not line.startswith("#")
     ]
-    return items[0] if len(items) == 1 else f"+{len(added)} -{len(removed)} lines"
+    files = len({edit.source for edit in edits})
+    where = f" in {files} files" if files > 1 else ""
+    return items[0] if len(items) == 1 else f"+{len(added)} -{len(removed)} lines{where}"
 
 
 # Undo

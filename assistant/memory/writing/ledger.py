@@ -33,6 +33,7 @@ from assistant.memory.writing.edits import (
     reversed_edits,
     still_gone,
     strike,
+    summary,
 )
 from assistant.memory.writing.journal import Record, Saved, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import (
@@ -289,9 +290,11 @@ class Ledger:
                     if ids or not is_plain or len(refused) == len(writes):
                         raise
                     edits = ()
+                amends = write.action == "amend"
+                text = summary(edits, draft.images) if amends else write.text
                 undos.append(
                     Write(
-                        new_id(), now(), "undo", write.text, edits=edits,
+                        new_id(), now(), "undo", text, edits=edits,
                         request=request, part=part, undoes=write.id,
                     )
                 )  # fmt: skip
@@ -314,6 +317,7 @@ class Ledger:
         return tuple(
             replace(
                 self._journal.entry(write),
+                text=undo.text,
                 undone=True,
                 waits_again=bool(write.held),
                 gone=bool(write.added) and not undo.edits,

@@ -113,6 +113,15 @@ def test_a_byte_order_mark_and_the_ends_of_lines_stay(
     assert file.read_bytes() == was
 
 
+def test_nothing_is_changed_if_one_file_cannot_be(workspace: Workspace, home: Path) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").symlink_to(home / "unmounted/settings.json")
+    before = files(home)
+    with pytest.raises(ConfigError, match=r"settings\.json is a link .* nothing was changed"):
+        connect(workspace, "claude-code", "--yes")
+    assert files(home) == before
+
+
 def test_each_program_is_told_to_have_the_tools_from_the_beginning(
     workspace: Workspace, home: Path
 ) -> None:
@@ -164,7 +173,9 @@ def test_a_server_of_the_same_name_that_is_not_ours_stays(
     connect(workspace, name, "--undo", "--yes")
     assert f"{name:14}  not connected" in connect(workspace)
     assert "another server in its place" in connect(workspace, name, "--print")
-    with pytest.raises(UsageError, match=r"another server in its place.*, without --yes"):
+    with pytest.raises(
+        UsageError, match=r"another server in its place[^)]*\)\. Run .*, without --yes"
+    ):
         connect(workspace, name, "--yes")
     assert path.read_text() == text
     assert "Nothing was changed" in asked(workspace, name, "n") and path.read_text() == text
