@@ -74,7 +74,7 @@ def is_text(package: Package, name: str) -> bool:
     """Whether a file is a note, by its suffix; one without a suffix, by its content."""
     if PurePosixPath(name).suffix:
         return name.casefold().endswith(NOTES)
-    return not re.search("[\0\ufffd]", head(package, name)[:-1])  # which may be cut
+    return not re.search("[\0\ufffd]", head(package, name).removesuffix("\ufffd"))  # a cut one
 
 
 def read(package: Package, kind: str, notes: Sequence[str]) -> Items:

@@ -213,8 +213,8 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
             if more := text.read(max(PIECE, remaining)) if may_go_on else "":
                 piece, offset = piece[offset:] + more, 0
                 continue
-            is_deep = isinstance(error, RecursionError)
-            fault = fault or (described(error) if is_deep else str(error).partition(":")[0])
+            why = error.msg if isinstance(error, json.JSONDecodeError) else described(error)
+            fault = fault or why
             if not is_list:
                 raise Malformed(fault) from error
             offset += 1

@@ -249,6 +249,7 @@ DAMAGE = {
     "a last quote lost": ('"About 3"', '"About 3'),
     "a brace lost": ('}}, "current', '}, "current'),
     "a brace more": ('}}, "current', '}}}, "current'),
+    "a colon lost": ('"parts":', '"parts"'),
     "a comma lost": ('"current_node"', '"a" "current_node"'),
     "an escape": ("KEEL", "\\x41"),
 }
@@ -268,6 +269,7 @@ def test_an_item_that_is_damaged_costs_no_other(
     assert {*kept} >= {*"01256", "7"} - ({"4"} if damage == "a last quote lost" else set())
     problems = [each for each in items if isinstance(each, Problem)]
     assert problems[0].where.startswith("conversations.json, item")
+    assert damage != "a colon lost" or problems[0].why == "Expecting ':' delimiter"
     assert not any(problem.cut for problem in problems)
 
 
