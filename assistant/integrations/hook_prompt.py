@@ -67,9 +67,8 @@ def relevant(prompt: str, passages: Sequence[Passage]) -> list[Passage]:
         return []
     personal = bool(RE["personal"].search(prompt))
     asks = personal or bool(RE["asks"].search(prompt))
-    signs = sum(_in(EVERYDAY, word) for word in words)
-    is_strict = RE["code"].search(prompt) or any(_in(STRICT | TOPICS, word) for word in words)
-    if not is_strict and (asks or signs < 2):
+    telling = STRICT | TOPICS if asks else CODING | TOPICS
+    if not (RE["code"].search(prompt) or any(_in(telling, word) for word in words)):
         least = CLEAR if asks else UNASKED
         return [passage for passage in passages[:MOST_PASSAGES] if passage.score >= least]
     least = OF_BEST * passages[0].score
