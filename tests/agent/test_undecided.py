@@ -3,7 +3,7 @@
 from datetime import date
 
 from assistant import config
-from assistant.app.chat import open_chat
+from assistant.app.chat import REMAINS, open_chat
 from assistant.app.options import ChatOptions
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
@@ -98,6 +98,6 @@ def test_rules_and_skills_without_effect_are_named_once_a_day(workspace: Workspa
     assert "'shel:git *', but no tool is called 'shel'; did you mean shell?" in first
     assert "tea" in first
     assert notices() == ""
-    assert notices(off_the_record=True) == notices(off_the_record=True) == first
+    assert notices(off_the_record=True) == notices(off_the_record=True) == f"{first}\n{REMAINS}"
     storage.replace(workspace.day, b"2020-01-01")
     assert "no tool is called" in notices()

@@ -97,10 +97,10 @@ def test_links_tables_order_and_dates_are_kept(site: Site, kind: str) -> None:
 
 def test_a_page_of_sixty_thousand_links_takes_a_moment() -> None:
     links = "".join(f"<li><a href=/t/{n}>Thread {n}</a>" for n in range(60_000))
-    began = time.process_time()
+    began = time.thread_time()
     _, text = as_markdown(Page("http://x.example/", "text/html", "", links.encode()))
     assert text.endswith("- [Thread 59999](http://x.example/t/59999)")
-    assert time.process_time() - began < 1  # here; the reader's own limit ends it elsewhere
+    assert time.thread_time() - began < 1  # here; the reader's own limit ends it elsewhere
 
 
 @pytest.mark.slow
