@@ -9,7 +9,7 @@ from assistant.cli.commands.config import save
 from assistant.cli.commands.heartbeat import try_out
 from assistant.cli.options import AsJson, Globals, answer, note
 from assistant.cli.palette import echo
-from assistant.errors import UsageError
+from assistant.errors import AssistantError, UsageError
 from assistant.upkeep import outbox
 from assistant.upkeep.reach import Way, forget, full, to_setting, ways
 
@@ -52,7 +52,7 @@ def reach(
             settings.append(setting := to_setting(address))
             try:
                 save("reach.ways", settings)
-            except BaseException:
+            except AssistantError:
                 if setting != address:
                     forget(setting)
                 raise

@@ -3,6 +3,7 @@ approval, outside it; and `list_jobs`, `read_job`, `stop_job` for commands in th
 end with the chat."""
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -296,7 +297,8 @@ class Shell:
             tool(function, writes=True, reveals=True)
             for function in (self.shell, self.execute_code)
         )
-        present = [name for name in PROGRAMS if programs.find(name, self.roots.directories)]
+        path = programs.environment(self.roots.directories)["PATH"]
+        present = [name for name in PROGRAMS if shutil.which(name, path=path)]
         described = f"{shell.spec.description}\n\nThis machine has: {', '.join(present)}."
         spec = replace(shell.spec, description=described) if present else shell.spec
         return [replace(shell, spec=spec), execute]
