@@ -128,11 +128,10 @@ def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
 _LOGGED = re.compile(
-    r"\W{0,2}(?:\d[\d./-]+,?\s+)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?"
-    r"(?:\]\s*|\s*[-–]\s+)[^:]{1,40}:\s.*",
-    re.IGNORECASE,
+    r"\W?(?:\[[^\]]*\d{1,2}[:.]\d\d[^\]]*\]|\d[\d./-]+,?\s+\d{1,2}[:.]\d\d[^-–]{0,9}[-–])\s*"
+    r"[^:]{1,40}:\s.*"
 )
-"""A line of an exported chat: its time, who wrote it, and what."""
+"""A line of an exported chat: its time, in brackets or with a date, who wrote it, and what."""
 _LISTED = re.compile(r"\s*(?:[-*+•–]|\d{1,2}[.)]|\[[ x]?\])\s")
 _SENTENCE = re.compile(r"[.!?,;:。！？，：…]$")
 _CLOSING = re.compile(

@@ -463,6 +463,7 @@ OWN_LISTS = (
     "Hi,\nmy code is 4711.",
     "At 18:02 the landlord gave me the code: 4711",
     "Codes: mine 4711, mum's 12",
+    "9:30 - dentist: my code is 4711",
     "For the party on Sunday,\n\nmy code is 4711\n\nplates\ncups",
     "Hallo Ada,\n\nmein Code ist 4711.\n\nDanke dir.",
     "From: Bob\nSubject: Rome\n\nCome to Rome.\n\nBest,\nBob\n\nMy view: fine. My code is 4711.",
