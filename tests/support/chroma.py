@@ -75,9 +75,11 @@ def wrong_server(answer: bytes | None, port: int = 0) -> Iterator[str]:
                         connection.sendall(answer)
                         connection.close()
 
-        threading.Thread(target=serve, daemon=True).start()
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         listener.shutdown(socket.SHUT_RDWR)
+        serving.join(1)
         for connection in kept:
             connection.close()
 

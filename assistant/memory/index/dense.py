@@ -18,6 +18,7 @@ from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, ServerStatus, no_progress
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import (
+    WRITE_TIMEOUT,
     EmbeddedStore,
     Owner,
     ServerStore,
@@ -192,10 +193,9 @@ class DenseIndex:
         """Close Chroma; pending changes stay in the catalog."""
         self._closing.set()
         self._wake.set()
-        if self._server is not None:  # what hangs there is not waited for
-            self._server.close()
-        self._thread.join()
-        self._store.close()
+        self._thread.join(None if self._server is None else WRITE_TIMEOUT)
+        if not self._thread.is_alive():  # else it hangs in a server, and uses its connections
+            self._store.close()
 
     def _fill(self, progress: Progress) -> None:
         """Apply all pending changes to Chroma, and check that it matches the catalog."""
