@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -12,6 +13,7 @@ from assistant.memory.base import Fact, Query
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
+from assistant.memory.text.markdown import plain
 from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -148,6 +150,30 @@ def test_a_remember_reads_its_file_as_often_as_the_guard_needs(workspace: Worksp
         memory.remember([Fact("The spare key hangs in the shed")])
     memory.close()
     assert names == ["MEMORY.md"] * 3
+
+
+def test_status_parses_no_block_again_while_an_erased_fact_is_offered(workspace: Workspace) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text("# Memory\n\n" + "".join(f"- Crate {n}\n" for n in range(500)), "utf-8")
+    memory = LocalMemory(workspace, Settings(), HashingEmbedder())
+    memory.remember([Fact("The first one makes the heading")])
+    older = path.read_bytes()
+    memory.remember([Fact("The spare key hangs in the shed")])
+    path.write_bytes(older)
+    assert memory.erased()
+    parsed = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal parsed
+        parsed += event == "call" and frame.f_code is plain.__code__
+
+    sys.setprofile(count)
+    try:
+        assert any("The spare key" in notice for notice in memory.status().notices)
+    finally:
+        sys.setprofile(None)
+        memory.close()
+    assert parsed < 5
 
 
 @pytest.mark.slow

@@ -24,9 +24,9 @@ import secrets
 from bisect import bisect
 from collections.abc import Container, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from assistant.disk import storage
 from assistant.memory import annotations
@@ -42,6 +42,8 @@ SIMILAR = 0.6
 """From this share of common characters on, a line is an edited form of another."""
 SHARED = 3
 """So is a line that shares at least one in this many words of the shorter one."""
+BLOCKS = 1 << 14
+"""Blocks of files that are kept parsed."""
 MOST_LINES = 3
 """Maximum number of lines that may replace a fact, which may have been split."""
 _BLOCK_ENDS = re.compile(
@@ -253,12 +255,15 @@ def _unmarked(line: str) -> str:
 
 def fact_keys(text: str) -> set[str]:
     """The keys of what the blocks of a file say, struck out or not."""
-    keys: set[str] = set()
-    for block in _BLOCK_ENDS.split(BREAKS.sub("\n", text)):
-        block = block.strip("\n")
-        parts = block.split("\n", 1) if _HEADING.match(block) else [block]
-        keys.update(fact_key(plain(part)) for part in parts)
-    return keys
+    blocks = _BLOCK_ENDS.split(BREAKS.sub("\n", text))
+    return set(chain.from_iterable(_block_keys(block.strip("\n")) for block in blocks))
+
+
+@lru_cache(BLOCKS)
+def _block_keys(block: str) -> tuple[str, ...]:
+    """The keys of what a block says, and of the heading that it begins with."""
+    parts = block.split("\n", 1) if _HEADING.match(block) else [block]
+    return tuple(fact_key(plain(part)) for part in parts)
 
 
 class ForgottenLines:
