@@ -16,7 +16,6 @@ from msgspec import Meta
 from assistant.agent.memory_text import clean, entries, framed, readable_lines, whole_procedures
 from assistant.display import revealed
 from assistant.errors import UsageError
-from assistant.integrations.hook_prompt import relevant
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, parsed_citation
 from assistant.memory.base import AGENDA_DAYS, Fact, Keeper, Origin, Passage, Query
 from assistant.memory.daemon import wire
@@ -227,8 +226,8 @@ class MemoryTools:
         parts += [f"# Their procedures\n\n{procedures}"] if procedures else []
         if topic.strip():
             without = (PROCEDURES_FILE,) if procedures else ()
-            recall = self.memory.recall(Query(topic, turn=True, without=without))
-            if passages := relevant(topic, files.shown(recall.passages)):
+            query = Query(topic, turn=True, coding=True, without=without)
+            if passages := files.shown(self.memory.recall(query).passages):
                 parts.append(f"# What memory holds on this\n\n{framed(passages)}")
         return "\n\n".join(parts) or "Nothing is written down yet."
 

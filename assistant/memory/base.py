@@ -109,10 +109,12 @@ class Query:
     asks for near misses below the cut. `verbatim` is for the owner only: secrets in passages are
     not masked.
 
-    For a `turn` of a conversation only relevant passages are returned, and at least the nearest.
-    Its `before` is what the owner said before, to which the text may refer; `own` is a source and
-    how many passages of it come first, whatever else matches; `without` are sources to leave out,
-    since they are in the prompt already, or past conversations, as `SESSIONS`.
+    For a `turn` of a conversation only relevant passages are returned, and at least the nearest;
+    for one with a `coding` agent none but clearly relevant ones, and if it is about software only
+    those that are, too. Its `before` is what the owner said before, to which the text may refer;
+    `own` is a source and how many passages of it come first, whatever else matches; `without` are
+    sources to leave out, since they are in the prompt already, or past conversations, as
+    `SESSIONS`.
 
     `within` searches one thing only: the owner's facts (`FACTS`), past conversations (`SESSIONS`),
     or the notes of this name.
@@ -125,6 +127,7 @@ class Query:
     include_superseded: bool = False
     why: bool = False
     turn: bool = False
+    coding: bool = False
     before: str = ""
     own: tuple[str, int] | None = None
     without: tuple[str, ...] = ()

