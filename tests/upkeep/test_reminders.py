@@ -84,6 +84,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         ),
         ("tomorrow at 11: pills (skip if late)", "Tue 24 Nov, 11:00", "pills (skip if late)"),
         ("on the 5th call mum", "Sat 5 Dec, 09:00", "call mum"),
+        ("on the 5th to call mum", "Sat 5 Dec, 09:00", "call mum"),
     ],
 )
 def test_a_reminder_is_one_line_at_the_moment_that_is_named(
@@ -145,6 +146,19 @@ def test_what_is_not_understood_is_refused_and_nothing_written(
 def test_a_time_that_has_passed_is_refused(here: Workspace, words: str) -> None:
     with pytest.raises(UsageError, match=f"“{words}” has passed"):
         remind(here, f"{words} the bank", NOW)
+
+
+@pytest.mark.parametrize("time", ["at 3", "at 3:30", "at half past three", "um 4"])
+@pytest.mark.parametrize("day", ["Friday", "every Friday", "tomorrow", "on 1 December"])
+def test_an_hour_that_is_seldom_meant_to_be_at_night_is_asked_about(
+    here: Workspace, day: str, time: str
+) -> None:
+    with pytest.raises(UsageError, match=f"“{day} {time}”") as refused:
+        remind(here, f"{day} {time}: see Bo", NOW)
+    night, afternoon = re.findall(r"“at (\d\d:\d\d)”", refused.value.cure)
+    assert (night[:1], afternoon[:1]) == ("0", "1") and night[2:] == afternoon[2:]
+    remind(here, f"{day} at {night}: see Bo", NOW)
+    remind(here, f"{day} at {afternoon}: see Bo", NOW)
 
 
 @pytest.mark.parametrize(

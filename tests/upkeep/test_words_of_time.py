@@ -146,7 +146,12 @@ two weeks from now = Mon 7 Dec, 09:00
 an hour from now = Mon 23 Nov, 10:40
 at quarter to ten = Mon 23 Nov, 09:45
 today at half past 5pm = Mon 23 Nov, 17:30
-tomorrow at ten past four = Tue 24 Nov, 04:10
+tomorrow at ten past four in the afternoon = Tue 24 Nov, 16:10
+tomorrow at 04:10 = Tue 24 Nov, 04:10
+Friday at 3 am = Fri 27 Nov, 03:00
+tomorrow at 4:00 UTC = Tue 24 Nov, 04:00
+every afternoon at 3 = every day at 15:00
+every day at 03:00 = every day at 03:00
 every day at half past seven = every day at 07:30
 at quarter past nine pm = Mon 23 Nov, 21:15
 tomorrow at eleven p.m. = Tue 24 Nov, 23:00
@@ -246,6 +251,10 @@ until Friday
 before Friday
 sometime next week
 in 0 minutes
+in minutes
+in Stunden
+Friday by noon
+tomorrow by 5pm
 every 0 minutes
 on 31 November
 every 31 November

@@ -45,8 +45,8 @@ ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 WHOLE_WEEKS = "Say “every 2 weeks on Monday”: so many days are not always a Monday"
 MORNING, NOON, EVENING, NIGHT = 8, 12, 18, 21
 HALF_A_DAY = timedelta(hours=12)
-SIX = time(6)
-"""When a night ends."""
+ONE, SIX = time(1), time(6)
+"""When a night's last hours begin and end."""
 _MINUTES = {"minute": 1, "hour": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _FIRST_DAY = {"week": "BYDAY=MO", "month": "BYMONTHDAY=1", "year": "BYMONTH=1;BYMONTHDAY=1"}
@@ -127,6 +127,8 @@ def instruction(text: str, now: datetime = datetime.min, days: Schedule | None =
         words = text[: found.end].strip()
         cure = f"It does not say on which days; write “every day {words}:”"
         return Reading(end=found.end, word=words, cure=cure)
+    if now > datetime.min and (cure := reader.question(found.schedule.times)):
+        return Reading(end=found.end, word=text[: found.end].strip(), cure=cure)
     return replace(found, rest=rest)
 
 
@@ -158,6 +160,8 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     if reader.zone:
         due = due.replace(tzinfo=zone_of(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
+        if cure := reader.question([at]):
+            return Reading(end=reader.end, word=words, cure=cure)
         return replace(found, due=due, is_timed=bool(reader.times))
     again = f"Say “tomorrow at {at:%H:%M}{reader.zone and f' {reader.zone}'}”"
     if at.hour < NOON and (due + HALF_A_DAY > now) and not (reader.halved or part or reader.zone):
@@ -230,7 +234,7 @@ class _Reader:
         self._is_of_night = False
         """Whether a time lies behind the midnight that ends a day."""
         self.halved: list[time] = []
-        """Those times that say "am"; of one time also "pm"."""
+        """Those times that say "am", or "03:00"; of one time also "pm"."""
         self._settled = 0
         """How many of those times lie in a part of the day that is said."""
         self.parts: list[int] = []
@@ -243,6 +247,14 @@ class _Reader:
     def is_timed(self) -> bool:
         """Whether a time of day was read, or an interval."""
         return bool(self.times or self.due or self._unit in _MINUTES)
+
+    def question(self, times: Sequence[time]) -> str:
+        """What to ask about one of these times: "Friday at 3" is seldom meant to be at night."""
+        said = () if self.zone or self.parts else self.times[self._settled :]
+        for at in said:
+            if ONE <= at < SIX and at in times and at not in self.halved:
+                return f"Say “at {at:%H:%M}” or “at {at.replace(hour=at.hour + 12):%H:%M}”"
+        return ""
 
     def behind(self, text: str, *, whole: bool) -> tuple[str, str]:
         """What follows the time in a text, and those words of it that say more of the time.
@@ -545,7 +557,7 @@ class _Reader:
         times = said.clocks()
         if not times or self._unit in _MINUTES:
             return False
-        self.halved += [token.value for token in said if token.half == "a"]
+        self.halved += [token.value for token in said if token.half == "a" or token.word[0] == "0"]
         part = self.parts.pop() if self.parts else None
         if named := said.values("part"):
             if part is not None:
@@ -578,6 +590,8 @@ class _Reader:
                 share = SHARES[token.kind] / 60
                 count = count + share if adds else (count or 1) * share
             elif token.kind == "unit":
+                if token.plural and not count:
+                    return self._fails(said, "Say how many")
                 amounts.append((count or 1, token.value))
                 count = 0.0
             adds |= token.kind == "and"
@@ -667,7 +681,7 @@ class _Reader:
         if self.times or not times:
             return False
         self.times = times
-        self.halved += [token.value for token in said if token.half]
+        self.halved += [token.value for token in said if token.half or token.word[0] == "0"]
         return True
 
     def one_part(self, said: Words) -> bool:
