@@ -48,11 +48,14 @@ def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]
     StorageError if an event cannot be queued; its file stays.
     """
     try:
-        paths = sorted(path for path in folder.glob("*/*") if _is_ready(path))
+        found = [*folder.glob("*"), *folder.glob("*/*")]
+        paths = sorted(path for path in found if _is_ready(path))
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror})", "Name another") from error
     for path in paths:
         try:
+            if path.parent == folder:
+                raise UsageError("it is in no subfolder, which would name its source", "Move it into one")
             put(_event(path))
             path.unlink()
         except (OSError, UsageError) as error:

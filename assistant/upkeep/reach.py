@@ -35,6 +35,8 @@ KNOWN = "Write it as https://appriseit.com/services describes, such as `ntfy://m
 _SCHEME = re.compile(r"\w+(?=://)")
 _USER = re.compile(r"(?<=://)([^/:@])[^/:@]*(?=(?::[^/@]*)?@)")
 """The user of an address, who may be a token; Apprise hides only the password."""
+_PATH = re.compile(r"(?<=[^:/]/)[^/]+")
+"""The parts of the path of an address."""
 _PARTS = re.compile(r"[/:@?&=]+")
 
 
@@ -157,6 +159,8 @@ def _name(setting: str, service: Any) -> str:
     shown, whole = setting, STAND_IN.fullmatch(setting)
     if whole or not STAND_IN.search(setting):
         shown = _USER.sub(r"\1…", _place(service.url(privacy=True)))
+        if ".custom_" in type(service).__module__:  # a webhook: its path may be a token
+            shown = _PATH.sub("…", shown)
         shown += f" ({whole[1]})" if whole else ""
     return registered.redactor().redact(shown)
 

@@ -108,9 +108,11 @@ def test_an_address_is_named_with_its_stand_ins(stands: str, here: Workspace) ->
 @pytest.mark.parametrize(
     ("address", "name"),
     [
-        ("json://tok-998877@127.0.0.1/x", "json://t…@127.0.0.1/x"),
-        ("json://127.0.0.1/x?+X-Token=tok-998877", "json://127.0.0.1/x"),
-        (f"json://127.0.0.1/x/{quote(TOKEN)}", "json://127.0.0.1/x/[[secret:bank]]"),
+        ("json://tok-998877@127.0.0.1/x", "json://t…@127.0.0.1/…"),
+        ("json://127.0.0.1/x?+X-Token=tok-998877", "json://127.0.0.1/…"),
+        (f"json://127.0.0.1/x/{quote(TOKEN)}", "json://127.0.0.1/…/…/…"),
+        ("forms://hooks.example:8443/tok-998877", "forms://hooks.example:8443/…"),
+        ("xml://tok-998877@hooks.example/tok/998877", "xml://t…@hooks.example/…/…"),
         ("tgram://123456789:tok-998877tok-998877tok-998877tok-9/12345", "tgram://1...9/12345"),
     ],
 )

@@ -96,8 +96,11 @@ def set_(
 
 
 def _values(options: Globals) -> dict[str, Any]:
+    return _without_secrets(options.settings().model_dump(mode="json"))
+
+
+def _without_secrets(values: dict[str, Any]) -> dict[str, Any]:
     """All settings, without the secrets of MCP servers and of addresses."""
-    values = options.settings().model_dump(mode="json")
     values[SERVERS] = {name: hidden(server) for name, server in values[SERVERS].items()}
     values["reach"]["ways"] = [masked(address) for address in values["reach"]["ways"]]
     return values
@@ -120,7 +123,7 @@ def put(options: Globals, key: str, values: list[str]) -> None:
 
 
 def save(key: str, values: Sequence[str]) -> tuple[Any, list[str]]:
-    """Change a setting in the file; return its new value and warnings, as `changed` does."""
+    """Change a setting in the file; return its new value without secrets, and warnings."""
     text, value, doubts = changed(key, values)
     file = config.config_file()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -204,7 +207,7 @@ def path_of(key: str) -> Keys:
 
 def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
     """The text of the file with a setting changed, or removed by no value or an empty one; its new
-    value, None if it was removed; and warnings of a model or a tool.
+    value without secrets, None if it was removed; and warnings of a model or a tool.
 
     Raises UsageError for an unknown setting or an invalid value, ConfigError for a broken file or a
     model that litellm does not know.
@@ -230,7 +233,8 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
     typed = valid.model_dump(mode="json", exclude_none=True)
     value = value_at(typed, path)
     _put(document, path, value)
-    return tomlkit.dumps(document), value, _doubts(typed, path)
+    doubts = _doubts(typed, path)
+    return tomlkit.dumps(document), value_at(_without_secrets(typed), path), doubts
 
 
 def _doubts(values: Any, path: Keys) -> list[str]:

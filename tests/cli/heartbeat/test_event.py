@@ -193,7 +193,7 @@ def free_port() -> int:
 
 
 def test_files_and_requests_are_answered_as_they_come(
-    place: Path, run: Run, tmp_path: Path
+    place: Path, run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder, port = tmp_path / "in", free_port()
     (folder / "mail").mkdir(parents=True)
@@ -201,6 +201,7 @@ def test_files_and_requests_are_answered_as_they_come(
     for name, data in files.items():
         (folder / "mail" / name).write_bytes(data)
     (folder / "mail" / "5.json").symlink_to(place / "SOUL.md")
+    (folder / "of-no-source.eml").write_bytes(MAIL)
     with Provider(respond=lambda _: "Noted.") as provider:
         at_it = listening(place, provider.url, port, folder)
         assert [posted(place, port, b'{"text": "sent"}', id="a") for _ in range(2)] == [202, 202]
@@ -210,6 +211,8 @@ def test_files_and_requests_are_answered_as_they_come(
         bodies = [str(each.body["messages"][-1]["content"]) for each in provider.requests]
         at_it.send_signal(signal.SIGINT)
         at_it.communicate(timeout=PATIENT)
+    assert "of-no-source.eml: it is in no subfolder" in capfd.readouterr().err
+    assert [path.name for path in folder.glob("*.*")] == ["of-no-source.eml.refused"]
     assert any("The key is with Ada." in each and "Subject" not in each for each in bodies)
     assert sorted(asked_for(provider)) == ["The key is with Ada.", "dropped", "sent"]
     left = sorted(path.name for path in (folder / "mail").iterdir())

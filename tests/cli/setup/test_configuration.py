@@ -76,6 +76,10 @@ def test_what_show_lists_can_be_set_and_unset(file: Path, run: Run) -> None:
     assert run("config", "show", "mcpServers.tiny-one.disabled").stdout == "true\n"
     assert run("config", "show", "mcpServers.tiny-one.timeout_seconds").stdout == "9.0\n"
     assert 'TOKEN = "abc123", USER = "mia"' in file.read_text() and "# small" in file.read_text()
+    for key in ("mcpServers.tiny-one.env.USER", "reach.ways"):
+        assert "hunter2" not in run("config", "set", key, "tgram://hunter2/1").stdout
+    assert file.read_text().count("tgram://hunter2/1") == 2
+    run("config", "unset", "reach.ways")
     run("config", "unset", "mcpServers.tiny-one.env.USER")
     run("config", "unset", "mcpServers.tiny-one.timeout_seconds")
     assert "mia" not in file.read_text() and "timeout" not in file.read_text()
