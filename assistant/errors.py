@@ -40,7 +40,7 @@ class AssistantError(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
-        return f"{self.message}. {self.cure}".strip() if self.cure else self.message
+        return f"{self.message.removesuffix('.')}. {self.cure}" if self.cure else self.message
 
 
 class UsageError(AssistantError):

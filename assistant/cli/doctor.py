@@ -67,7 +67,7 @@ class Finding:
     @property
     def line(self) -> str:
         """The result on one line."""
-        return f"{self.name}: {self.said}{f'. {self.cure}' if self.cure else ''}"
+        return f"{self.name}: {AssistantError(self.said, self.cure)}"
 
 
 def examined(name: str, check: Check, options: Globals) -> Finding:
@@ -305,18 +305,21 @@ def _heartbeat(options: Globals) -> str:
     """Whether tasks are understood and run, and notifications are delivered."""
     workspace = options.workspace()
     tasks, unread = beat.read(workspace)
-    if unread:
-        lines = ", ".join(str(line.line) for line in unread)
-        text = f"HEARTBEAT.md has lines that are not understood: {lines}"
-        raise Remark(text, "`assistant heartbeat explain` says why")
     state, text = beats.load(workspace), counted(len(tasks), "task") if tasks else "no tasks"
     times = {"last run": state.beat, "last notification": state.delivered}
     if last := [f"{what} {time.replace('T', ' ')}" for what, time in times.items() if time]:
         text += f"; {', '.join(last)}"
     faults, cures = list[str](), list[str]()
+    if unread:
+        lines = ", ".join(str(line.line) for line in unread)
+        faults.append(f"HEARTBEAT.md has lines that are not understood: {lines}")
+        cures.append("`assistant heartbeat explain` says why")
     if tasks and not reminders.wakes(workspace, datetime.now()):
         faults.append("no timer on this machine runs them")
         cures.append(timers.advice())
+    if timers.ends_at_logout(workspace):
+        faults.append("its timer stops when you log out")
+        cures.append(timers.LINGER)
     ways = outbox.faults(workspace, options.settings())
     if failed := [f"{name}: {fault}" for name, fault in ways.items() if fault]:
         faults += failed

@@ -91,7 +91,7 @@ def run(
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StorageError(f"{what} failed: {error}") from error
     if process.returncode:
-        message = (process.stderr or process.stdout).strip()[:200]
+        message = (process.stderr or process.stdout).strip()[:200].rstrip(".")
         parts = [f"{what} failed with {process.returncode}", message]
         raise StorageError(": ".join(filter(None, parts)))
     return process.stdout

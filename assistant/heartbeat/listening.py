@@ -55,7 +55,9 @@ def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]
     for path in paths:
         try:
             if path.parent == folder:
-                raise UsageError("it is in no subfolder, which would name its source", "Move it into one")
+                raise UsageError(
+                    "it is in no subfolder, which would name its source", "Move it into one"
+                )
             put(_event(path))
             path.unlink()
         except (OSError, UsageError) as error:

@@ -136,8 +136,8 @@ def awaited(
         try:
             return answer.result(TICK)
         except TimeoutError:
-            if answer.done():
-                raise
+            if answer.done():  # its own error, or it was completed at the last moment
+                return answer.result()
         if interrupt.is_set():
             raise ToolError("interrupted by the owner")
         if time.monotonic() > deadline or not going_on():

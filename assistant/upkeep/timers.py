@@ -3,6 +3,7 @@
 Each workspace has a timer of its own, which can be removed again.
 """
 
+import getpass
 import hashlib
 import os
 import plistlib
@@ -20,6 +21,9 @@ from assistant.workspace.folder import Workspace
 
 Kind = Literal["systemd", "launchd", "cron"]
 HOUR = 60
+LINGERING = Path("/var/lib/systemd/linger")
+"""Has a file for each user whose timers run without a session."""
+LINGER = "`loginctl enable-linger` keeps it running"
 NO_CRONTAB = re.compile(r"no crontab|no such file", re.IGNORECASE)
 """What `crontab -l` prints without a crontab."""
 
@@ -96,6 +100,11 @@ def is_installed(workspace: Workspace) -> bool:
         return programs.find("crontab") is not None and len(_others(workspace)) < len(_crontab())
     except StorageError:
         return False
+
+
+def ends_at_logout(workspace: Workspace) -> bool:
+    """Whether a workspace's timer is one of systemd that ends with its user's last session."""
+    return _units(workspace)[0].exists() and not (LINGERING / getpass.getuser()).exists()
 
 
 def name(workspace: Workspace) -> str:

@@ -1,5 +1,6 @@
 import re
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,7 @@ from assistant.memory.base import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings, WebSettings
-from assistant.tools.base import RESULT_LIMIT, Plan, Tool, ToolResult, tool
+from assistant.tools.base import RESULT_LIMIT, Plan, Tool, ToolResult, awaited, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
@@ -58,6 +59,17 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 def run(box: Toolbox, wanted: ToolCall) -> ToolResult:
     return box.run(box.review(wanted))
+
+
+def test_an_answer_that_comes_as_the_wait_ends_is_not_lost() -> None:
+    class Late(Future[str]):
+        def result(self, timeout: float | None = None) -> str:
+            if self.done():
+                return super().result()
+            self.set_result("here")
+            raise TimeoutError
+
+    assert awaited(Late(), 1, threading.Event()) == "here"
 
 
 def test_a_call_runs() -> None:

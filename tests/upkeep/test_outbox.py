@@ -168,6 +168,12 @@ def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspa
         def settings(self) -> Settings:
             return by("exit 3")
 
+    listed = here.text("HEARTBEAT.md")
+    (here.root / "HEARTBEAT.md").write_text(f"{listed}- at full moon: howl\n")
+    unread = "not understood: [0-9]+; no timer on this machine runs them"
+    with pytest.raises(Remark, match=f"1 task; HEARTBEAT.md has lines that are {unread}"):
+        _heartbeat(Options())  # type: ignore[arg-type]
+    (here.root / "HEARTBEAT.md").write_text(listed)
     with pytest.raises(Remark, match="1 task; no timer on this machine runs them"):
         _heartbeat(Options())  # type: ignore[arg-type]
     with beats.changing(here) as known:
@@ -193,8 +199,9 @@ def test_a_way_can_be_tried_out_and_says_what_is_wrong_with_it(
     here: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     phone = tmp_path / "phone"
-    failing = by("echo no such topic >&2; exit 3")
-    assert "failed with 3: no such topic" in outbox.try_out(here, failing)["heartbeat.notify"]
+    failing = by("echo no such topic. >&2; exit 3")
+    fault = outbox.try_out(here, failing)["heartbeat.notify"]
+    assert fault == "the notification failed with 3: no such topic"
     assert "no such topic" in outbox.faults(here, failing)["heartbeat.notify"]
     assert outbox.try_out(here, by(f"cat > {phone}")) == {"heartbeat.notify": ""}
     assert phone.read_text() == outbox.TEST

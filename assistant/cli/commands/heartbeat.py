@@ -200,6 +200,8 @@ def install(
     echo(f"It runs every {counted(minutes, 'minute')}.")
     file = timers.environment_file()
     note(f"the timer does not see API keys set in this shell: put them into {file}, as NAME=VALUE")
+    if timers.ends_at_logout(workspace):
+        note(f"the timer stops when you log out: {timers.LINGER}")
 
 
 # Events

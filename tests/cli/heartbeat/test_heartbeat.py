@@ -1,5 +1,6 @@
 """The heartbeat through the real command: what is due, once, unattended, told."""
 
+import getpass
 import json
 import os
 import shutil
@@ -173,7 +174,11 @@ def test_it_is_put_into_the_machines_timers_and_taken_out(
     program(tmp_path, "crontab", CRONTAB.format(tmp_path))
     (tmp_path / "tab").write_text("0 1 * * * mine\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert "Written: " in run("heartbeat", "install").stdout
+    installed = run("heartbeat", "install")
+    assert "Written: " in installed.stdout
+    lingers = Path("/var/lib/systemd/linger", getpass.getuser()).exists()
+    for told in (installed.stderr, run("doctor", "--without-model").stdout):
+        assert ("`loginctl enable-linger` keeps it running" in told) is not lingers
     units = sorted((home / ".config" / "systemd" / "user").iterdir())
     assert [path.suffix for path in units] == [".service", ".timer"]
     assert '"heartbeat" "run"' in units[0].read_text() and str(place) in units[0].read_text()
