@@ -48,12 +48,6 @@ def headings(text: str) -> dict[str, OwnersHeading]:
     return result
 
 
-def heading_above(text: str, at: int) -> str:
-    """The line of the nearest heading above a character of a file; "" if there is none."""
-    lines = _HEADING.findall((blotted(text) or "")[:at])
-    return lines[-1].strip() if lines else ""
-
-
 def heading_paths(text: str) -> list[tuple[str, ...]]:
     """The headings above each line of a file, outermost first, a heading's own line included."""
     above: list[tuple[int, str]] = []

@@ -23,7 +23,7 @@ from assistant.memory.base import (
     Upkept,
     no_notices,
 )
-from assistant.memory.text.headings import PATH, heading_above, headings, innermost
+from assistant.memory.text.headings import PATH, headings, innermost
 from assistant.memory.text.identity import digest, fact_key, is_struck_line
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
@@ -174,9 +174,8 @@ class Ledger:
             if old:
                 item = annotations.inherited(item, "\n".join(passage.text for passage in old))
             item = annotations.in_core(item, fact.core or annotations.core_mark(item))
-            splice = _placed(draft.text(MEMORY_FILE), fact, old, item, day)
+            below, splice = _placed(draft.text(MEMORY_FILE), fact, old, item, day)
             edits.append(draft.edit(MEMORY_FILE, splice))
-            below = heading_above(draft.text(MEMORY_FILE), splice.at + len(splice.inserted))
             write = reword(write, below=below)
         action = "supersede" if old else write.action
         write = reword(write, action=action, edits=tuple(edits))
@@ -431,9 +430,11 @@ def _recorded(fact: Fact, today: date) -> date:
     return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
-def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date) -> Splice:
-    """The edit of MEMORY.md that adds a fact: under the heading it is for, or where the fact is
-    that it replaces; else under the heading of its day."""
+def _placed(
+    text: str, fact: Fact, old: Sequence[Passage], item: str, day: date
+) -> tuple[str, Splice]:
+    """The edit of MEMORY.md that adds a fact, and the heading it goes under: the one it is for, or
+    that of the fact that it replaces; else the heading of its day."""
     if fact.under is not None:
         existing = headings(text)
         names = {path.rpartition(PATH)[2]: path for path in reversed(existing)}
@@ -442,8 +443,10 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
         paths = [fact.under, fact.under.casefold()]
         paths += [innermost(passage.heading, existing) for passage in old]
         if path := next((path for path in paths if path in named), None):
-            return insertion_below(text, named[path], annotations.dated(item, day))
-    return insertion(text, f"## {dated(fact.section, day)}", item)
+            below = named[path]
+            return below.line, insertion_below(text, below, annotations.dated(item, day))
+    line = f"## {dated(fact.section, day)}"
+    return line, insertion(text, line, item)
 
 
 def _answer(draft: Draft, write: Write) -> Remembered:

@@ -245,7 +245,7 @@ def _content_words(text: str) -> set[str]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for match in LINES.findall(text) if (line := _unmarked(match))]
+    return [line for match in LINES.findall(without_phrases(text)) if (line := match.strip())]
 
 
 def _unmarked(line: str) -> str:
