@@ -21,7 +21,7 @@ from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage, check_wanted
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown import naming_successor
+from assistant.memory.text.markdown import breaks_in, naming_successor
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import line_stating, removals
 from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now
@@ -83,7 +83,7 @@ class Purge:
             purging = Purging(id, now(), facts, tuple(passages), entries, sessions)
             plan = self._carry_out(purging, resumed=False)
             done = self._journal.of_request(id).get(0)
-        left = remains(self._commits.workspace, plan.words, self._notes)
+        left = remains(self._commits.workspace, plan.words, self._notes, plan.replaced)
         cleared = tuple(store.name for store in self._stores if store.name in plan.cleared)
         return Forgotten(done.id if done else "", tuple(passages), True, cleared, tuple(left))
 
@@ -138,7 +138,11 @@ class Purge:
         passages = plan.purging.passages
         remove = partial(removals, draft, is_ours=self._journal.has_made_heading)
         edits = _lenient(remove, passages) if resumed else remove(passages)
-        edits += _without_notes(draft, plan.words)
+        notes = _without_notes(draft, plan.words)
+        edits += notes
+        for edit in notes:
+            line = breaks_in(draft.text(edit.source)[: edit.at]) + 1
+            plan.replaced.add(f"{edit.source}:{line}")
         if edits:
             plan.cleared.add("memory")
         if not (resumed or plan.cleared):
@@ -182,6 +186,8 @@ class _Plan:
         }
         self.cleared = {name for name, changed in files.items() if changed}
         """The names of the stores that held the words, without the index."""
+        self.replaced: set[str] = set()
+        """The addresses of facts that the forgotten ones had replaced."""
         if self.images:
             self.cleared.add("history")
         if any(self.reworded(write) != write for write in commits.journal.acknowledged()):

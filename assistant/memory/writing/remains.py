@@ -24,7 +24,7 @@ from assistant.disk import locking, programs, storage
 from assistant.errors import SessionError
 from assistant.memory.writing.words import Words, words_in
 from assistant.messages import FORGOTTEN
-from assistant.workspace.folder import APPENDING, PICTURES, PROMPTS, Workspace
+from assistant.workspace.folder import APPENDING, PICTURES, PROCEDURE_FILES, PROMPTS, Workspace
 
 LARGEST = 16 << 20
 """Bytes of the largest file that is searched."""
@@ -43,21 +43,22 @@ _TYPED = re.compile(r"(?=^# )", re.MULTILINE)
 # What is named
 
 
-def remains(workspace: Workspace, words: Words, notes: Sequence[Path]) -> list[str]:
-    """Where the words still are, and what removes them, a line each."""
+def remains(
+    workspace: Workspace, words: Words, notes: Sequence[Path], replaced: Collection[str] = ()
+) -> list[str]:
+    """Where the words still are, and what removes them, a line each; so too the facts that the
+    forgotten ones had `replaced`, by their addresses."""
     memory = set(workspace.sources())
-    lines, common = [], set[str]()
+    facts = (_text(workspace.root / name) for name in memory.difference(PROCEDURE_FILES))
+    common = set(chain.from_iterable(map(words_in, facts)))
+    lines: list[str] = []
     for folder in (workspace.root, *notes):
         for path in _files(folder):
             name, text = path.relative_to(folder).as_posix(), _text(path)
             quoted = shlex.quote(str(path))
             numbers = words.lines_in(text)
-            is_memory = folder == workspace.root and name in memory
-            if is_memory:
-                common.update(words_in(text))
-            if numbers and is_memory:
-                addresses = [f"{name}:{number}" for number in numbers]
-                lines += [f"{address}: assistant forget --purge {address}" for address in addresses]
+            if folder == workspace.root and name in memory:
+                lines += _in_memory(name, text, words, common, replaced)
             elif numbers and (path.name.endswith(_BACKUPS) or path.name.startswith((".#", "#"))):
                 lines.append(f"{path}: rm {quoted}")
             elif numbers and storage.text_fault(path.read_bytes()):  # sed reads UTF-8
@@ -67,6 +68,25 @@ def remains(workspace: Workspace, words: Words, notes: Sequence[Path]) -> list[s
                 lines.append(f"{path}:{numbers[0]}: sed -i '{script}' {quoted}")
     lines += _in_conversations(workspace, words, common)
     return [*lines, *_in_git(workspace.root, words)]
+
+
+def _in_memory(
+    name: str, text: str, words: Words, common: Container[str], replaced: Collection[str]
+) -> Iterator[str]:
+    """A line for each line of a memory file that tells the facts, that they had `replaced`, or that
+    is a reminder which hints at them; the last first, so that the others keep their numbers."""
+    telling = set(words.lines_in(text))
+    for number, line in reversed(list(enumerate(text.split("\n"), start=1))):
+        address = f"{name}:{number}"
+        if number in telling:
+            how = ""
+        elif address in replaced:
+            how = ", which it replaced"
+        elif name in PROCEDURE_FILES and any(words.traces(line, common)):
+            how = ", in other words"
+        else:
+            continue
+        yield f"{address}{how}: assistant forget --purge {address}"
 
 
 def _in_conversations(workspace: Workspace, words: Words, common: Container[str]) -> Iterator[str]:
@@ -84,7 +104,7 @@ def _in_conversations(workspace: Workspace, words: Words, common: Container[str]
     for text in chain(said, typed_texts):
         found = set(words.traces(text, common))
         if found and words.without(text) == text:
-            hints |= found
+            hints |= {hint for hint in found if not any(set(hint) < set(o) for o in found)}
     for hint in sorted(hints):
         if not any(set(other) < set(hint) for other in hints):
             yield f"past conversations, in other words: {PURGE} --yes {shlex.join(hint)}"

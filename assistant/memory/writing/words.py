@@ -111,7 +111,7 @@ class Words:
 
     def traces(self, text: str, common: Container[str]) -> Iterator[tuple[str, ...]]:
         """The words of facts that are left in a text which does not tell them: of those that are
-        not `common` most, by their letters, or a number that is no year."""
+        not `common` several, with a third of their letters, or a number that is no year."""
         searched, lines = _searched(text), text.split("\n")
         for words in self._telling:
             rare = [word for word in words if word not in common]
@@ -123,9 +123,9 @@ class Words:
 
 def _identify(some: Collection[str], words: Sequence[str]) -> bool:
     """Whether some of the words of a fact hint at it."""
-    is_most = 2 * len("".join(some)) >= len("".join(words))
+    is_much = 3 * len("".join(some)) >= len("".join(words))
     is_enough = len(some) > 1 or len(words) == 1
-    return (is_most and is_enough) or any(map(_IDENTIFYING.fullmatch, some))
+    return (is_much and is_enough) or any(map(_IDENTIFYING.fullmatch, some))
 
 
 def _searched(text: str) -> str:

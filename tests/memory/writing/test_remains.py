@@ -110,6 +110,41 @@ def test_messages_that_hint_at_the_fact_are_named_with_what_clears_them(
     assert "zwetschke" not in kept and "die nachbarin gr" in kept
 
 
+def test_what_it_replaced_lines_that_tell_it_and_reminders_are_named_from_the_last(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Nadia rents a flat in Oslo"), Fact("Ben sails"), Fact("Ada sings")])
+    line = memory(workspace).split("\n").index("- Nadia rents a flat in Oslo") + 1
+    fact = "Quist pulls teeth on 3 March, in Trondheim"
+    ledger.remember([Fact(fact, replaces=f"MEMORY.md:{line}")])
+    more = f"- They say: {fact}\n- Ada sleeps\n- In Trondheim on 3 March Quist pulls teeth\n"
+    (workspace.root / "MEMORY.md").write_text(f"{memory(workspace)}{more}")
+    (workspace.root / "HEARTBEAT.md").write_text(
+        "# Reminders\n\n- 2 March 9:00: off to Quist in Trondheim\n- every day at 8: floss\n"
+    )
+    left = purged(workspace, tmp_path / "none", fact)
+    assert [each.split(": ")[0] for each in left] == [
+        f"MEMORY.md:{line + 5}", f"MEMORY.md:{line + 3}", f"MEMORY.md:{line}, which it replaced",
+    ]  # fmt: skip
+    for each in left:
+        passage = ledger.locate(each.rpartition(" ")[2])
+        Purge(ledger, Review(ledger), lambda: None).forget([passage])
+    kept = [line for line in memory(workspace).split("\n") if line[:1] == "-"]
+    assert kept == ["- Ben sails", "- Ada sings", "- Ada sleeps"]
+    assert past(ledger, fact) == (
+        "HEARTBEAT.md:3, in other words: assistant forget --purge HEARTBEAT.md:3",
+    )
+
+
+def test_a_question_about_the_fact_is_named(workspace: Workspace, tmp_path: Path) -> None:
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("The secret garden lies behind the mill")])
+    talk(workspace, "what about the secret garden?", "The garden is large", "Go behind me")
+    (left,) = purged(workspace, tmp_path / "none", "The secret garden lies behind the mill")
+    assert left.endswith(" secret garden")
+
+
 def test_a_history_that_is_too_long_to_be_searched_is_named(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
