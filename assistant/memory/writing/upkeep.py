@@ -28,7 +28,7 @@ from assistant.memory.text.language import language_of, without_function_words
 from assistant.memory.text.markdown import strike_out, superseded_note
 from assistant.memory.text.times.dates import heading_date, mentioned, without
 from assistant.memory.text.times.languages import says
-from assistant.memory.text.times.occasions import occasions
+from assistant.memory.text.times.occasions import occasions, without_times
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.journal import Journal, Write
 from assistant.memory.writing.markup import (
@@ -46,7 +46,7 @@ UNSORTED = timedelta(days=31)
 """How long a captured fact stays below the heading of its day."""
 PASSED = timedelta(days=7)
 """How long a fact stays after its day."""
-MOST_WORDS = 4
+MOST_WORDS = 2
 """Most words of an appointment beside its day, its hour and function words. A fact that says more,
 or another number, may be wanted when its day has passed."""
 MOST = 200
@@ -178,7 +178,7 @@ class Upkeep:
         times = [time.fromisoformat(one.time) for one in appointments]
         figures = {figure for at in times for figure in (at.hour, at.hour % 12, at.minute)}
         numbers = {int(number) for number in re.findall(r"\d+", rest)}
-        words = without_function_words(rest, language_of(chunk.plain)).split()
+        words = without_function_words(without_times(rest), language_of(chunk.plain)).split()
         is_brief = sum(word.isalpha() for word in words) <= MOST_WORDS
         return is_brief and numbers <= figures and not says("begins", chunk.plain)
 

@@ -89,6 +89,9 @@ def test_what_was_superseded_goes_to_the_archive_and_comes_back_by_undo(
         ("A partir del 2 de octubre de 2026 a las 6:00 Lena vive en Oporto", False),
         ("The dog Bruno, a poodle, gets his shot on 9 October 2026 at 9:00", False),
         ("The shop moves to Rua Nova 5 on 9 October 2026 at 10:00", False),
+        ("Lena moves to Kiel on 9 October 2026 at 9:00", False),
+        ("Lena zieht am 9. Oktober 2026 um 9 Uhr nach Kiel", False),
+        ("Lena se muda a Kiel el 9 de octubre de 2026 a las 9:00", False),
     ],
 )
 def test_what_lay_ahead_when_it_was_said_is_archived_when_it_has_passed(

@@ -291,6 +291,11 @@ def _time(text: str) -> str:
     return ""
 
 
+def without_times(text: str) -> str:
+    """The text without the times of day that it gives in figures."""
+    return _RE["clock"].sub(" ", text)
+
+
 def _clock(match: re.Match[str], half: str) -> time | None:
     """The time of day of a figure, in this half of it if it says none."""
     return clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or half)
