@@ -147,7 +147,8 @@ def many_turns(talk: Conversation, provider: Provider, turns: int) -> None:
             assert any(goal in each for each in said) and any(note in each for each in said)
 
 
-@pytest.mark.parametrize("turns", [24, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("turns", [24, 200])
 def test_many_turns_against_a_model_of_16_000_tokens(
     opened: Opened, workspace: Workspace, turns: int
 ) -> None:

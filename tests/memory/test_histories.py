@@ -522,7 +522,7 @@ def model(embedder: PolyglotEmbedder) -> None:
 
 @pytest.mark.timeout(300)
 def test_histories() -> None:
-    run(Histories, examples=6, steps=20)
+    run(Histories, examples=4, steps=20)
 
 
 @pytest.mark.slow

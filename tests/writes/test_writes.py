@@ -49,6 +49,7 @@ def test_it_scores_badly_without_a_defence(
     assert found.rates[SUFFERS[off]] > 0.02, found
 
 
+@pytest.mark.slow
 def test_what_a_short_chat_said_is_known_in_the_next(
     workspace: Workspace, embedder: Embedder
 ) -> None:

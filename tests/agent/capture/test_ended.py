@@ -195,6 +195,7 @@ def test_off_the_record_nothing_is_read(place: Path) -> None:
         assert not any(map(is_reading, provider.requests))
 
 
+@pytest.mark.slow
 def test_a_chat_without_a_model_or_trust_is_read_once_there_is_one(place: Path) -> None:
     offline = {"ASSISTANT_MODEL": "", "ASSISTANT_API_BASE": ""}
     with Provider(respond=answering(operations(*FACTS))) as provider:
@@ -230,6 +231,7 @@ def test_a_chat_that_failed_is_read_whenever_the_owner_asks(place: Path) -> None
     assert remembered(place) == list(FACTS)
 
 
+@pytest.mark.slow
 def test_an_open_chat_is_said_to_be_open(place: Path) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
         with Tty("-w", str(place), "chat", variables=environment(provider.url)) as tty:
@@ -241,6 +243,7 @@ def test_an_open_chat_is_said_to_be_open(place: Path) -> None:
     assert said == "1 chat is not read yet: still open (`--wait` waits for its end).\n"
 
 
+@pytest.mark.slow
 def test_what_is_imported_while_a_session_is_read_is_read_too(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

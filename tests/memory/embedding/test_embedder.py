@@ -15,7 +15,7 @@ from assistant.memory.embedding.sentence_transformer import SentenceTransformerE
 from assistant.settings.sections import EmbeddingSettings
 from tests.support.hashing import HashingEmbedder
 
-NAMES = ["hashing", "onnx", "sentence-transformers"]
+NAMES = ["hashing", "onnx", pytest.param("sentence-transformers", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,7 @@ def test_tokens_are_counted_beyond_the_limit(each: Embedder) -> None:
     assert each.max_tokens == 256
 
 
+@pytest.mark.slow
 def test_the_compiled_model_is_close_to_the_original(
     embedder: PolyglotEmbedder, original: SentenceTransformerEmbedder
 ) -> None:

@@ -119,8 +119,13 @@ def test_a_first_word_is_text_a_thought_or_a_call(
     [
         (b'data: {"choices": [{"index": 0, "delta": {"content": "', Drip(b"x" * 1_000_000, 0.0)),
         (b'{"choices": [{"message": {"content": "', Drip(b"x" * 1_000_000, 0.0)),
-        (Drip((b": keep-alive" * 1_000 + b"\n\n") * 80, 0.0),),
-        (Drip(sse(chunk({"reasoning_content": "hm " * 200_000}))[0], 0.0),),
+        pytest.param(
+            (Drip((b": keep-alive" * 1_000 + b"\n\n") * 80, 0.0),), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            (Drip(sse(chunk({"reasoning_content": "hm " * 200_000}))[0], 0.0),),
+            marks=pytest.mark.slow,
+        ),
         (Drip(sse(chunk({"content": "word " * 200_000}))[0], 0.0),),
     ],
     ids=["one event", "not a stream", "keep-alives", "thoughts", "text"],

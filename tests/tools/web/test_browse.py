@@ -146,6 +146,7 @@ def endless(connection: socket.socket, _: bytes) -> None:
         connection.sendall(b"x" * 1_000_000)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(WHY), reason=WHY)
 def test_tabs_are_numbered_chosen_and_closed_by_going_back(site: Site, call: Call) -> None:
     site.pages["/"] = page("<title>Pier</title><a target=_blank href=/next>Next</a>")
@@ -231,6 +232,7 @@ def test_a_file_is_uploaded_once_its_owner_has_seen_which_and_where(
     assert b"Nuno, Lena\n" in site.asked[-1] and b"Content-Type: text/plain" in site.asked[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(WHY), reason=WHY)
 def test_downloads_are_saved_under_safe_names_that_are_free(
     site: Site, call: Call, workspace: Workspace
@@ -282,6 +284,7 @@ def test_downloads_are_saved_under_safe_names_that_are_free(
     assert not list((workspace.root / "memory").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(WHY), reason=WHY)
 def test_off_the_record_nothing_is_downloaded(site: Site, workspace: Workspace) -> None:
     site.pages["/tides"] = attached(b"14:20", "tides.csv")
