@@ -178,8 +178,14 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
             return ""
         case "session-start":
             from assistant.memory.open import open_memory
+            from assistant.upkeep.outbox import undelivered
+            from assistant.workspace import trust
 
-            open_memory(find(), config.load()).close()  # so that the first prompt does not wait
+            workspace = find()
+            open_memory(workspace, config.load()).close()  # so that the first prompt does not wait
+            if hook.name and hook.program != CURSOR and trust.is_trusted(workspace):
+                news = undelivered(workspace)
+                return json.dumps({"systemMessage": "\n".join(news)}) if news else ""
         case event:
             if event == "compact":
                 state.forget()  # the model loses those passages

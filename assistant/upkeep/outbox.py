@@ -1,9 +1,11 @@
 """The outbox: what the program has to tell its owner while they are away.
 
 News is written down before it is sent, retried at each heartbeat until it is delivered, and shown
-by the next chat or `ask`. It is sent by every way of `reach.py`, and delivered once one takes it.
+by the next chat, `ask` or coding agent. It is sent by every way of `reach.py`, and delivered once
+one takes it.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -97,12 +99,21 @@ def take(workspace: Workspace) -> list[str]:
     if not beats.load(workspace).untold:
         return []
     with beats.changing(workspace) as state:
-        news = state.untold
-        reminders = {item.task: item for item in news if item.task}  # the latest of each
-        shown = [*reminders.values(), *[item for item in news if not item.task][-MOST_SHOWN:]]
-        lines = [_line(workspace, item) for item in news if item in shown]
+        lines = _lines(workspace, state.untold)
         state.untold = []
+    return lines
+
+
+def undelivered(workspace: Workspace) -> list[str]:
+    """The news that no way has taken yet, as lines; it stays in the outbox."""
+    return _lines(workspace, [item for item in beats.load(workspace).untold if not item.sent])
+
+
+def _lines(workspace: Workspace, news: Sequence[News]) -> list[str]:
+    reminders = {item.task: item for item in news if item.task}  # the latest of each
+    shown = [*reminders.values(), *[item for item in news if not item.task][-MOST_SHOWN:]]
     more = sum(not item.task for item in news if item not in shown)
+    lines = [_line(workspace, item) for item in news if item in shown]
     return [*lines, *([f"{more} earlier: `assistant sessions list`"] if more else ())]
 
 

@@ -119,3 +119,18 @@ def test_a_conversation_that_ends_is_a_session_here(run: Run, place: Path, tmp_p
     (listed,) = json.loads(run("sessions", "list", "--json").stdout)
     assert (listed["origin"], listed["turns"]) == ("claude-code", 1)
     assert "Fridays" in run("recall", "--sessions", "when is the deploy?").stdout
+
+
+def test_an_agent_s_start_shows_its_owner_what_no_way_has_taken(place: Path, run: Run) -> None:
+    start = json.dumps({"hook_event_name": "SessionStart", "session_id": "a", "cwd": "/"})
+    assert run("hook", "SessionStart", stdin=start).stdout == ""
+    (place / "HEARTBEAT.md").write_text("- every minute remind me: stretch\n")
+    run("config", "set", "heartbeat.notify", "exit 3")
+    assert run("heartbeat", "run").returncode == 0
+    told = json.loads(run("hook", "SessionStart", stdin=start).stdout)
+    assert told["systemMessage"].endswith(": stretch (HEARTBEAT.md:1)")
+    assert run("hook", "sessionStart", "--for", "cursor", stdin=start).stdout == ""
+    run("config", "set", "heartbeat.notify", "cat > /dev/null")
+    assert run("heartbeat", "run").returncode == 0
+    assert run("hook", "SessionStart", stdin=start).stdout == ""
+    assert "stretch (HEARTBEAT.md:1)" in run("ask", "hello").stderr
