@@ -71,7 +71,7 @@ TEXT: Mapping[str, str] = _data["text"]
 KNOWN = msgspec.convert(_data["part"], tuple[Part, ...])
 HOW = next(part.text for part in KNOWN if part.name == "rules")
 """The text of that part where the workspace has no RULES.md."""
-UNATTENDED = ("identity", "guardrails", "rules", "sensitive", "memory")
+UNATTENDED = ("identity", "guardrails", "rules", "sensitive", "memory", "skills")
 """The sections in the prompt of an unattended task."""
 
 

@@ -244,7 +244,7 @@ class Chat:
         )
 
     def _skills(self) -> Skills:
-        if not self.trusted or self._is_heartbeat:
+        if not self.trusted:
             return Skills()
         chosen = self.settings.skills
         return loading.load(self.workspace, chosen.disabled, chosen.folders)

@@ -15,10 +15,10 @@ def skill(place: Path, name: str, text: str) -> None:
     (place / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
 
 
-def asked(place: Path, provider: Provider, message: str) -> "subprocess.CompletedProcess[str]":
+def asked(place: Path, provider: Provider, *words: str) -> "subprocess.CompletedProcess[str]":
     model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
     return subprocess.run(
-        [ASSISTANT, "-w", place, "ask", message],
+        [ASSISTANT, "-w", place, *words],
         capture_output=True,
         text=True,
         env=os.environ | model,
@@ -37,7 +37,7 @@ def test_a_skill_is_listed_triggered_fetched_and_its_script_run(place: Path) -> 
         ToolCall("c2", "shell", {"command": "sh skills/post/scripts/stamp.sh"}),
     )
     with Provider(Reply(tool_calls=calls), "Done.") as provider:
-        done = asked(place, provider, "please brew some")
+        done = asked(place, provider, "ask", "please brew some")
     first, second = (json.dumps(each.body["messages"]) for each in provider.requests)
     assert "- tea: How to brew tea (skills/tea/SKILL.md)" in first and "load_skills" in first
     assert "Warm the pot." in first and "Run scripts/stamp.sh" not in first
@@ -45,6 +45,18 @@ def test_a_skill_is_listed_triggered_fetched_and_its_script_run(place: Path) -> 
     results = [m["content"] for m in provider.requests[1].body["messages"] if m["role"] == "tool"]
     assert "Run scripts/stamp.sh" in results[0] and "skills/post/scripts/stamp.sh" in results[0]
     assert "Warm the pot." in results[0] and "stamped 42" in second
+
+
+def test_a_beat_uses_them(place: Path) -> None:
+    skill(place, "tea", "---\ndescription: How to brew tea\ntriggers: [brew]\n---\nWarm the pot.\n")
+    skill(place, "post", "---\ndescription: How mail is sent\n---\nLick the stamp.\n")
+    (place / "HEARTBEAT.md").write_text("- every minute: brew some, and post it\n")
+    calls = (ToolCall("c1", "load_skills", {"names": ["post"]}),)
+    with Provider(Reply(tool_calls=calls), "Done.") as provider:
+        assert asked(place, provider, "heartbeat", "run").stdout == "Done.\n"
+    first, second = (json.dumps(each.body["messages"]) for each in provider.requests)
+    assert "Warm the pot." in first and "Lick the stamp." not in first
+    assert "Lick the stamp." in second
 
 
 def test_skills_are_begun_shown_and_checked(run: Run, place: Path) -> None:
