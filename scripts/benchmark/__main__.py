@@ -62,7 +62,7 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     commands.recall(report, place, directory / "rival", single)
     commands.edit(report, place, single, bare)
     chat.chat(report, place)
-    one_file.side_by_side(report, directory, ONE_FILE)
+    one_file.side_by_side(report, directory, ONE_FILE, sizes[-1])
     stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
     growth.context(report, directory, (sizes[0], sizes[-1]))
     served = [growth.served(directory, embedder, each) for each in sizes if each >= SERVED_FROM]
