@@ -15,6 +15,8 @@ from typing import Any
 from assistant.errors import MemoryFailure, StorageError
 
 SCHEMA_VERSION = 27
+PATIENCE = 10
+"""Seconds to wait for another program that uses the file."""
 _SCHEMA = Path(__file__).with_name("index.sql").read_text(encoding="utf-8")
 _CACHE_SCHEMA = Path(__file__).with_name("cache.sql").read_text(encoding="utf-8")
 
@@ -154,6 +156,13 @@ class Database:
                         "Close that program; it is finished at the next start",
                     )
 
+    def empty_log(self) -> None:
+        """Take deleted content out of the log; it stays while a reader needs what was before."""
+        with self._lock, translated(self.path):
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)")
+            self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")
+
     def close(self) -> None:
         """Close the database; its log is merged into it once the last reader has finished."""
         with self._lock, translated(self.path):
@@ -207,7 +216,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
         _address(path, readonly=readonly),
         isolation_level=None,
         check_same_thread=False,
-        timeout=10,
+        timeout=PATIENCE,
         uri=True,
     )
     try:

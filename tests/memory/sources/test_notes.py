@@ -124,6 +124,21 @@ def test_a_source_that_is_away_keeps_what_was_indexed(opened: Open, vault: Path)
     assert memory.recall(Query("hull")).notices == ()
 
 
+def test_no_word_of_a_deleted_note_stays_in_its_index(
+    workspace: Workspace, opened: Open, vault: Path
+) -> None:
+    def holding() -> list[Path]:
+        index = Notes(workspace, SourceSettings(name="vault", path=str(vault))).index
+        files = (path for path in index.rglob("*") if path.is_file())
+        return [path for path in files if b"Larsen" in path.read_bytes()]
+
+    memory = opened()
+    assert found(memory, "hull", "vault") and holding()
+    (vault / "Boat.md").unlink()
+    assert "vault:Boat.md:1" not in found(memory, "hull", "vault")
+    assert holding() == []
+
+
 def test_a_workspace_among_the_notes_is_not_recalled_twice(
     workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
