@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, answer, note, option
+from assistant.cli.options import AsJson, answer, at_terminal, note, option
 from assistant.cli.palette import echo
 from assistant.errors import UsageError
 from assistant.memory.base import AGENDA_DAYS, Due
@@ -94,11 +94,15 @@ def remind(
       assistant remind tomorrow at 9 call the bank
       assistant remind every Friday at 18 put out the bins
     """
-    set_reminder(context.obj.workspace(), " ".join(words))
+    wakes = set_reminder(context.obj.workspace(), " ".join(words))
+    if not (wakes or as_json) and at_terminal():
+        from assistant.cli.commands.heartbeat import offer_timer
+
+        offer_timer(context)
 
 
-def set_reminder(workspace: Workspace, words: str) -> None:
-    """Set a reminder, and print what was understood."""
+def set_reminder(workspace: Workspace, words: str) -> bool:
+    """Set a reminder, and print what was understood; return whether anything will deliver it."""
     from assistant.secrets.registered import redactor
     from assistant.upkeep import reminders
 
@@ -107,3 +111,4 @@ def set_reminder(workspace: Workspace, words: str) -> None:
     echo(reminder.confirmation)
     if reminder.note:
         note(reminder.note)
+    return reminder.wakes

@@ -1,5 +1,6 @@
 """`heartbeat`, `event` and `listen`: what the assistant does by itself, and events from outside."""
 
+import contextlib
 import sys
 import threading
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ import typer
 
 from assistant.cli.options import AsJson, Globals, answer, at_terminal, input_bytes, note, option
 from assistant.cli.palette import echo
+from assistant.cli.questions import confirm
 from assistant.display import counted
 from assistant.errors import AssistantError, ConfigError, UsageError
 from assistant.heartbeat import beat, queue
@@ -202,6 +204,14 @@ def install(
     note(f"the timer does not see API keys set in this shell: put them into {file}, as NAME=VALUE")
     if timers.ends_at_logout(workspace):
         note(f"the timer stops when you log out: {timers.LINGER}")
+
+
+def offer_timer(context: typer.Context) -> None:
+    """Offer to install the machine's usual timer, if it has one."""
+    with contextlib.suppress(ConfigError):
+        timers.choice()
+        if confirm("Install it now?"):
+            install(context)
 
 
 # Events

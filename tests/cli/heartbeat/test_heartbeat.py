@@ -16,6 +16,7 @@ from assistant.messages import Reply, ToolCall
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
+from tests.cli.tty import Tty
 from tests.support.provider import Provider
 
 CRONTAB = '[ "$1" = -l ] && exec cat {0}/tab; [ "$1" = - ] && exec cat > {0}/tab'
@@ -204,3 +205,19 @@ def test_it_is_put_into_the_machines_timers_and_taken_out(
     assert run("heartbeat", "install", "--undo").stdout.count("Removed: ") == 3
     assert (tmp_path / "tab").read_text() == "0 1 * * * mine\n"
     assert list((home / ".config" / "systemd" / "user").iterdir()) == []
+
+
+def test_a_reminder_that_nothing_would_deliver_comes_with_the_offer_of_a_timer(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "systemctl", "exit 1")
+    program(tmp_path, "crontab", CRONTAB.format(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for day, answer in (("monday", "n"), ("tuesday", "y")):
+        with Tty("-w", str(place), "remind", f"next {day} at 9 call Bo") as tty:
+            tty.wait("Install it now? [y/N]:")
+            tty.say(answer)
+            assert tty.end() == 0
+        assert (tmp_path / "tab").exists() is (answer == "y")
+    with Tty("-w", str(place), "remind", "next friday at 9 call Bo") as tty:
+        assert tty.end() == 0 and "Install" not in tty.text
