@@ -105,9 +105,9 @@ class IndexStore:
         self._open()
 
     def size(self) -> int:
-        """The bytes of the index on disk."""
-        files = (path for path in self._folder.rglob("*") if path.is_file())
-        stats = map(storage.stat_or_none, files)  # Chroma may be being filled again
+        """The bytes of the index on disk; Chroma's folder may be thrown away meanwhile."""
+        files = (Path(folder, name) for folder, _, names in os.walk(self._folder) for name in names)
+        stats = map(storage.stat_or_none, files)
         return sum(stat.size for stat in stats if stat)
 
     def close(self, *, prune: bool) -> None:

@@ -672,6 +672,22 @@ def test_the_index_is_private_and_has_a_size(workspace: Workspace, start: Open) 
     assert index.store.size() > 4096
 
 
+def test_the_size_is_known_while_a_folder_of_the_index_is_thrown_away(
+    workspace: Workspace, start: Open
+) -> None:
+    index, doomed = start(), [workspace.index / "old"]
+    index.refresh()
+    doomed[0].mkdir()
+
+    def throw_away(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.scandir" and doomed and str(arguments[0]) == str(doomed[0]):
+            doomed.pop().rmdir()
+
+    sys.addaudithook(throw_away)
+    assert index.store.size() > 4096
+    assert not doomed
+
+
 class Held(HashingEmbedder):
     """Embeds once it may."""
 
