@@ -44,7 +44,7 @@ _REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
 _UNITS: Mapping[str, int] = _data["units"]
 UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
-    "“each Friday:”"
+    "“on 2026-11-27 at 9:”"
 )
 TWO_TIMES = "What is above it has a time, too: write before the task when it is due, and a colon"
 TASKLESS = "It has a time, and no task: write the task after it, or in a list below"
