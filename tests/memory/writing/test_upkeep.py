@@ -92,6 +92,10 @@ def test_what_was_superseded_goes_to_the_archive_and_comes_back_by_undo(
         ("Lena moves to Kiel on 9 October 2026 at 9:00", False),
         ("Lena zieht am 9. Oktober 2026 um 9 Uhr nach Kiel", False),
         ("Lena se muda a Kiel el 9 de octubre de 2026 a las 9:00", False),
+        ("Lena heiratet am 5. Oktober 2026 um 14 Uhr", False),
+        ("Oma starb am 5. Oktober 2026 um 4 Uhr", False),
+        ("The meeting moves to 9 October 2026 at 10:00", True),
+        ("Der Schornsteinfeger kommt am 9. Oktober 2026 um 7 Uhr", True),
     ],
 )
 def test_what_lay_ahead_when_it_was_said_is_archived_when_it_has_passed(
