@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -308,13 +308,14 @@ class News:
 @dataclass(slots=True)
 class State(notebook.Spending):
     """What `reading.json` holds. `upkept` is the day (ISO) of memory's last upkeep, `kept_up` the
-    report on it for the next chat."""
+    report on it for the next chat; `failures_told` is the day on which failures were reported."""
 
     since: str = ""
     sessions: dict[str, Progress] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
     upkept: str = ""
     kept_up: str = ""
+    failures_told: str = ""
 
     def note(self, read: Read, size: int, now: datetime) -> None:
         """Note the result for a session of this size; its first and last failure are reported."""
@@ -355,14 +356,21 @@ def changing(workspace: Workspace) -> AbstractContextManager[State]:
 def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str]:
     """Take the pending reports as lines that quote the facts; each is returned only once.
 
-    While memory cannot be read, which recall reports, they stay pending.
+    Failures are reported once a day; later ones stay pending, and so does all while memory cannot
+    be read, which recall reports.
     """
     state = load(workspace)
     if not state.untold and not state.kept_up:
         return []
     with suppress(MemoryFailure, StorageError), changing(workspace) as state:
+        failed = [news for news in state.untold if news.failed]
+        today, later = now.date().isoformat(), list[News]()
+        if failed and state.failures_told == today:
+            later = [replace(news, stored=0, waiting=0, left_out=0) for news in failed]
+            state.untold = [replace(news, failed="") for news in state.untold if news not in later]
         lines = pending_news(state, workspace, memory, now)
-        state.untold, state.kept_up = [], ""
+        state.untold, state.kept_up = later, ""
+        state.failures_told = today if failed else state.failures_told
         return lines
     return []
 

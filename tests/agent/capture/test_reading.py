@@ -163,10 +163,10 @@ def test_one_sessions_fault_never_stops_the_others(
     assert done.stored == FACTS
 
 
-def news_of(place: Workspace) -> list[str]:
-    """What the next chat says of the sessions that were read."""
+def news_of(place: Workspace, days: int = 0) -> list[str]:
+    """What the next chat says of the sessions that were read, so many days later."""
     with closing(open_memory(place, config.load())) as memory:
-        return ended.take_news(place, memory, datetime.now().astimezone())
+        return ended.take_news(place, memory, datetime.now().astimezone() + timedelta(days))
 
 
 def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
@@ -182,10 +182,29 @@ def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
         assert state.failures == tries
         assert read(place) == []  # before its time
         said = {1: "yet", 4: "in 4 tries"}.get(tries)
-        reports = [f"No facts could be extracted from today's chat {said}"] if said else []
-        assert [news.partition(": ")[0] for news in news_of(place)] == reports
+        reports = [said] if said else []
+        lines = [news.partition(": ")[0] for news in news_of(place, days=tries)]
+        assert [line.partition(" chat ")[2] for line in lines] == reports
+        assert all(line.startswith("No facts could be extracted from ") for line in lines)
     assert remembered(place) == []
     assert [done.stored for done in read_ended(place, asked=True)] == [FACTS]
+
+
+def test_failures_are_reported_once_a_day_and_what_was_kept_at_once(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    asked(*["nonsense"] * 4, operations(*FACTS), *["nonsense"] * 2)
+    lines = []
+    for _ in range(4):
+        chat(place).close()
+        read(place)
+        lines.append(news_of(place))
+    failed, nothing, kept, still_nothing = lines
+    assert len(failed) == 1 and "from today's chat yet: " in failed[0]
+    assert nothing == still_nothing == [] and len(kept) == 1 and FACTS[0] in kept[0]
+    (tomorrow,) = news_of(place, days=1)
+    assert "from yesterday's chat and 1 more yet: " in tomorrow
+    assert news_of(place, days=2) == []
 
 
 def test_the_owner_has_a_failed_chat_read_before_its_time_and_it_costs_no_try(
