@@ -8,7 +8,7 @@ are listed, so that the model can be asked again.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import takewhile
@@ -27,6 +27,7 @@ from assistant.agent.capture.origins import (
     is_said,
     is_tainted,
     least_trusted,
+    names_in,
     outside_texts,
     owners_words,
     pasted,
@@ -61,6 +62,9 @@ FACT_LIMIT = 500
 """The most characters of a fact; a longer text is refused."""
 ECHO = 2 / 3
 """A text that shares this part of its words with a recalled passage is an echo of it."""
+REWORDED = 1
+"""The names and numbers of the assistant's that may be another form of the owner's, as is New York
+of NYC; a fact that is mostly not theirs and has more of them is a guess."""
 ANSWER_LIMIT = 60_000
 """Characters of an answer."""
 FEWEST_FACTS, MOST_FACTS = 10, 200
@@ -232,6 +236,7 @@ class _Reader:
     tainted: bool = field(init=False)
     owners: list[str] = field(init=False)
     outside: list[str] = field(init=False)
+    replies: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         first = self.turns[0].entries[0].id
@@ -243,6 +248,8 @@ class _Reader:
         current = [message.text for message in self.said.values() if message.kind == "owner"]
         self.owners = [owners_words(text) for text in (*earlier, *current)]
         self.outside = list(outside_texts(entries))
+        replies = (entry.text for entry in entries if isinstance(entry, AssistantEntry))
+        self.replies = [" ".join(names_in(reply)) for reply in replies]
 
     def facts(self, operation: Mapping[str, Any]) -> list[CapturedFact]:
         """The fact that an operation states, once for each fact that it replaces. Raises Refused.
@@ -307,7 +314,8 @@ class _Reader:
         The owner is if a statement of theirs is quoted, or if only they are cited and their
         statements back it; they have to back more of it beside a text from outside, or if it
         replaces a fact of theirs. What quotes their question is a guess, and so is what the model
-        insists on without a quote. Raises Refused if nobody cited states it.
+        insists on without a quote, or what is mostly not theirs and has several names and numbers
+        that the assistant brought in. Raises Refused if nobody cited states it.
         """
         given = operation.get("quote")
         words = given.strip() if isinstance(given, str) else ""
@@ -343,6 +351,10 @@ class _Reader:
             is_pretence = self.tainted or small_talk(words) is not None
             is_backed = not is_pretence or whole.share >= QUOTED_SHARE
             is_backed = is_backed and not (overwrites and not (stated.share and whole.numbers))
+            named = (backing(n, self.owners, self.replies, when, kept) for n in names_in(text, day))
+            suggested = sum(name.brought and not name.share for name in named)
+            is_suggested = whole.share < UNQUOTED_SHARE and suggested > REWORDED
+            is_backed = is_backed and not is_suggested
         else:
             is_backed = stated.share >= UNQUOTED_SHARE and stated.numbers
         if is_backed and words:
@@ -568,15 +580,15 @@ def _is_data(value: list[object]) -> bool:
     return not value or any(isinstance(item, dict | list) for item in value)
 
 
-def _items(value: object) -> Iterator[object]:
-    """What a JSON value holds in place of operations, without the lists and names around it."""
-    inner = value if isinstance(value, list) else []
-    if isinstance(value, dict) and not _is_operation(value):
-        inner = [value[name] for name in _KEYS["operations"] if name in value]
-    for item in inner:
-        yield from _items(item)
-    if not inner and not isinstance(value, list):
-        yield value
+def _items(value: object) -> list[object]:
+    """What a JSON value holds in place of operations, without the lists and names around it; beside
+    operations, a name that holds none is left out."""
+    if isinstance(value, list):
+        return [item for inner in value for item in _items(inner)]
+    inner = value.values() if isinstance(value, dict) and not _is_operation(value) else ()
+    held = [_items(item) for item in inner if isinstance(item, dict | list)]
+    holding = [items for items in held if any(map(_is_operation, items))]
+    return [item for items in holding or held for item in items] if held else [value]
 
 
 def _is_operation(value: object) -> bool:

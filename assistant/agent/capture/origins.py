@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from itertools import groupby
 
 from assistant.memory.text.identity import fold
 from assistant.memory.text.language import is_function_word, language_of, stem
@@ -270,6 +271,14 @@ def statements_of(text: str) -> list[str]:
     """The sentences of a text that ask nothing."""
     parts = (part.strip() for part in _SENTENCE_END.split(text))
     return [part for part in parts if part and part.rstrip("\"'”’»)! ")[-1:] not in "?？؟"]
+
+
+def names_in(text: str, anchor: str | None = None) -> list[str]:
+    """The names and numbers of a text, but no dates. Capitalised words in a row are one name."""
+    words = _without_dates(text, anchor)[0].split()
+    runs = groupby(words, key=lambda word: word[0].isupper())
+    names = [" ".join(run) for is_name, run in runs if is_name]
+    return [*names, *(word for word in words if word[0].isdigit())]
 
 
 def is_said(text: str, owners: Iterable[str]) -> bool:

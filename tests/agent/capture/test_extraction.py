@@ -253,6 +253,28 @@ def test_a_quoted_statement_is_the_owners_in_whatever_words_and_language_the_fac
     assert kinds_beside("", said, fact) == ["owner"]
 
 
+@pytest.mark.parametrize(
+    ("said", "reply", "fact", "kind"),
+    [
+        ("I need a dentist", "Dr Ek at Ringweg 14?", "The owner sees Dr Ek, Ringweg 14", "guess"),
+        ("Must pay the plumber", "To DE89 3704 44?", "The plumber has DE89 3704 44", "guess"),
+        ("We plan a trip", "Porto and Faro?", "The owner flies to Porto and Faro", "guess"),
+        ("My sister visits us", "Clara, with Tom?", "Clara comes with Tom", "guess"),
+        ("Clara visits us", "With Tom?", "The owner's sister Clara comes with Tom", "owner"),
+        ("i'm in nyc now", "New York City!", "The owner works from New York City", "owner"),
+        ("i earn 62k", "So 62,000 euros", "The owner earns 62,000 euros", "owner"),
+        ("gym at half six", "At 18:30", "The owner goes to the gym at 18:30", "owner"),
+        ("meds at 8 and 20", "At 08:00 and 20:00", "The owner takes 8:00 and 20:00", "owner"),
+        ("ich ess kein Fleisch", "Vegetarier!", "Der Besitzer ist Vegetarier", "owner"),
+    ],
+)
+def test_names_and_numbers_that_only_the_assistant_brought_up_wait(
+    said: str, reply: str, fact: str, kind: str
+) -> None:
+    turn = Turn((UserEntry(said, id="e4"), AssistantEntry(reply, id="e5")))
+    assert kinds([turn], add(fact, "e4", quote=said)) == [kind]
+
+
 def test_what_the_model_insists_on_without_a_quote_waits() -> None:
     turns = [Turn((UserEntry("I'm 41", id="e1"),))]
     answer = json.dumps([add("The owner is 41 years old", "e1")])
@@ -764,6 +786,8 @@ FIRST, SECOND = (json.dumps(add(text, "e1")) for text in SEVERAL)
         f'{{"operations": [{FIRST}]}}\n{SECOND}',
         f'[1] says so:\n{{"facts": {FIRST}}}\n[2] and this:\n{SECOND}',
         f"[[{FIRST}], [{SECOND}]]",
+        f'{{"Operations": [{FIRST}, {SECOND}], "usage": {{"tokens": 5}}}}',
+        f'{{"result": {{"note": [], "operations": {{"1": {FIRST}, "2": {SECOND}}}}}}}',
     ],
 )
 def test_all_that_an_answer_holds_is_read(answer: str) -> None:
