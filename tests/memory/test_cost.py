@@ -14,10 +14,11 @@ from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.markdown import plain
+from assistant.memory.writing import edits
 from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
-from scripts.benchmark.facts import facts, queries, write_many
+from scripts.benchmark.facts import facts, queries, write_many, write_single
 from tests.support.hashing import HashingEmbedder
 
 FACTS = 4000
@@ -174,6 +175,26 @@ def test_status_parses_no_block_again_while_an_erased_fact_is_offered(workspace:
         sys.setprofile(None)
         memory.close()
     assert parsed < 5
+
+
+def test_a_batch_looks_through_a_section_once(workspace: Workspace) -> None:
+    path = write_single(workspace.root, facts(1000))
+    memory = LocalMemory(workspace, Settings(), HashingEmbedder())
+    memory.remember([Fact("The first one makes the heading")])
+    folded = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal folded
+        if event == "call" and frame.f_code is edits._folded.__code__:
+            folded += len(frame.f_locals["text"])
+
+    sys.setprofile(count)
+    try:
+        memory.remember([Fact(f"Crate {n} holds apples") for n in range(20)])
+    finally:
+        sys.setprofile(None)
+        memory.close()
+    assert 0 < folded < path.stat().st_size
 
 
 @pytest.mark.slow

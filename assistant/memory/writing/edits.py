@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from operator import itemgetter
 
 from assistant.errors import LedgerError
@@ -41,10 +42,13 @@ from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
 """Characters from which on a passage may be a piece of a chunk, cut to fit an embedding model."""
+LONG_SECTION, SECTIONS = 1 << 14, 1 << 10
+"""Characters from which a section is not kept folded; how many are: some 20,000 facts."""
 _WORD = re.compile(r"(?<!\w)[^\W_]+(?!\w)")
 _WORD_WITHIN = re.compile(r"[^\W_]+")
 _BLOCK_ENDS = re.compile(r"\n(?=(?:[-+*]|\d{1,9}[.)]|#{1,6})[ \t])|\n[ \t\r]*\n(?=\S)")
 """Where no passage goes on: before an item that is within no other, and behind a blank line."""
+_SECTION_ENDS = re.compile(r"\n(?=#{1,6}[ \t])")
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"## (.+)")
 _CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
@@ -69,9 +73,13 @@ def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int
 
 def line_stating(text: str, source: str, fact: str) -> int | None:
     """The line of the current passage that says `fact` (clean text) and nothing else."""
-    key, words, folded = fact_key(fact), _WORD.findall(_folded(fact)), _folded(text)
-    rarest = min(words, key=folded.count, default="")
-    blocks = [block for block in _BLOCK_ENDS.split(folded) if rarest in block]
+    key, words = fact_key(fact), _WORD.findall(_folded(fact))
+    sections = (
+        _kept_folded(section) if len(section) < LONG_SECTION else _folded(section)
+        for section in _SECTION_ENDS.split(text)
+    )
+    having = [section for section in sections if all(word in section for word in words)]
+    blocks = itertools.chain.from_iterable(map(_BLOCK_ENDS.split, having))
     if not any(_has(block, words) for block in blocks):
         return None  # to parse a file takes a hundred times as long
     for chunk in chunks_of(text, source):
@@ -92,6 +100,9 @@ def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+_kept_folded = lru_cache(SECTIONS)(_folded)
 
 
 def _span(chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
