@@ -106,12 +106,12 @@ def nearest_of_each(
         progress("Comparing facts", start, total)
         block = vectors[start : start + BLOCK] @ vectors.T
         own = np.arange(len(block))
-        block[own, start + own] = -1.0
-        best = np.argpartition(-block, most - 1, axis=1)[:, :most]
-        near = np.take_along_axis(block, best, axis=1)
-        order = np.argsort(-near, axis=1)
-        nearest[start : start + BLOCK] = np.take_along_axis(best, order, axis=1)
-        cosines[start : start + BLOCK] = np.take_along_axis(near, order, axis=1)
+        block[own, start + own] = -np.inf
+        for n in range(most):
+            best = block.argmax(axis=1)
+            nearest[start : start + BLOCK, n] = best
+            cosines[start : start + BLOCK, n] = block[own, best]
+            block[own, best] = -np.inf
     return nearest, cosines
 
 
