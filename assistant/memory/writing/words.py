@@ -17,7 +17,8 @@ from assistant.messages import FORGOTTEN
 LONG = 16
 """Minimum characters of a text that is also searched for verbatim, including markup."""
 STEM, ENDING = 4, 3
-"""Two words are forms of one if they share STEM letters and differ in at most ENDING letters."""
+"""Two words are forms of one if they share STEM letters and differ in at most ENDING letters; a
+shorter word has forms of one letter more."""
 BEGINNING = 3
 """Letters of a word that all its forms share."""
 PART = 5
@@ -174,7 +175,9 @@ def _is_form(word: str, other: str) -> bool:
         return True
     short, long = sorted((len(word), len(other)))
     same = common(word, other)
-    return word == other or (same >= max(STEM, short - 1) and long - short <= ENDING)
+    if short < STEM:
+        return same == short and long - short <= 1  # keys
+    return same >= max(STEM, short - 1) and long - short <= ENDING
 
 
 def words_in(text: str) -> list[str]:
@@ -222,4 +225,4 @@ def _telling_words(fact: str) -> list[str]:
         amount[1] if (amount := _AMOUNT.fullmatch(word)) else word for word in words_in(content)
     ]
     telling = {word for word in tokens if len(word) > 2 or not word.isalpha()}
-    return sorted(telling or words_in(" ".join(words)), key=len, reverse=True)
+    return sorted(sorted(telling or words_in(" ".join(words))), key=len, reverse=True)

@@ -142,7 +142,7 @@ def test_a_question_about_the_fact_is_named(workspace: Workspace, tmp_path: Path
     ledger.remember([Fact("The secret garden lies behind the mill")])
     talk(workspace, "what about the secret garden?", "The garden is large", "Go behind me")
     (left,) = purged(workspace, tmp_path / "none", "The secret garden lies behind the mill")
-    assert left.endswith(" secret garden")
+    assert left.endswith(" garden secret")
 
 
 def test_a_history_that_is_too_long_to_be_searched_is_named(

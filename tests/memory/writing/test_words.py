@@ -54,6 +54,13 @@ PHRASINGS = {
         "old-school gardens, secret ones, behind it…",
         "It is *secret*: the garden behind the school, the old one.",
     ),
+    "The cellar key is under a blue stone": (
+        "Keys of the cellar: under the blue stones",
+        "I put the cellar's keys under that blue stone",
+    ),
+    "La clé de la cave est sous la pierre bleue": (
+        "Les clés de la cave sont sous les pierres bleues ?",
+    ),
     "Der geheime Garten liegt hinter der alten Schule": (
         "Was ist mit dem geheimen Garten, der hinter der alten Schule liegt?",
         "Hinter der alten Schule liegen geheime Gärten!",
