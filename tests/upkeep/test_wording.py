@@ -192,6 +192,12 @@ every morning at 15:00: x
 every evening at 9:00 in the morning: x
 every afternoon at 23:00: x
 every night at 13:00: x
+every day at 9 and every Friday: x
+every day at 9 and on Fridays: x
+every hour and on Fridays: x
+mornings and Fridays: x
+daily every Friday: x
+täglich um 9 und freitags: x
 every Friday night at 1: x
 every Friday at 2:30 in the night: x
 every day at 9 Mars/Olympus: x

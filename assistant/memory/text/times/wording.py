@@ -517,6 +517,9 @@ class _Reader:
             return False
         if said.values("unit") not in ([], ["day"]):  # "working hours"
             return False
+        joined = self._at and self._tokens[self._at - 1].kind == "and"
+        if joined or (self._unit == "day" and said.has("every")):  # "daily at 9 and every Friday"
+            return False
         self._days = said.weekdays()
         one_day = said[-1].kind == "day" and len(self._days) == 1
         is_bare = {token.kind for token in said} <= {"the", "kind"}  # "weekend trip"
