@@ -315,7 +315,8 @@ class _Reader:
         statements back it; they have to back more of it beside a text from outside, or if it
         replaces a fact of theirs. What quotes their question is a guess, and so is what the model
         insists on without a quote, or what is mostly not theirs and has several names and numbers
-        that the assistant brought in. Raises Refused if nobody cited states it.
+        that the assistant brought in, or one if it replaces a fact of theirs. Raises Refused if
+        nobody cited states it.
         """
         given = operation.get("quote")
         words = given.strip() if isinstance(given, str) else ""
@@ -353,7 +354,8 @@ class _Reader:
             is_backed = is_backed and not (overwrites and not (stated.share and whole.numbers))
             named = (backing(n, self.owners, self.replies, when, kept) for n in names_in(text, day))
             suggested = sum(name.brought and not name.share for name in named)
-            is_suggested = whole.share < UNQUOTED_SHARE and suggested > REWORDED
+            reworded = 0 if overwrites else REWORDED
+            is_suggested = whole.share < UNQUOTED_SHARE and suggested > reworded
             is_backed = is_backed and not is_suggested
         else:
             is_backed = stated.share >= UNQUOTED_SHARE and stated.numbers

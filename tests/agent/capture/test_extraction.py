@@ -275,6 +275,21 @@ def test_names_and_numbers_that_only_the_assistant_brought_up_wait(
     assert kinds([turn], add(fact, "e4", quote=said)) == [kind]
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [("I should call the dentist", "guess"), ("The dentist is Dr Amsel now", "owner")],
+)
+def test_a_name_that_only_the_assistant_brought_up_replaces_no_fact_of_the_owners(
+    said: str, kind: str
+) -> None:
+    turn = Turn((UserEntry(said, id="e4"), AssistantEntry("Dr Amsel?", id="e5")))
+    new = add("The owner's dentist is Dr Amsel", "e4", quote=said)
+    known = [replace(KNOWN[0], plain="The owner's dentist is Dr Ek")]
+    answer = json.dumps([new | {"op": "supersede", "which": "K1"}])
+    (fact,) = parse(answer, [turn], known, turn.entries).facts
+    assert (fact.kind, fact.replaces) == (kind, known[0].id)
+
+
 def test_what_the_model_insists_on_without_a_quote_waits() -> None:
     turns = [Turn((UserEntry("I'm 41", id="e1"),))]
     answer = json.dumps([add("The owner is 41 years old", "e1")])
