@@ -288,13 +288,10 @@ class Synchronizer:
                 changed += [file.name for file in group.files]
                 left.difference_update(changed)
                 progress(INDEXING, len(names) - len(left), len(names))
-        deleted = missing.difference(unseen)
-        for name in deleted:
+        for name in missing.difference(unseen):
             self.store.catalog.delete_source(name)
             changed.append(name)
             self._changes.append((name, "", sha256(b"").hexdigest()))
-        if deleted:
-            self.store.catalog.database.empty_log()
         if changed:
             self._indexed = self.store.catalog.sources()
         self._whole = not left

@@ -187,6 +187,8 @@ class Collection:
             order=self._ordered,
             stop=lambda: self._closing.is_set() or stop() or time.monotonic() > deadline,
         )
+        if refreshed.changed:
+            self._index.store.catalog.database.empty_log()
         self._is_pending, self._is_late = refreshed.left > 0, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in refreshed.faults)
 
