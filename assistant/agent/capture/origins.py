@@ -275,7 +275,7 @@ def statements_of(text: str) -> list[str]:
 
 def names_in(text: str, anchor: str | None = None) -> list[str]:
     """The names and numbers of a text, but no dates. Capitalised words in a row are one name."""
-    words = _without_dates(text, anchor)[0].split()
+    words = re.findall(r"\w(?:\S*\w)?", _without_dates(text, anchor)[0])
     runs = groupby(words, key=lambda word: word[0].isupper())
     names = [" ".join(run) for is_name, run in runs if is_name]
     return [*names, *(word for word in words if word[0].isdigit())]

@@ -257,6 +257,7 @@ def test_a_quoted_statement_is_the_owners_in_whatever_words_and_language_the_fac
     ("said", "reply", "fact", "kind"),
     [
         ("I need a dentist", "Dr Ek at Ringweg 14?", "The owner sees Dr Ek, Ringweg 14", "guess"),
+        ("My router fails", "A (Fritzbox) 7590?", "The owner has the Fritzbox 7590.", "guess"),
         ("Must pay the plumber", "To DE89 3704 44?", "The plumber has DE89 3704 44", "guess"),
         ("We plan a trip", "Porto and Faro?", "The owner flies to Porto and Faro", "guess"),
         ("My sister visits us", "Clara, with Tom?", "Clara comes with Tom", "guess"),
