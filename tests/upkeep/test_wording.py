@@ -193,6 +193,7 @@ every evening at 9:00 in the morning: x
 every afternoon at 23:00: x
 every night at 13:00: x
 every day at 9 and every Friday: x
+every evening at 9 am: x
 every day at 9 and on Fridays: x
 every hour and on Fridays: x
 mornings and Fridays: x

@@ -251,6 +251,8 @@ until Friday
 before Friday
 sometime next week
 in 0 minutes
+tomorrow evening at 9 am
+every evening at 9 am
 in minutes
 in Stunden
 Friday by noon

@@ -148,7 +148,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     if reader.due or word:
         return replace(found, due=reader.due, is_timed=True)
     words, part = text[: reader.end].strip(), next(iter(reader.parts), None)
-    at = in_part(reader.times[0], part) if reader.times else time(part) if part else NINE
+    at = reader.within(part, reader.times[0]) if reader.times else time(part) if part else NINE
     if at is None:
         return Reading(word=words, cure="The time is not in that part of it")
     day = reader.once or now.date()
@@ -247,6 +247,11 @@ class _Reader:
     def is_timed(self) -> bool:
         """Whether a time of day was read, or an interval."""
         return bool(self.times or self.due or self._unit in _MINUTES)
+
+    def within(self, part: int | None, at: time) -> time | None:
+        """A time within a part of the day; None if it is not in it, as no "am" is in an evening."""
+        meant = in_part(at, part)
+        return None if at in self.halved and meant != at else meant
 
     def question(self, times: Sequence[time]) -> str:
         """What to ask about one of these times: "Friday at 3" is seldom meant to be at night."""
@@ -548,7 +553,7 @@ class _Reader:
     def _add_times(self, times: list[time], part: int | None) -> None:
         """Note times of day, and that they lie in that part of it."""
         for at in times:
-            if (meant := in_part(at, part)) is None:
+            if (meant := self.within(part, at)) is None:
                 self.fault = f"{at:%H:%M}", "It is not in that part of the day"
             else:
                 self.times.append(meant)
