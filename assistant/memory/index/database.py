@@ -157,11 +157,14 @@ class Database:
                     )
 
     def empty_log(self) -> None:
-        """Take deleted content out of the log; it stays while a reader needs what was before."""
-        with self._lock, translated(self.path):
+        """Take deleted content out of the log; it stays while a reader needs what was before, or
+        the disk is full."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.execute("PRAGMA busy_timeout = 0")
-            self._connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)")
-            self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")
+            try:
+                self._connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)")
+            finally:
+                self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")
 
     def close(self) -> None:
         """Close the database; its log is merged into it once the last reader has finished."""
