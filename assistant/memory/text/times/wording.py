@@ -548,13 +548,13 @@ class _Reader:
         times = self.times[self._settled :]
         if times and self.parts and self._tokens[self._at - 1].kind != "and":
             del self.times[self._settled :]
-            self._add_times(times, self.parts.pop())
+            self._add_times(times, self.parts.pop(), said)
 
-    def _add_times(self, times: list[time], part: int | None) -> None:
+    def _add_times(self, times: list[time], part: int | None, said: Words) -> None:
         """Note times of day, and that they lie in that part of it."""
         for at in times:
             if (meant := self.within(part, at)) is None:
-                self.fault = f"{at:%H:%M}", "It is not in that part of the day"
+                self._fails(said, "It is not in that part of the day")
             else:
                 self.times.append(meant)
                 self._is_of_night |= part in (EVENING, NIGHT) and meant < SIX
@@ -571,7 +571,7 @@ class _Reader:
             if part is not None:
                 self.fault = said[-1].word, "Two parts of the day are named"
             part = named[0]
-        self._add_times(times, part)
+        self._add_times(times, part, said)
         return True
 
     def in_zone(self, said: Words) -> bool:
