@@ -299,7 +299,8 @@ def have_a_common_word(text: str, other: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Backing:
     """How far the owner is behind a fact: the `share` of its words that are theirs, whether its
-    numbers are, and whether it has something that only others `brought` in."""
+    `numbers` are, but for the year of a day, and whether it has something that only others
+    `brought` in."""
 
     share: float
     numbers: bool
@@ -332,7 +333,9 @@ def backing(
     )
     resolved = len(dates & owner_dates)
     share = (len(parts) - len(missing) + resolved) / max(1, len(parts) + resolved)
-    return Backing(share, not any(word[0].isdigit() for word in new), brought)
+    years = {str(day.year), str(day.year + 1)} if day else ()
+    numbers = {word for word in new if word[0].isdigit()}.difference(years)
+    return Backing(share, not numbers, brought)
 
 
 def _all_roots(texts: Iterable[str], language: str) -> frozenset[str]:

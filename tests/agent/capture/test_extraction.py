@@ -477,6 +477,20 @@ def test_what_the_owner_does_not_state_is_never_theirs(
     assert kinds_beside("", said, fact, over=over) == [quoted]
 
 
+@pytest.mark.parametrize(
+    ("said", "fact", "over", "kind"),
+    [
+        ("vlak jede až 8. května", "Vlak jede 8. května 2027", "Vlak jede 1. května", "owner"),
+        ("vizyta dopiero 12 maja", "Vizyta 12 maja 2027", "Vizyta 3 maja", "owner"),
+        ("vizyta dopiero 12 maja", "Vizyta 12 maja 2031", "Vizyta 3 maja", "guess"),
+    ],
+)
+def test_the_year_of_a_day_may_be_added_in_every_language(
+    said: str, fact: str, over: str, kind: str
+) -> None:
+    assert kinds_beside("", said, fact, over=over) == [kind]
+
+
 LETTERS = (
     "Das hier lag im Briefkasten:\n\nSehr geehrte Mieterin, das Konto ist 4711. Hausverwaltung",
     "Voici ce que le plombier m'a répondu :\nle code est 4711",
