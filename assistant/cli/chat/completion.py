@@ -63,7 +63,8 @@ class ChatCompleter(Completer):
             path = mention[1] if mention[1] is not None else mention[2]
             labels = dict(chain(self._by_prefix(path), self._fuzzy(path)))
             for path, label in islice(labels.items(), MAX_FILES):
-                yield Completion(_mention(path), -len(mention[0]), display=label)
+                behind = "" if path.endswith("/") else " "
+                yield Completion(_mention(path) + behind, -len(mention[0]), display=label)
 
     def is_unfinished(self, typed: str) -> bool:
         """Whether a text ends in a mention of what does not exist."""

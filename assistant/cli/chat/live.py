@@ -292,6 +292,7 @@ class LiveScreen:
             "menu": lambda: self._app.current_buffer.cancel_completion(),
             "question": close,
             "working": self._stop,
+            "prompt": lambda: None,  # unbound, it would wait for a key and take it as Alt's
         }, self._is_lone_escape)  # fmt: skip
         bind("c-c", {
             "search": stop_search,

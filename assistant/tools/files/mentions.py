@@ -20,6 +20,7 @@ MENTION = re.compile(r'(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))')
 BEHIND = ".,;:!?)]}'»”…"
 """Trailing punctuation, which rarely belongs to a file's name."""
 LIKE_A_FILE = re.compile(r"/|\.\w{1,5}$")
+LONGEST_PATH = 4096
 NOT_MEANT = "Correct the path, or write \\@ where no file is meant"
 
 
@@ -67,6 +68,8 @@ class Mentions:
                 yield first_match
             elif not quoted and (longer := self._longer(bare)):
                 raise UsageError(f"there is no file {bare}", f'Quote its name: @"{longer}"')
+            elif not quoted and (shorter := self._shorter(bare)):
+                raise UsageError(f"there is no file {bare}", f"Put a space behind @{shorter}")
             elif quoted or LIKE_A_FILE.search(names[-1]):
                 raise UsageError(f"there is no file {names[-1]}", NOT_MEANT)
 
@@ -75,6 +78,14 @@ class Mentions:
         for folder in (self._root, self._here):
             for path in glob(f"{escape(name)} *", root_dir=folder):  # noqa: PTH207  # or absolute
                 return path
+        return ""
+
+    def _shorter(self, name: str) -> str:
+        """The file whose path is the beginning of this name; empty if there is none."""
+        for end in range(min(len(name), LONGEST_PATH), 0, -1):
+            beginning = name[:end]
+            if LIKE_A_FILE.search(beginning) and (path := self._path(beginning)) and path.is_file():
+                return beginning
         return ""
 
     def _path(self, name: str) -> Path | None:

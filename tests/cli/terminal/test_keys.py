@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -72,6 +73,20 @@ def test_esc_stops_a_reply_and_the_draft_stays(
         tty.wait("Here.", gone=WORKING)
         assert leaves(tty) == 0
     assert "one more\nthing" in str(provider.requests[-1].body["messages"][-1]["content"])
+
+
+@pytest.mark.parametrize("keys", [ESCAPE, ESCAPE + ESCAPE])
+def test_esc_at_an_idle_prompt_swallows_no_key(place: Path, keys: str) -> None:
+    with chat(place) as tty:
+        tty.wait("offline")
+        tty.send(keys)
+        sleep(0.3)  # longer than a sequence takes, shorter than Escape waits for a second key
+        tty.send("usage")
+        tty.wait(lambda tty: prompt(tty) in ("usage", "sage"))
+        assert prompt(tty) == "usage"
+        tty.send(CTRL_C)
+        tty.wait(lambda tty: prompt(tty) == "")
+        assert leaves(tty) == 0
 
 
 def typed(tty: Tty, draft: str) -> None:
@@ -221,9 +236,9 @@ def test_a_file_in_a_folder_is_found_by_some_letters(
         found = completer.get_completions(Document(text), CompleteEvent())
         return [each.text for each in found]
 
-    assert offered("see @lisnot") == ["@plans/trips/lisbon-notes.md"]
+    assert offered("see @lisnot") == ["@plans/trips/lisbon-notes.md "]
     assert offered("see @plans/") == ["@plans/trips/"]
-    assert offered("see @plans/trips/l") == ["@plans/trips/lisbon-notes.md"]
+    assert offered("see @plans/trips/l") == ["@plans/trips/lisbon-notes.md "]
     assert offered("see @~no-such-user/") == []
     assert offered("/model q") == ["local/qwen"]
     for folder in (tmp_path, tmp_path / "plans"):
@@ -255,7 +270,7 @@ def test_enter_takes_the_first_file_for_a_mention_of_none_and_sends_all_else(
         tty.send(ENTER)
         tty.wait(lambda tty: prompt(tty) == "see @deep/folder/budget-report.txt")
         assert not provider.requests
-        tty.send(ENTER)
+        tty.send(f"what{ENTER}")
         tty.wait("Read.", gone=WORKING)
         assert "attached: deep/folder/budget-report.txt · 1 line" in tty.text
         tty.send("see @deep/")

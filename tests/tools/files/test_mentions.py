@@ -41,6 +41,7 @@ def mentions(tmp_path: Path) -> Mentions:
         ("the rent in @lease.pdf?", {"lease.pdf": "## Page 1\n\nThe rent is 900 euro"}),
         ("@todo.md or @todo.md", {"todo.md": "- tea\n"}),
         ("write to mia@example.com, @mia knows \\@nothing.md", {}),
+        ("ask @maria, @nope or @notesy what", {}),
         (f"the key @{'a' * 300} of @~nobody", {}),
     ],
 )
@@ -63,6 +64,8 @@ def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
         ("see @tdoo.md", "there is no file tdoo.md"),
         ("see @notes/my day.txt", 'there is no file notes/my. Quote its name: @"notes/my day.txt"'),
         ("see @lease 2026.pdf", 'there is no file lease. Quote its name: @"lease 2026.pdf"'),
+        ("@todo.mdwhat is left", "there is no file todo.mdwhat. Put a space behind @todo.md"),
+        ("see @todo.md:12", "there is no file todo.md:12. Put a space behind @todo.md"),
         ("see @notes/x", "there is no file notes/x"),
         ("see @secret/a.txt", "rules deny"),
         ("see @notes/../secret/a.txt", "rules deny"),
