@@ -151,10 +151,10 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
             location = [*table, *(part.strip(" \"'") for part in key.split("."))]
         else:
             continue
+        if location[: len(path)] == list(path):
+            return number
         if location == list(path[: len(location)]):
             last = number
-            if len(location) == len(path):
-                return number
     return last
 
 

@@ -11,25 +11,22 @@ import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from difflib import get_close_matches
 from functools import cached_property
 
 import msgspec
 
 from assistant.agent.memory_text import Standing, clean, memory_text, whole_procedures
-from assistant.errors import ConfigError, StorageError
+from assistant.errors import StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
 from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history import shown_attachment
-from assistant.settings.sections import ContextSettings, SectionSettings
+from assistant.settings.sections import REST, ContextSettings, SectionSettings
 from assistant.tables import beside
 from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace, read_text
 
-REST = "*"
-"""In a list of sections: all parts of `KNOWN` that the list does not name."""
 BEARING = "What Bears on This Message"
 DUE = "What Is Due Then"
 NOTES = "Your Notes of This Session"
@@ -96,31 +93,19 @@ def with_identity(recipe: Sequence[Part], name: str, text: str) -> tuple[Part, .
 
 
 def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:
-    """The parts that the settings ask for, in order. Raises ConfigError for an unknown section."""
+    """The parts that the settings ask for, in order."""
     if not settings.sections:
         return KNOWN
     named = {section.name for section in settings.sections}
-    recipe = [part for section in settings.sections for part in _parts_of(section, named)]
-    names = [part.name for part in recipe]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ConfigError(f"context.sections names {twice[0]!r} twice", "Leave one of them out")
-    return tuple(recipe)
+    return tuple(part for section in settings.sections for part in _parts_of(section, named))
 
 
 def _parts_of(section: SectionSettings, named: set[str]) -> Iterator[Part]:
     if section.name == REST:
         yield from (part for part in KNOWN if part.name not in named)
         return
-    known = {part.name: part for part in KNOWN}
-    part = known.get(section.name)
-    if part is None and not section.files:
-        matches = get_close_matches(section.name, known, n=1)
-        hint = f"Did you mean {matches[0]}? " if matches else ""
-        raise ConfigError(
-            f"there is no section {section.name!r} for context.sections",
-            f"{hint}Available: {', '.join(known)}; one of your own needs `files`",
-        )
-    part = part or Part(section.name, section.name.replace("-", " ").capitalize())
+    own = Part(section.name, section.name.replace("-", " ").capitalize())
+    part = next((part for part in KNOWN if part.name == section.name), own)
     yield replace(
         part,
         title=section.title or part.title,

@@ -3,6 +3,8 @@
 import json
 import re
 from datetime import time
+from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -70,6 +72,16 @@ class Table(BaseModel):
     )
 
 
+def _is_address(url: str | None) -> str | None:
+    if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
+        raise ValueError("an address, as http://localhost:8000")
+    return url
+
+
+Address = Annotated[str | None, AfterValidator(_is_address)]
+"""An address of a server; unset or empty for none."""
+
+
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """Levels of thinking, by the names that providers have for them."""
 
@@ -80,7 +92,7 @@ class ModelSettings(Table):
     name: str | None = None
     """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-5-5`.
     Unset: the offline responder."""
-    api_base: str | None = None
+    api_base: Address = None
     """The address of the provider's API, for a local server or a proxy."""
     context_window: int | None = Field(default=None, ge=1024)
     """Tokens the model can take. Unset: what the provider reports, else 32,000."""
@@ -109,7 +121,7 @@ class ProfileSettings(Table):
 
     name: str
     """A model as litellm names it."""
-    api_base: str | None = None
+    api_base: Address = None
     """The address of its API."""
     api_key_env: str | None = None
     """The environment variable that holds its key. Unset: the provider's usual one."""
@@ -155,17 +167,10 @@ class EmbeddingSettings(Table):
 class IndexSettings(Table):
     """[index]: where the vectors are kept."""
 
-    url: str | None = None
+    url: Address = None
     """A Chroma server, `http://host:port`. Unset: Chroma inside the workspace."""
     api_key_env: str | None = None
     """The environment variable that holds the server's token."""
-
-    @field_validator("url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
-            raise ValueError("an address, as http://localhost:8000")
-        return url
 
 
 class DaemonSettings(Table):
@@ -228,6 +233,15 @@ class SectionSettings(Table):
     """Maximum tokens of each of its files."""
 
 
+PROMPT_SECTIONS = (
+    "identity", "guardrails", "profile", "rules", "procedures", "sensitive", "tools", "memory",
+    "skills", "bootstrap",
+)  # fmt: skip
+"""The sections of the prompt that the program has."""
+REST = "*"
+"""In a list of sections: all of `PROMPT_SECTIONS` that the list does not name."""
+
+
 class ContextSettings(Table):
     """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
 
@@ -238,6 +252,23 @@ class ContextSettings(Table):
 
     compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
     """Share of the room for the history above which it is compacted."""
+
+    @field_validator("sections")
+    @classmethod
+    def _exist_once(cls, sections: tuple[SectionSettings, ...]) -> tuple[SectionSettings, ...]:
+        names = [section.name for section in sections]
+        for section in sections:
+            name = section.name
+            if not (section.files or name in (*PROMPT_SECTIONS, REST)):
+                near = get_close_matches(name, PROMPT_SECTIONS, n=1) or PROMPT_SECTIONS
+                raise ValueError(
+                    f"names of sections, and {name} is none (there is {', '.join(near)}); "
+                    "one of your own needs `files`"
+                )
+            if names.count(name) > 1:
+                raise ValueError(f"names of sections, and {name} is in it twice")
+        return sections
+
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
     """The share of the history, newest first, that compaction keeps word for word."""
     reserve_tokens: int = Field(default=4096, ge=0)
@@ -297,7 +328,7 @@ class WebSettings(Table):
     search: Literal["tavily", "brave", "searxng"] | None = None
     """The service that `web_search` asks, with the key in `TAVILY_API_KEY` or `BRAVE_API_KEY`.
     Unset: there is no search."""
-    search_url: str | None = None
+    search_url: Address = None
     """Its address: a SearXNG server's, or a proxy's."""
     browse: bool = False
     """Let the model use pages in a browser, their downloads too, with `browse`. Needs the extra
@@ -306,6 +337,19 @@ class WebSettings(Table):
     """The Chromium to use. Unset: the system's."""
     allow_private: Texts = ()
     """Private names, addresses and networks (`10.0.0.0/8`) that pages may be read from."""
+
+    @field_validator("allow_private")
+    @classmethod
+    def _are_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if "/" in host:
+                try:
+                    ip_network(host, strict=False)
+                except ValueError as error:
+                    raise ValueError(
+                        f"names, addresses and networks as 10.0.0.0/8, which {host} is not"
+                    ) from error
+        return hosts
 
 
 class ServerSettings(Table):

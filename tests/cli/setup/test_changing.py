@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from assistant import config
+from assistant.agent.prompt import KNOWN
 from assistant.cli.commands.config import changed, path_of
 from assistant.errors import UsageError
+from assistant.settings.sections import PROMPT_SECTIONS
 from assistant.tables import value_at
 
 THEIRS = "# mine\n[memory]\nk = 3  # enough\n"
@@ -67,6 +69,35 @@ def test_profiles_come_one_after_the_other(file: Path) -> None:
 def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
     with pytest.raises(UsageError, match=r"memory\.k"):
         changed("memory.k", ["many"])
+
+
+REFUSED = [
+    ("context.sections", ["identity", "gaurdrails"], r"gaurdrails is none \(there is guardrails\)"),
+    ("context.sections", ["identity", "identity"], "identity is in it twice"),
+    ("model.api_base", ["localhost:8911/v1"], "an address, as http"),
+    ("profiles", ['[{"name": "openai/a", "api_base": "here"}]'], "an address, as http"),
+    ("web.search_url", ["not-a-url"], "an address, as http"),
+    ("index.url", ["foo"], "an address, as http"),
+    ("web.allow_private", ["box", "10.0.0.0/99"], "which 10.0.0.0/99 is not"),
+]
+
+
+@pytest.mark.parametrize(("key", "values", "reason"), REFUSED)
+def test_what_would_be_refused_when_used_is_refused_when_set(
+    key: str, values: list[str], reason: str, file: Path
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        changed(key, values)
+
+
+def test_the_prompts_own_sections_and_files_can_be_set(file: Path) -> None:
+    assert tuple(part.name for part in KNOWN) == PROMPT_SECTIONS
+    assert changed("context.sections", [*PROMPT_SECTIONS, "*"])[1][0]["name"] == "identity"
+    own = '[{"name": "house", "files": ["HOUSE.md"]}]'
+    file.write_text(changed("context.sections", [own])[0])
+    path = ("context", "sections")
+    assert config.origin_of(path, config.layers()).startswith(f"{file}:")
+    assert changed("web.allow_private", ["box", "10.0.0.0/8", "::1"])[1]
 
 
 @pytest.mark.parametrize("key", ["model.retry_seconds", "daemon.idle_seconds"])
