@@ -40,7 +40,9 @@ class AssistantError(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
-        return f"{self.message.removesuffix('.')}. {self.cure}" if self.cure else self.message
+        if not self.cure:
+            return self.message
+        return f"{self.message}{'' if self.message.endswith(('.', '?', '!')) else '.'} {self.cure}"
 
 
 class UsageError(AssistantError):

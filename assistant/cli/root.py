@@ -213,6 +213,9 @@ def _usage_error(error: TyperException) -> UsageError:
     """An error of the parser, with the page of help that shows what is right."""
     command: Any = getattr(error, "ctx", None)
     cure = f"See `{command.command_path} --help`" if command else ""
+    is_unknown = hasattr(error, "possibilities") and not error.possibilities
+    if command and is_unknown and any(param.nargs == -1 for param in command.command.params):
+        cure = f"Write `--` before words that begin with a dash. {cure}"
     message = error.format_message().rstrip(".").replace("a valid int range", "a whole number")
     return UsageError(f"{message[0].lower()}{message[1:]}", cure)
 

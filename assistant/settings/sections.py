@@ -89,7 +89,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 class ModelSettings(Table):
     """[model]: the language model that answers."""
 
-    name: str | None = None
+    name: Annotated[str | None, AfterValidator(lambda name: name or None)] = None
     """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-5-5`.
     Unset: the offline responder."""
     api_base: Address = None

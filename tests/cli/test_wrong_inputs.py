@@ -28,7 +28,10 @@ WRONG = {
     "daemon begin": "there is no command `assistant daemon begin`. `assistant daemon --help` lists "
     "the commands",
     # options and arguments
-    "recall --nonsense": "no such option: --nonsense. See `assistant recall --help`",
+    "recall --nonsense": "no such option: --nonsense. Write `--` before words that begin with a "
+    "dash. See `assistant recall --help`",
+    "config set mcpServers.x.args -y pkg": "no such option: -y. Write `--` before words that begin "
+    "with a dash. See `assistant config set --help`",
     "recall --sesions x": "no such option: --sesions (Possible options: --in, --json, --sessions). "
     "See `assistant recall --help`",
     "--debg recall x": "no such option: --debg (Possible options: --debug). See `assistant --help`",
@@ -122,6 +125,8 @@ WRONG = {
     "equal to 1. Correct it with `assistant config set memory.k VALUE`",
     # settings
     "config show memory.kk": "there is no setting 'memory.kk'. Did you mean memory.k?",
+    "config set modle x": "there is no setting 'modle'. Did you mean model?",
+    "config set modell x": "there is no setting 'modell'. Did you mean model?",
     "config set memry.k 3": "there is no setting 'memry.k'. Did you mean memory.k?",
     "config unset nosuch": "there is no setting 'nosuch'. `assistant config show` lists the "
     "settings",

@@ -89,6 +89,7 @@ def set_(
       assistant config set model ollama_chat/qwen3
       assistant config set policy.allow 'shell:git status*' 'shell:ls*'
       assistant config set profiles.1.name openai/gpt-5.6
+      assistant config set mcpServers.files.args -- -y some-package
     """
     if key == "embedding.model" and values[0]:
         values = [_embedded_ahead(context.obj, values[0])]
@@ -198,7 +199,7 @@ def path_of(key: str) -> Keys:
         return section, *filter(None, server.groups())
     elif key in settings.names():
         return section, rest
-    near = get_close_matches(key, settings.names(), n=1)
+    near = get_close_matches(key, ["model", *settings.names()], n=1)
     raise UsageError(
         f"there is no setting {key!r}",
         did_you_mean(near) or "`assistant config show` lists the settings",
