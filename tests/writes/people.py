@@ -74,7 +74,7 @@ class Talker:
 
     def _extract(self, shown: str) -> str:
         known = {handle: text for handle, text in _KNOWN.findall(shown)}
-        states: dict[str, tuple[Meaning, str]] = {}
+        states: dict[str, tuple[Meaning, str, str]] = {}
         operations: list[dict[str, object]] = []
         for entry, speaker, said in _ENTRY.findall(shown):
             for sentence in _SENTENCE.split(said.replace("\n  | ", " ")):
@@ -82,25 +82,28 @@ class Talker:
                 if meaning is None:
                     continue
                 if speaker == "owner":
-                    states[meaning[0]] = meaning, entry
-                elif meaning not in (state for state, _ in states.values()):
+                    states[meaning[0]] = meaning, entry, sentence
+                elif meaning not in (state for state, *_ in states.values()):
                     self.echoes += 1
                     operations.append({"op": "add", "text": sentence, "entries": [entry]})
         operations += [self._operation(*state, known) for state in states.values()]
         return json.dumps({"operations": operations})
 
-    def _operation(self, meaning: Meaning, entry: str, known: dict[str, str]) -> dict[str, object]:
+    def _operation(
+        self, meaning: Meaning, entry: str, quote: str, known: dict[str, str]
+    ) -> dict[str, object]:
         """What the instructions ask for, given what is known."""
+        source = {"entries": [entry], "quote": quote}
         read = {handle: self.world.read(text) for handle, text in known.items()}
         for handle, there in read.items():
             if there == meaning:
                 self.copies += 1
                 if self.copies % COPIES == 0:
-                    return {"op": "add", "text": known[handle].upper(), "entries": [entry]}
+                    return {"op": "add", "text": known[handle].upper(), **source}
                 return {"op": "skip", "which": handle}
         wordings = self.world.wordings[meaning]
         text = wordings[int(entry[1:]) % len(wordings)]
         for handle, there in read.items():
             if there and there[0] == meaning[0]:
-                return {"op": "supersede", "which": handle, "text": text, "entries": [entry]}
-        return {"op": "add", "text": text, "entries": [entry]}
+                return {"op": "supersede", "which": handle, "text": text, **source}
+        return {"op": "add", "text": text, **source}
