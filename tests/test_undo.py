@@ -294,19 +294,70 @@ def test_a_workspace_keeps_no_checkpoint_off_the_record(tmp_path: Path) -> None:
     assert not Workspace(place.root).checkpoints.exists()
 
 
-def test_a_turn_of_which_all_was_changed_since_does_not_keep_the_one_before(chat: Chat) -> None:
+def test_undo_stops_at_the_last_turn_and_rewind_goes_back_further(
+    chat: Chat, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = chat.workspace.root
     turn(chat, "first thing", ("write_file", {"path": "p.txt", "text": "p\n"}))
     turn(chat, "second thing", ("write_file", {"path": "q.txt", "text": "q\n"}))
     (root / "q.txt").write_text("mine\n")
-    host = Host(chat)
-    COMMANDS["/undo"].run(host, "")
+    host = Host(chat, "first thing", "messages stay")
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"“second thing”: q\.txt: changed .*`/rewind`"):
+            COMMANDS["/undo"].run(host, "")
+    assert (root / "p.txt").exists() and not host.attachments
+    COMMANDS["/rewind"].run(host, "")
     assert not (root / "p.txt").exists() and (root / "q.txt").read_text() == "mine\n"
     assert "Nothing was undone of: “second thing”" in str(host.attachments[UNDID])
-    with pytest.raises(UsageError, match=r"q\.txt: changed since the chat wrote it"):
-        COMMANDS["/undo"].run(host, "")
     COMMANDS["/new"].run(host, "")
     assert not host.attachments
+
+
+@pytest.mark.parametrize("way", ["/undo", "shell", "/rewind"])
+def test_what_turns_changed_stays_undoable_without_their_conversation(chat: Chat, way: str) -> None:
+    root, record = chat.workspace.root, chat.conversation.transcript
+    turn(chat, "begin", ("write_file", {"path": "novel.md", "text": "1\n"}))
+    turn(chat, "rewrite", ("write_file", {"path": "novel.md", "text": "2\n"}))
+    turn(chat, "The boat is blue", ("remember", {"fact": "The boat is blue"}))
+    host = Host(chat, "rewrite", "talk", "begin", "messages stay")
+    COMMANDS["/rewind"].run(host, "")
+    turn(chat, "add a list", ("write_file", {"path": "list.txt", "text": "milk\n"}))
+
+    def undo() -> str:
+        """What it says that it undid."""
+        if way == "/undo":
+            COMMANDS["/undo"].run(host, "")
+            return str(host.attachments[UNDID])
+        command = [ASSISTANT, "-w", root, "--no-daemon", "undo", "--yes"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    if way == "/rewind":
+        COMMANDS["/rewind"].run(host, "")
+    else:
+        if way == "shell":
+            chat.close()
+        assert "“add a list”" in undo() and not (root / "list.txt").exists()
+        assert "“The boat is blue”" in undo() and (root / "novel.md").read_text() == "2\n"
+        assert "“rewrite”" in undo() and (root / "novel.md").read_text() == "1\n"
+        assert "“begin”" in undo()
+    assert not (root / "novel.md").exists() and not (root / "list.txt").exists()
+    assert "boat" not in (root / "MEMORY.md").read_text()
+    assert "rewrite" not in str(record.entries)
+
+
+def test_a_shell_undoes_the_latest_turn_or_says_why_not(chat: Chat) -> None:
+    root = chat.workspace.root
+    turn(chat, "first thing", ("write_file", {"path": "p.txt", "text": "p\n"}))
+    chat.switch(None)
+    turn(chat, "second thing", ("write_file", {"path": "q.txt", "text": "q\n"}))
+    chat.close()
+    (root / "q.txt").write_text("mine\n")
+    command = [ASSISTANT, "-w", root, "--no-daemon", "undo", "--yes"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 2 and "“second thing”: q.txt: changed since" in said.stderr
+    assert (root / "p.txt").exists() and (root / "q.txt").read_text() == "mine\n"
 
 
 def test_a_shell_undoes_the_last_turn_of_the_latest_chat_or_of_another(tmp_path: Path) -> None:

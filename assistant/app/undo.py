@@ -9,7 +9,7 @@ from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import Held, JournalEntry, Keeper, Origin
 from assistant.quoting import one_line
 from assistant.session import listing, transcript
-from assistant.session.entries import Entry, HeaderEntry
+from assistant.session.entries import Entry, HeaderEntry, RewindEntry
 from assistant.session.history import Turn, group
 from assistant.session.listing import title_of
 from assistant.workspace import checkpoints
@@ -50,6 +50,11 @@ class Changed:
         ]
 
     @property
+    def ended(self) -> str:
+        """When the turn ended."""
+        return self.turn.entries[-1].time
+
+    @property
     def is_undoable(self) -> bool:
         """Whether anything is as the turn left it."""
         as_left = any(change.is_as_left for change in self.checkpoint.changed())
@@ -71,10 +76,13 @@ class TakenBack:
 def changed_by(
     workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
 ) -> Iterator[Changed]:
-    """The turns of a session with changes that can still be undone, newest first."""
+    """The turns of a session with changes that are still in effect, newest first.
+
+    `entries` are all of its entries: a rewind of the conversation leaves its changes in effect.
+    """
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     pending = memory.waiting()
-    turns = group(entries)
+    turns = group(entry for entry in entries if not isinstance(entry, RewindEntry))
     title = title_of(entries) if _origin(entries) in UNATTENDED else ""
     facts: dict[str, list[JournalEntry]] = {}
     waiting: dict[str, list[Held]] = {}
@@ -97,8 +105,8 @@ def changed_by(
 
 
 def latest_session(workspace: Workspace, memory: Keeper) -> str:
-    """The session of the latest turn of which anything can be undone, in a chat or unattended; the
-    latest chat if there is none, empty if there is no session."""
+    """The session of the latest turn that changed anything, in a chat or unattended; the latest
+    chat if there is none, empty if there is no session."""
     origins = [write.origin for write in memory.log(LATEST)]
     origins += [held.fact.origin for held in memory.waiting()]
     changing = {path.name.partition(".")[0] for path in workspace.checkpoints.glob("*.*")}
@@ -109,11 +117,11 @@ def latest_session(workspace: Workspace, memory: Keeper) -> str:
     for session in sorted({chat, *changing} & times.keys(), key=times.__getitem__, reverse=True):
         if latest and times[session] < _time(latest).timestamp():
             break
-        entries = transcript.read(workspace.sessions, session)
+        entries = transcript.read_all(workspace.sessions, session)
         if _origin(entries) not in ("", *UNATTENDED):
             continue
         turns = changed_by(workspace, memory, session, entries)
-        time = next((turn.turn.entries[-1].time for turn in turns if turn.is_undoable), "")
+        time = next((changed.ended for changed in turns), "")
         if time > latest:
             latest, found = time, session
     return found
@@ -124,25 +132,21 @@ def _origin(entries: Sequence[Entry]) -> str:
     return header.origin if isinstance(header, HeaderEntry) else ""
 
 
-def last_changes(
-    workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
-) -> list[Changed]:
-    """The newest turn of a session of which anything can be undone, behind those after it of which
-    all has been changed since. Raises UsageError if there is none."""
-    turns = list[Changed]()
-    for changed in changed_by(workspace, memory, session, entries):
-        turns.append(changed)
-        if changed.is_undoable:
-            return turns
-    if turns:
-        paths = (_relative(workspace, path) for changed in turns for path in changed.files)
+def undoable(workspace: Workspace, changed: Changed | None) -> Changed:
+    """The last turn that changed something, if anything of it can be undone. Raises UsageError,
+    which says why not: no earlier turn is undone in its place."""
+    if changed is None:
         raise UsageError(
-            f"{', '.join(paths)}: changed since the chat wrote it", "Change it by hand"
+            "the chat has changed nothing that can be undone",
+            "`assistant memory undo` undoes the latest write to memory, whoever made it",
         )
-    raise UsageError(
-        "the chat has changed nothing that can be undone",
-        "`assistant memory undo` undoes the latest write to memory, whoever made it",
-    )
+    if not changed.is_undoable:
+        paths = ", ".join(_relative(workspace, path) for path in changed.files)
+        raise UsageError(
+            f"nothing was undone of “{changed.name}”: {paths}: changed since the chat wrote it",
+            "Change it by hand, or go back further with `/rewind` in the chat",
+        )
+    return changed
 
 
 def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBack:

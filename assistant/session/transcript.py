@@ -72,6 +72,11 @@ class Transcript:
         return self._standing
 
     @property
+    def all_entries(self) -> Sequence[Entry]:
+        """The entries with those rewound."""
+        return self._entries
+
+    @property
     def off_the_record(self) -> bool:
         """Whether nothing of this session may be written anywhere."""
         return self.path is None
@@ -276,6 +281,12 @@ def borrow(directory: Path, session: str) -> Transcript:
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """Read the entries of a session, even if it is open elsewhere. Raises SessionError."""
     return entries_of(directory / f"{find(directory, name)}{SUFFIX}")
+
+
+def read_all(directory: Path, name: str) -> list[Entry]:
+    """Read the entries of a session as `read` does, with those rewound. Raises SessionError."""
+    path = directory / f"{find(directory, name)}{SUFFIX}"
+    return _parse(path, whole_lines(storage.read(path))[0])
 
 
 def entries_of(path: Path) -> tuple[Entry, ...]:

@@ -5,9 +5,9 @@
 
 Code that may change files announces it (`Checkpoints.around`): existing files are copied first,
 and compared afterwards; copies of unchanged files are dropped. A process that is killed in between
-leaves all its copies, and they are compared when the turn is undone. Of what a command changes that
-runs on after its turn, undo restores what was deleted: the rest may be the owner's work. Symbolic
-links are never followed, neither when copying nor when restoring.
+leaves all its copies, and they are compared when the turn is undone; files that were new then stay.
+Of what a command changes that runs on after its turn, undo restores what was deleted: the rest may
+be the owner's work. Symbolic links are never followed, neither when copying nor when restoring.
 """
 
 import hashlib
@@ -69,8 +69,8 @@ NOTHING, UNKNOWN = State("nothing"), State("unknown")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path before a turn, and after; None while what may change it is running, and `late` if it
-    runs on after the turn.
+    """A path before a turn, and after; None while a call is running, which may change it again, and
+    `late` if it runs on after the turn.
 
     The copy of a file is named by the digest of its bytes.
     """
@@ -126,8 +126,10 @@ class Checkpoint:
         if not (self.changes or self.running):
             shutil.rmtree(self.folder, ignore_errors=True)
             return
-        # Not by msgspec: a name need not be UTF-8.
-        rows = map(msgspec.to_builtins, self.changes.values())
+        changes = list(self.changes.values())
+        if self.running and not self.ended:
+            changes = [replace(change, after=None) for change in changes]
+        rows = map(msgspec.to_builtins, changes)  # written by json: a name need not be UTF-8
         storage.private_directory(self.folder)
         lines = b"\n".join(json.dumps(row).encode() for row in rows)
         storage.replace(self.folder / "manifest.jsonl", lines)

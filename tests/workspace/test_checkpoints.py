@@ -119,7 +119,14 @@ def test_a_killed_command_is_taken_back_too(root: Path, tmp_path: Path) -> None:
     before, kept = state(root), Checkpoints(tmp_path / "kept")
     kept.begin("s", "e1")
     with kept.around([root]):
-        destroyed(root)  # and here it is killed: nothing is compared yet
+        rewritten(root)
+        moved(root)
+    with kept.around([root / "list.txt"]):
+        (root / "list.txt").write_text("by the model\n")
+    with kept.around([root]):
+        shutil.rmtree(root / "journal")
+        (root / "list.txt").unlink()
+        (root / "empty").mkdir()  # and here it is killed: nothing is compared yet
         assert load(tmp_path / "kept", "s", "e1").restore()[1] == []
         assert state(root) == before
 

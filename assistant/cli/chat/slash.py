@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
-from itertools import islice
 
 from assistant.agent.capture.origins import is_tainted
 from assistant.app.chat import Chat
-from assistant.app.undo import Changed, changed_by, last_changes, take_back
+from assistant.app.undo import Changed, changed_by, take_back, undoable
 from assistant.cli.chat import clipboard
 from assistant.cli.chat.screen import Choice, Screen
 from assistant.cli.chat.turn_view import TurnView
@@ -189,13 +188,15 @@ def undo(host: Host, _: str) -> None:
     chat, record = host.chat, host.chat.conversation.transcript
     writes = (w for w in chat.memory.log(LATEST_WRITES) if w.action != "undo" and not w.undone)
     latest = next(writes, None)
-    changed = changed_by(chat.workspace, chat.memory, record.session, record.entries)
-    ends = (turn.turn.entries[-1].time for turn in changed if turn.is_undoable)
-    since = max([chat.opened, *map(datetime.fromisoformat, islice(ends, 1))])
+    turns = changed_by(chat.workspace, chat.memory, record.session, record.all_entries)
+    changed = next(turns, None)
+    since = chat.opened
+    if changed:
+        since = max(since, datetime.fromisoformat(changed.ended))
     if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
         show_undone(chat.memory.undo())
         return
-    _take_back(host, last_changes(chat.workspace, chat.memory, record.session, record.entries))
+    _take_back(host, [undoable(chat.workspace, changed)])
 
 
 UNDID = "What the owner undid"
@@ -229,7 +230,7 @@ def rewind(host: Host, _: str) -> None:
     turns = {turn.asked.id: turn for turn in group(record.entries)}
     if not turns:
         raise UsageError("there is no message to go back to", "Send a message first")
-    changed = list(changed_by(chat.workspace, chat.memory, record.session, record.entries))
+    changed = list(changed_by(chat.workspace, chat.memory, record.session, record.all_entries))
     changes = {change.turn.asked.id: _changes(change) for change in changed}
     messages = [
         Choice(id, one_line(turn.request), changes.get(id, "changed nothing"))
@@ -240,7 +241,7 @@ def rewind(host: Host, _: str) -> None:
     if chosen is None or what is None:
         return
     if what is not TALK:
-        ids = list(turns)
+        ids = [turn.asked.id for turn in group(record.all_entries)]
         later = ids[ids.index(chosen.name) :]
         _take_back(host, [change for change in changed if change.turn.asked.id in later])
     if what is not FILES:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.app.undo import last_changes, latest_session, take_back
+from assistant.app.undo import changed_by, latest_session, take_back, undoable
 from assistant.cli.options import AsJson, Lines, Yes, answer, argument
 from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
@@ -106,12 +106,10 @@ def undo(
         session = transcript.find(workspace.sessions, session)
     with context.obj.memory() as memory:
         session = session or latest_session(workspace, memory)
-        conversation = transcript.read(workspace.sessions, session) if session else ()
-        turns = last_changes(workspace, memory, session, conversation)
-        for turn in turns:
-            lines = (f"“{turn.name}” changed", *(f"  {it}" for it in turn.listed(workspace)))
-            echo("\n".join(lines), err=True)
+        entries = transcript.read_all(workspace.sessions, session) if session else ()
+        turns = changed_by(workspace, memory, session, entries)
+        changed = undoable(workspace, next(turns, None))
+        lines = (f"“{changed.name}” changed", *(f"  {it}" for it in changed.listed(workspace)))
+        echo("\n".join(lines), err=True)
         must_confirm("Undo this?", yes=yes)
-        for turn in turns:
-            back = take_back(workspace, memory, turn)
-            echo("\n".join(undo_lines(turn.name, back)))
+        echo("\n".join(undo_lines(changed.name, take_back(workspace, memory, changed))))

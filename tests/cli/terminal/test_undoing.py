@@ -1,0 +1,41 @@
+"""What a turn changed before its chat was killed is undone afterwards."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from assistant.messages import Reply, ToolCall
+from tests.cli.conftest import Run
+from tests.cli.terminal.test_chat import chat, provider  # noqa: F401
+from tests.support.provider import Provider
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGHUP, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+)
+def test_a_file_changed_before_the_command_during_which_the_chat_dies_comes_back(
+    place: Path,
+    provider: Provider,  # noqa: F811
+    run: Run,
+    number: signal.Signals,
+) -> None:
+    diary = place / "diary.md"
+    diary.write_text("May, by hand\n")
+    calls = (
+        ToolCall("c1", "write_file", {"path": "new.md", "text": "x"}),
+        ToolCall("c2", "shell", {"command": "echo June > diary.md"}),
+        ToolCall("c3", "shell", {"command": "rm diary.md; echo gone; sleep 40"}),
+    )
+    provider.enqueue(Reply(tool_calls=calls))
+    with chat(place, provider) as tty:
+        tty.wait("›")
+        tty.say("tidy up")
+        tty.wait(lambda tty: any(row.strip() == "gone" for row in tty.rows))
+        tty.child.kill(number)
+        tty.end()
+    undone = run("undo", "--yes")
+    assert undone.stdout.startswith("Undone: “tidy up”\n"), undone.stderr
+    assert "not undone" not in undone.stdout
+    assert diary.read_text() == "May, by hand\n"
+    assert not (place / "new.md").exists()
