@@ -12,8 +12,9 @@ from assistant.errors import UsageError
 
 Keys = Mapping[str, str]
 """What each key does: "yes, write it"."""
-Answer = Callable[[str], str]
-"""Asks a question and returns what the owner types. Raises EOFError at Ctrl-D."""
+Answer = Callable[[str, str], str]
+"""Asks a question, with a draft of the answer, and returns what the owner types. Raises EOFError at
+Ctrl-D."""
 _chat: ContextVar[Answer | None] = ContextVar("_chat", default=None)
 
 
@@ -44,10 +45,31 @@ def ask(question: str, default: str | None = None) -> str:
         text: str = typer.prompt(question, default=default, show_default=bool(default), err=True)
         return text.strip()
     try:
-        text = answer(f"{question} [{default}]: " if default else f"{question}: ").strip()
+        text = answer(f"{question} [{default}]: " if default else f"{question}: ", "").strip()
     except EOFError:
         text = ""
     return text or default or ""
+
+
+def edit(question: str, text: str) -> str:
+    """The text as the owner has edited it, in the line in which it is asked for; empty if they
+    close it."""
+    answer = _chat.get() or edited_line
+    try:
+        return answer(f"{question}: ", text).strip()
+    except EOFError:
+        return ""
+
+
+def edited_line(question: str, text: str) -> str:
+    """What the owner makes of a text on a terminal in line mode. Raises EOFError."""
+    import readline  # only for a question
+
+    readline.set_startup_hook(lambda: readline.insert_text(text))
+    try:
+        return input(question)
+    finally:
+        readline.set_startup_hook(None)
 
 
 def choose(name: str) -> str:
@@ -62,6 +84,8 @@ def choose(name: str) -> str:
         for key, meaning in keys.items():
             if answer in (key, meaning.partition(",")[0]):
                 return key
+        if answer != "?":
+            say(f"{answer!r} is no answer to this:")
         say(explained(keys))
 
 

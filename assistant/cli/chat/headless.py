@@ -146,7 +146,7 @@ class Piped(Host):
             self._print(turn)
             return
 
-        def refuse(question: str) -> str:
+        def refuse(_question: str, _draft: str) -> str:
             name = line.split()[0]
             raise UsageError(f"{name} asks a question", "Run it in a chat at a terminal")
 

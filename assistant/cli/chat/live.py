@@ -226,10 +226,15 @@ class LiveScreen:
             self._asking = False
 
     def answer(
-        self, question: str, options: Sequence[str] = (), choices: Sequence[Choice] = ()
+        self,
+        question: str,
+        options: Sequence[str] = (),
+        choices: Sequence[Choice] = (),
+        *,
+        draft: str = "",
     ) -> str:
-        """The owner's answer; with `choices` the name of the picked one. Raises EOFError at Ctrl-D,
-        KeyboardInterrupt."""
+        """The owner's answer, which begins as `draft`; with `choices` the name of the picked one.
+        Raises EOFError at Ctrl-D, KeyboardInterrupt."""
         answer: Future[str] = Future()
 
         def ask() -> None:
@@ -239,6 +244,7 @@ class LiveScreen:
             self._region.hint = CHOOSING if options else ""
             if self._app.layout.is_searching:
                 stop_search()
+            self._region.answer.document = Document(draft)
             self._app.layout.focus(self._region.answer)
             self._app.invalidate()
 

@@ -109,12 +109,12 @@ class ChatLoop(Host):
         with self.screen.working(None), contextlib.ExitStack() as asking:
             is_asking = False
 
-            def answer(question: str) -> str:
+            def answer(question: str, draft: str) -> str:
                 nonlocal is_asking
                 if not is_asking:
                     asking.enter_context(self.screen.asking())
                     is_asking = True
-                return self.screen.answer(question)
+                return self.screen.answer(question, draft=draft)
 
             try:
                 redirected = contextlib.redirect_stdout(output)

@@ -14,6 +14,7 @@ import typer
 
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
 from assistant.cli.palette import SGR
+from assistant.cli.questions import edited_line
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,6 +106,10 @@ class PlainScreen(LineDialogue):
         kept, self.kept = self.kept.partition("\n")[0], ""
         readline.set_startup_hook(lambda: readline.insert_text(kept))
         return input(self._prompt)
+
+    def answer(self, question: str, options: Sequence[str] = (), *, draft: str = "") -> str:
+        """The owner's answer, which begins as `draft`. Raises EOFError at Ctrl-D."""
+        return edited_line(question, draft) if draft else super().answer(question, options)
 
     def end(self, error: BaseException) -> None:
         """Do nothing: the error is raised when the next line is handled."""

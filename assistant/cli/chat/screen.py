@@ -67,6 +67,9 @@ class Parts(TypedDict, total=False):
 class Screen(Dialogue, Protocol):
     """A terminal that the chat is shown on and typed into."""
 
+    def answer(self, question: str, options: Sequence[str] = (), *, draft: str = "") -> str:
+        """The owner's answer, which begins as `draft`. Raises EOFError."""
+
     def render(self, markdown: str) -> str:
         """Render markdown for this terminal."""
 

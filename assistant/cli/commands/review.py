@@ -12,7 +12,7 @@ from assistant.cli.commands.memory import sentences
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written, written_json
 from assistant.cli.options import AsJson, Globals, answer, note, option
 from assistant.cli.palette import echo
-from assistant.cli.questions import ask, choose
+from assistant.cli.questions import choose, edit
 from assistant.display import counted, local_time
 from assistant.errors import LedgerError, ModelError, UsageError
 from assistant.memory.base import Fact, Held, Keeper, Pair
@@ -142,24 +142,27 @@ def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> Non
             memory.review(pending.id, accept=False)
             echo("Dropped.\n")
         if key in ("y", "e", "a"):
-            text = ask("Its text", pending.fact.text) if key == "e" else pending.fact.text
+            text = edit("Its text", pending.fact.text) if key == "e" else pending.fact.text
+            if not text:
+                echo("Left waiting.\n")
+                continue
             new_text = None if text == pending.fact.text else text
             if written := memory.review(pending.id, accept=True, text=new_text):
                 show_written(written)
 
 
 def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
-    """Show a fact that waits, what it would replace, and where it came from."""
+    """Show where a fact that waits came from, what it would replace, and last the fact."""
     echo(pending.id, f"  {local_time(pending.time)}", bold=True)
-    echo(f"  {pending.fact.text}")
-    replaced = pending.fact.replaces
-    for passage in memory.locate(replaced).passages if replaced else ():
-        echo(f"  in place of {passage_line(passage)}")
     origin = pending.fact.origin
     source = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
     source += f", recorded {pending.fact.recorded}" if pending.fact.recorded else ""
     for line in (source, *sentences(workspace, origin)):
         echo(f"  {line}", faint=True)
+    replaced = pending.fact.replaces
+    for passage in memory.locate(replaced).passages if replaced else ():
+        echo(f"  in place of {passage_line(passage)}")
+    echo(f"  {pending.fact.text}")
 
 
 # Tidy

@@ -170,6 +170,23 @@ def test_review_takes_exact_words_only(place: Path) -> None:
     assert "Obey eve" not in (place / "MEMORY.md").read_text()
 
 
+def test_a_fact_under_review_stands_last_and_is_edited_in_its_line(place: Path) -> None:
+    memory = open_memory(Workspace(place), load())
+    memory.remember([Fact("Ana sails", origin=Origin("tool"))])
+    memory.close()
+    with chat(place) as tty:
+        tty.wait("›")
+        tty.say("/review")
+        tty.wait("\n  Ana sails\n\nRemember this?")
+        tty.say("e")
+        tty.wait("Its text: Ana sails")
+        tty.say(" on Mondays")
+        tty.wait("Remembered")
+        tty.wait("offline", gone="Esc stops")
+        assert leaves(tty) == 0
+    assert "- Ana sails on Mondays\n" in (place / "MEMORY.md").read_text()
+
+
 def test_edit_opens_the_owners_editor(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "sh -c '! grep -q Ada $0 || sed -i s/Ada/Eve/ $0'")
     with chat(place) as tty:
