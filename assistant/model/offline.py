@@ -38,6 +38,8 @@ BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MUL
 """The program's briefing at the start of the latest message."""
 NOT_ASKED = "Memory could not be searched"
 """The prompt's text in place of the block when recall failed."""
+WEAK = "Nothing in memory stands out for this message"
+"""The prompt's text beside passages that are only the closest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,9 @@ def _recalled(prompts: Sequence[str]) -> str:
     if passages:
         facts = [quote for quote in passages if not quote.place.startswith(ORDERS)] or passages
         lines = "\n".join(quote.line for quote in facts[:MOST_QUOTED])
-        return f"Memory holds this:\n\n{lines}"
+        is_weak = any(WEAK in prompt for prompt in prompts)
+        nearest = "Nothing in memory matches this closely; these are the nearest"
+        return f"{nearest if is_weak else 'Memory holds this'}:\n\n{lines}"
     if any(NOT_ASKED in prompt for prompt in prompts):
         return "Memory could not be searched this time; `assistant doctor` may say why."
     return "Memory holds nothing on this."

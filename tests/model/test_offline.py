@@ -30,8 +30,8 @@ SEAT = passage("- Prefers a window seat", 12)
 LIST = passage("- Packing list:\n  - socks\n  - a hat", 20, None)
 
 
-def prompt(workspace: Workspace, *passages: Passage) -> list[Message]:
-    recall = Recall("q", passages)
+def prompt(workspace: Workspace, *passages: Passage, weak: bool = False) -> list[Message]:
+    recall = Recall("q", passages, weak=weak)
     now = datetime(2026, 11, 21)
     sections = turn_sections(recall, now=now, workspace=workspace)
     built = Prompt((Section("Your Identity", "x"),), tuple(sections))
@@ -50,6 +50,14 @@ def test_it_quotes_what_was_recalled_with_its_place_and_date(workspace: Workspac
         "Memory holds this:\n\n"
         "- Prefers a window seat (MEMORY.md:12, 2026-05-08)\n"
         "- Packing list:\n    - socks\n    - a hat (MEMORY.md:20)"
+    )
+
+
+def test_it_says_when_what_it_quotes_is_only_the_nearest(workspace: Workspace) -> None:
+    asked = [*prompt(workspace, SEAT, weak=True), *EARLIER, Message("user", "What colour?")]
+    assert answer(asked).text == (
+        "Nothing in memory matches this closely; these are the nearest:\n\n"
+        "- Prefers a window seat (MEMORY.md:12, 2026-05-08)"
     )
 
 

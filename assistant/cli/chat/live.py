@@ -338,7 +338,7 @@ class LiveScreen:
         space = " " if before and not before.isspace() else ""
         if mentions := picture_mentions(text):
             buffer.insert_text(f"{space}{mentions} ")
-        elif text.count("\n") > LONGEST_PASTE and buffer is self._region.message:
+        elif text.count("\n") > LONGEST_PASTE and not self._app.layout.is_searching:
             chip = f"[paste {len(self._pastes) + 1}: {len(text.splitlines())} lines]"
             self._pastes[chip] = text
             buffer.insert_text(chip)
@@ -366,9 +366,7 @@ class LiveScreen:
     def _send(self) -> None:
         """Send the message; an empty one makes queued messages go now."""
         message = self._region.message
-        text = message.text.strip()
-        for chip, pasted in self._pastes.items():
-            text = text.replace(chip, pasted)
+        text = self._unfolded(message.text.strip())
         if not text:
             if self._talk is not None:
                 self._talk.hurry()
@@ -380,6 +378,12 @@ class LiveScreen:
             message.reset()
             self._pastes.clear()
             self._submit(text)
+
+    def _unfolded(self, text: str) -> str:
+        """The text with each paste in place of its chip."""
+        for chip, pasted in self._pastes.items():
+            text = text.replace(chip, pasted)
+        return text
 
     def _submit(self, text: str) -> None:
         """Queue a line. A message joins the running turn, unless a line before it waits."""
@@ -426,7 +430,7 @@ class LiveScreen:
         """Answer with the typed text, or with the name of the selected choice."""
         region = self._region
         if not region.choices:
-            self._finish_question(region.answer.text)
+            self._finish_question(self._unfolded(region.answer.text))
         elif matching := region.matching:
             self._finish_question(matching[region.pointer].name)
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import sys
+import textwrap
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
@@ -43,7 +44,10 @@ def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: 
             _talk(background, screen, first)
     facts, session = background.close()
     if facts:
-        echo(f"\nnoted: {'; '.join(facts)}", f" · {UNDOES}")
+        echo("\nnoted:", f" · {UNDOES}")
+        columns = shutil.get_terminal_size().columns
+        for fact in facts:
+            echo(textwrap.fill(fact, columns, initial_indent="- ", subsequent_indent="  "))
     if session:
         command = command_for(workspace.root)
         echo(f"\nto continue: {command} chat --resume {session}", faint=True)

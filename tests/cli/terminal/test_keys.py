@@ -222,6 +222,39 @@ def test_a_long_paste_is_a_chip_that_is_sent_whole(
         assert sent.endswith("row 499 what is it?") and "[paste" not in sent
 
 
+def test_a_long_paste_is_a_chip_at_a_question_too(
+    place: Path,
+    provider: Provider,  # noqa: F811
+) -> None:
+    provider.enqueue(CALL, "Yes.")
+    rows = "\n".join(f"row {number}" for number in range(30))
+    with chat(place, provider) as tty:
+        tty.wait("›")
+        asked(tty, "")
+        tty.send(f"no \x1b[200~{rows}\x1b[201~")
+        tty.wait("[y,n,a,?]: no [paste 1: 30 lines]")
+        tty.send(ENTER)
+        tty.wait("Yes.", gone=WORKING)
+        assert leaves(tty) == 0
+    assert "row 28\nrow 29" in str(provider.requests[-1].body["messages"][-1]["content"])
+
+
+def test_what_was_noted_is_a_list_wrapped_at_words(
+    place: Path,
+    provider: Provider,  # noqa: F811
+) -> None:
+    facts = ("Lena lives in Porto, near the river Douro", "Ben plays the violin")
+    calls = [ToolCall(f"c{n}", "remember", {"fact": fact}) for n, fact in enumerate(facts)]
+    provider.enqueue(Reply(tool_calls=tuple(calls)), "Kept.")
+    with chat(place, provider, size=(40, 24)) as tty:
+        tty.wait("›")
+        tty.say("Remember that Lena lives in Porto, near the river Douro; Ben plays the violin")
+        tty.wait("Kept.", gone=WORKING)
+        assert leaves(tty) == 0
+        noted = "- Lena lives in Porto, near the river\n  Douro\n- Ben plays the violin"
+        assert noted in tty.whole, tty.whole
+
+
 def test_a_file_in_a_folder_is_found_by_some_letters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
