@@ -91,6 +91,8 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
 
 def _has(block: str, words: Sequence[str]) -> bool:
     """Whether a block has these words, in this order."""
+    if any(word not in block for word in words):  # most blocks, and much faster
+        return False
     rest = iter(_WORD_WITHIN.findall(block))
     return all(word in rest for word in words)
 
