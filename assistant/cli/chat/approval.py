@@ -6,6 +6,7 @@ mistaken for the program's own words.
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from assistant.tools.policy import Decision
 BAR, BAR_AGAIN = "│ ", "┆ "
 """Before each line of a text, and before what of it did not fit the line."""
 LEAST_WIDTH = 10
+WORD = re.compile(r"\S+\s*|\s+")
 TEXT = beside(__file__)
 QUESTION = f"Allow it? {listed(TEXT['keys'])}: "
 MORE_WORDS, ALL_WORDS = ("m", "more"), ("v", "view")
@@ -45,9 +47,9 @@ class Asking:
 
     def decide(self, request: ApprovalRequested) -> Decision:
         """Show all of a call, page by page, and return the owner's decision."""
-        columns, rows = self.dialogue.size
+        columns, _ = self.dialogue.size
         lines = list(barred(request.detail, columns, colours=True))
-        page = max(LEAST_ROWS, rows - ROWS_BESIDE)
+        page = self._page(columns)
         who = f"“{revealed(request.who)}” asks: may" if request.who else "May"
         self._show(f"{who} {request.tool} do this?", lines[:page])
         shown = page
@@ -60,6 +62,7 @@ class Asking:
                 elif answer == "?":
                     self._say(explained(TEXT["keys"]))
                 elif answer.casefold() in (*MORE_WORDS, *ALL_WORDS):
+                    page = self._page(columns)  # the window may have another size by now
                     until = shown + page if answer.casefold() in MORE_WORDS else len(lines)
                     following = lines[shown:until]
                     self.dialogue.put(
@@ -70,6 +73,11 @@ class Asking:
                     self._say(TEXT["unread"])
                 else:
                     return decided(answer)
+
+    def _page(self, columns: int) -> int:
+        """How many rows of so many columns the screen has room for."""
+        now, rows = self.dialogue.size
+        return max(LEAST_ROWS, (rows - ROWS_BESIDE) // -(-columns // now))
 
     def answer(self, asked: QuestionAsked) -> str | None:
         """Ask a question of the model's; the owner's answer, empty if they close it."""
@@ -126,10 +134,22 @@ def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
     for line, pieces in zip(lines, diff_pieces(lines, revealed), strict=True):
         shown = "".join(piece for piece, _ in pieces)
         marks = iter([bold and colours for piece, bold in pieces for _ in piece])
-        rows = chop_cells(shown, max(LEAST_WIDTH, columns - cell_len(BAR) - 1)) or [""]
+        rows = list(_at_words(shown, max(LEAST_WIDTH, columns - cell_len(BAR) - 1)))
         colour = diff_colour(line) if colours else None
         for number, row in enumerate(rows):
             marked = groupby(zip(row, marks, strict=False), itemgetter(1))
             yield styled(BAR_AGAIN if number else BAR, colour) + "".join(
                 styled("".join(char for char, _ in run), colour, bold=bold) for bold, run in marked
             )
+
+
+def _at_words(line: str, columns: int) -> Iterator[str]:
+    """The line in rows, broken between words where they fit; nothing is left out."""
+    row = ""
+    for word in WORD.findall(line):
+        if row and cell_len(row + word) > columns:
+            yield row
+            row = ""
+        *full, row = chop_cells(row + word, columns)
+        yield from full
+    yield row

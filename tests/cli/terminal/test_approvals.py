@@ -88,6 +88,13 @@ def test_wrapping_leaves_nothing_out(text: str) -> None:
     assert len(rows) == max(1, -(-len(text) * (2 if "日" in text else 1) // 20))
 
 
+def test_rows_break_between_words() -> None:
+    text = "the quick brown  fox jumps over a-fence-that-is-far-too-long for it "
+    rows = [row[2:] for row in barred(text, 23)]
+    assert "".join(rows) == text and all(len(row) <= 20 for row in rows)
+    assert rows[:3] == ["the quick brown  ", "fox jumps over ", "a-fence-that-is-far-"]
+
+
 def test_the_words_that_change_are_bold_and_no_character_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -97,7 +104,7 @@ def test_the_words_that_change_are_bold_and_no_character_is_lost(
     )
     rows = list(barred(diff, 23, colours=True))
     assert [SGR.sub("", row) for row in rows] == list(barred(diff, 23))
-    assert re.findall(r"\x1b\[1m(.*?)\x1b", "".join(rows)) == ["900\\u{2", "00b}", "950"]
+    assert re.findall(r"\x1b\[1m(.*?)\x1b", "".join(rows)) == ["900\\u{200b}", "950"]
 
 
 class Scripted:
@@ -117,6 +124,19 @@ class Scripted:
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
         return self._answers.pop(0)
+
+
+def test_a_page_is_as_long_as_the_window_is_now() -> None:
+    class Resized(Scripted):
+        pages: tuple[int, ...] = ()
+
+        def put(self, text: str, kind: Kind = "block") -> None:
+            self.pages = (*self.pages, text.count("\n") + 1)
+            self.size = (40, 30)
+
+    dialogue = Resized("m", "v", "no")
+    Asking(dialogue).decide(ApprovalRequested("c1", "shell", "", "\n".join("x" * 50)))
+    assert dialogue.pages[:2] == (15, 12)
 
 
 @pytest.mark.parametrize(
