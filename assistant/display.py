@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,7 @@ KEPT = frozenset("\n\t") | JOINING
 """Line ends, tabs, and what Persian, Indic scripts and emoji need."""
 UNTOLD = SPELLED | {"Cn", "Zs"}
 """Unassigned characters, and spaces that look like the space."""
+HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@$")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 
 
@@ -100,3 +101,8 @@ def local_time(iso: str) -> str:
     from datetime import datetime  # takes 2 ms, which few commands need
 
     return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M %Z}"
+
+
+def in_words(rows: Iterable[str]) -> Iterator[str]:
+    """The rows of a unified diff, with `line 3` in place of `@@ -3,4 +3,5 @@`."""
+    return (HUNK.sub(lambda hunk: f"line {max(1, int(hunk[1]))}", row) for row in rows)

@@ -10,7 +10,7 @@ import typer
 from assistant.characters import JOINING
 from assistant.cli.options import note
 from assistant.cli.palette import diff_rows, echo
-from assistant.display import counted, exactly, shortened, spelled
+from assistant.display import counted, exactly, in_words, shortened, spelled
 from assistant.memory.base import SESSIONS, JournalEntry, Passage, Recall, Remembered, clear
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def show_undone(entries: Iterable[JournalEntry]) -> None:
 
 def show_diff(lines: Iterable[str]) -> None:
     """Print a diff in colour."""
-    for row in diff_rows(list(lines)):
+    for row in diff_rows(list(in_words(lines))):
         typer.echo(row)
 
 

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.disk import storage
-from assistant.display import counted, exactly
+from assistant.display import counted, exactly, in_words
 from assistant.errors import ToolError
 from assistant.memory.base import Origin
 from assistant.memory.open import amending
@@ -138,14 +138,14 @@ def _revert(access: Access, change: Change) -> bool:
 
 
 def diff(changes: Sequence[Change]) -> str:
-    """Render the changes as a unified diff with every hidden character visible."""
+    """Render the changes as a diff in words, with every hidden character visible."""
     lines: list[str] = []
     for change in changes:
         sides = (change.before, change.after)
         names = ("/dev/null" if data is None else change.shown for data in sides)
         lines += (f"{sign} {name}" for sign, name in zip(("---", "+++"), names, strict=True))
         old, new = map(_lines, sides)
-        lines += list(difflib.unified_diff(old, new, lineterm=""))[2:]
+        lines += in_words(list(difflib.unified_diff(old, new, lineterm=""))[2:])
     return "\n".join(exactly(row) for line in lines for row in line.split("\n"))
 
 

@@ -159,6 +159,12 @@ def test_a_diff_has_the_rows_that_change(old: str, new: str, rows: str) -> None:
     assert " ".join(shown.split("\n")[3:]) == rows
 
 
+def test_a_diff_says_in_words_which_line_it_begins_at() -> None:
+    old = "".join(f"{number}\n" for number in range(1, 40))
+    shown = diff([Change(Path("/x"), "x", old.encode(), old.replace("20\n", "@@\n").encode())])
+    assert shown.split("\n")[2:8] == ["line 17", " 17", " 18", " 19", "-20", "+@@"]
+
+
 def test_nothing_can_hide_in_a_diff(toolbox: Toolbox) -> None:
     text = "harmless\u202e\u200b\x1b[2K\rhidden\n"
     verdict = toolbox.review(ToolCall("1", "write_file", {"path": "SOUL.md", "text": text}))
