@@ -14,6 +14,7 @@ from typing import Any
 
 from assistant import config
 from assistant.disk import notebook
+from assistant.display import in_words
 from assistant.errors import StorageError
 from assistant.model.base import ToolSpec
 from assistant.quoting import COMMENT, neutralised
@@ -62,7 +63,7 @@ def changes(approved: Definitions, now: Definitions) -> dict[str, str]:
 def _difference(before: Definition | None, after: Definition) -> str:
     old = before.rendered.split("\n") if before else []
     lines = difflib.unified_diff(old, after.rendered.split("\n"), "approved", "now", lineterm="")
-    return "\n".join(lines)
+    return "\n".join(in_words(lines))
 
 
 def tool_name(server: str, tool: str) -> str:

@@ -8,6 +8,7 @@ from assistant import config
 from assistant.agent.prompt import KNOWN
 from assistant.cli.commands.config import changed, path_of
 from assistant.errors import UsageError
+from assistant.settings import tree
 from assistant.settings.sections import PROMPT_SECTIONS
 from assistant.tables import value_at
 
@@ -119,3 +120,13 @@ def test_of_a_new_hook_its_command_comes_first(file: Path) -> None:
         changed("hooks.1.before", ["shell"])
     file.write_text(changed("hooks.1.run", ["true"])[0])
     assert changed("hooks.1.before", ["shell"])[1] == ["shell"]
+
+
+def test_an_empty_model_is_no_model(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    monkeypatch.setenv("ASSISTANT_MODEL", "")
+    assert tree.validate(config.load()).model.name is None
+
+
+def test_a_question_is_followed_by_its_cure_without_a_full_stop() -> None:
+    assert str(UsageError("did you mean a?", "See b")) == "did you mean a? See b"
+    assert str(UsageError("no a", "See b")) == str(UsageError("no a.", "See b")) == "no a. See b"
