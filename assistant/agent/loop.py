@@ -221,7 +221,6 @@ def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Events:
     """Run the calls in order; all of them have a result afterwards, even when interrupted."""
     for index, call in enumerate(calls):
         if agent.interruption.wanted():
-            stop_if_cancelled(agent)
             yield from _skip_calls(agent, calls[index:], STOPPED)
             return
         yield from _run_call(agent, call)
@@ -239,6 +238,8 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from agent.toolbox.work(verdict))
     result = replace(_visible(agent, result), compact=result.compact or verdict.compact)
+    if result.interrupted:
+        agent.interruption.cancel()
     yield _record(agent, call, result, seconds=round(time.monotonic() - began, 1))
     if looped and (kind := next_loop_reminder(_turn(agent))):
         yield _remind(agent, kind)

@@ -214,7 +214,10 @@ class Team:
                 yield event
                 if isinstance(event, events.ApprovalRequested):
                     yield self._decide(child, event)
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt:
+            self._end()
+            return replace(self._result(), interrupted=True)
+        except GeneratorExit:
             self._end()
             result = self._lead.toolbox.clean(self._result())
             self._lead.transcript.append(

@@ -38,6 +38,7 @@ RESULT_LIMIT = 24_000
 toolbox truncates further, so that no second cut hides the notice of the first."""
 MOST_PICTURES = 4
 """The most pictures of a result, and of a turn's results, that the model is shown."""
+INTERRUPTED = "interrupted by the owner"
 READ_ON = "read_on"
 """The tool that reads on in a text that was cut."""
 CORE = "core"
@@ -50,7 +51,8 @@ class ToolResult:
 
     `compact` is a one-line summary for a person ("12 matches in 3 files"). The last `tail`
     characters are kept when the middle is cut, and `whole` is then all of it. `diff` shows a person
-    what changed in files. `pictures`, with their data, are for models that see.
+    what changed in files. `pictures`, with their data, are for models that see. `interrupted` says
+    that the owner pressed Ctrl-C or Esc while the call ran, which ends the turn.
     """
 
     content: str
@@ -60,6 +62,7 @@ class ToolResult:
     diff: str = ""
     whole: str = ""
     pictures: tuple[Picture, ...] = ()
+    interrupted: bool = False
 
 
 def picture_notice(picture: Picture) -> str:
@@ -139,7 +142,7 @@ def awaited(
             if answer.done():  # its own error, or it was completed at the last moment
                 return answer.result()
         if interrupt.is_set():
-            raise ToolError("interrupted by the owner")
+            raise ToolError(INTERRUPTED)
         if time.monotonic() > deadline or not going_on():
             raise TimeoutError
 

@@ -26,6 +26,7 @@ from assistant.secrets.stand_ins import in_all, stand_ins
 from assistant.settings.sections import HookSettings, PolicySettings
 from assistant.tools.base import (
     CORE,
+    INTERRUPTED,
     PART,
     RESULT_LIMIT,
     Plan,
@@ -212,10 +213,7 @@ class Toolbox:
         return replace(verdict, action="run")
 
     def work(self, verdict: Verdict) -> Generator[Event, None, ToolResult]:
-        """Run an allowed call, yielding its events, or return an error result.
-
-        Raises nothing but KeyboardInterrupt.
-        """
+        """Run an allowed call, yielding its events, or return an error result; raises nothing."""
         call, plan = verdict.call, verdict.plan
         if verdict.action != "run" or plan is None:
             return _failed(verdict.reason or "This call waits for the owner's approval.")
@@ -230,6 +228,9 @@ class Toolbox:
                 result = plan.run()
             if printed := self._hooks.after(call, plan, self.clean(result)):
                 result = replace(result, content=f"{result.content}\n[A hook says: {printed}]")
+        except KeyboardInterrupt:
+            text = f"[{INTERRUPTED}; it may have taken effect]"
+            return ToolResult(text, error=True, compact=INTERRUPTED, interrupted=True)
         except Exception as error:  # a boundary: any error goes to the model
             return _failed(self._error_text(error))
         return self.clean(result)

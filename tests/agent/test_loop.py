@@ -458,11 +458,12 @@ def test_ctrl_c_in_a_tool_leaves_a_valid_transcript() -> None:
     calls = (look("c1"), look("c2", place="b"))
     bench = Workbench(ScriptedModel(calling(*calls)))
     bench.on_run = _interrupt
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Cancelled):
         bench.run()
     bench.transcript.settle("Interrupted by the owner")
-    assert [result.synthetic for result in bench.results()] == [True, True]
+    assert [result.synthetic for result in bench.results()] == [False, True]
     assert "may have taken effect" in bench.results()[0].content
+    assert bench.results()[1].content == STOPPED
     assert faults(messages(group(bench.transcript.entries))) == []
 
 

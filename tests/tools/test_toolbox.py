@@ -99,9 +99,9 @@ def test_no_mistake_of_the_model_raises(wanted: ToolCall, words: list[str]) -> N
         assert word in result.content
 
 
-def test_an_interrupt_passes_through() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(Toolbox(TOOLS), call("break_down", how="interrupt"))
+def test_an_interrupt_is_a_result_that_ends_the_turn() -> None:
+    result = run(Toolbox(TOOLS), call("break_down", how="interrupt"))
+    assert result.error and result.interrupted
 
 
 def test_a_dangerous_call_asks_and_shows_what_it_would_do() -> None:

@@ -116,7 +116,8 @@ class TurnView:
         """Show what a tool did, with the first lines that it printed or changed."""
         self.flush()
         self._subtasks.clear()
-        arguments, started = self._running.pop(event.call_id, ({}, time.monotonic()))
+        call = self._running.pop(event.call_id, None)  # None for one that was not run
+        arguments, started = call or ({}, time.monotonic())
         if event.call_id in self._refused:  # already said by the line on the owner's decision
             return
         seconds = time.monotonic() - started
@@ -141,7 +142,8 @@ class TurnView:
         if (more := len(details) - limit) > 0:
             rows.append(faint(f"  … {counted(more, 'more line')} · Ctrl-O shows all"))
         self._screen.put("\n".join(rows), "line")
-        self._screen.draw(folded="\n".join(rows_of(output)))
+        if call is not None:
+            self._screen.draw(folded="\n".join(rows_of(output)))
 
 
 def event_lines(event: Event) -> Iterator[str]:

@@ -24,7 +24,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
 from assistant.tables import beside
-from assistant.tools.base import Plan, Tool, ToolResult, tool
+from assistant.tools.base import INTERRUPTED, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.places import EXECUTED_SUFFIXES
 from assistant.tools.policy import only_reads
@@ -464,21 +464,24 @@ class Shell:
     ) -> Generator[Event, None, ToolResult]:
         """Run a command to its end, reporting its output as it goes."""
         output, recent, reported_at = Output(), b"", time.monotonic()
-        stopped = False
+        stopped = interrupted = False
         with keeping(), start() as process:
-            for data in process.arriving():
-                output.add(data)
-                recent = (recent + data)[-RECENT:]
-                if data and time.monotonic() > reported_at + EVERY:
-                    reported_at = time.monotonic()
-                    rows = recent.decode("utf-8", "replace").split("\n")
-                    complete = rows[1 if len(recent) == RECENT else 0 : -1]
-                    yield ToolPrinted(call_id, self.redactor.redact("\n".join(complete)))
-                if self.interrupt.is_set() and not stopped:
-                    stopped = True
-                    process.stop()
+            try:
+                for data in process.arriving():
+                    output.add(data)
+                    recent = (recent + data)[-RECENT:]
+                    if data and time.monotonic() > reported_at + EVERY:
+                        reported_at = time.monotonic()
+                        rows = recent.decode("utf-8", "replace").split("\n")
+                        complete = rows[1 if len(recent) == RECENT else 0 : -1]
+                        yield ToolPrinted(call_id, self.redactor.redact("\n".join(complete)))
+                    if self.interrupt.is_set() and not stopped:
+                        stopped = True
+                        process.stop()
+            except KeyboardInterrupt:
+                stopped = interrupted = True
             ending = process.close()
-        status = "[interrupted by the owner]" if stopped else describe(ending)
+        status = f"[{INTERRUPTED}]" if stopped else describe(ending)
         text = output.take()
         lines = len(text.splitlines())
         return ToolResult(
@@ -486,6 +489,7 @@ class Shell:
             error=bool(status),
             compact=status.strip("[]") or counted(lines, "line"),
             tail=SHOWN_END,
+            interrupted=interrupted,
         )
 
     def _describe_ending(self, ending: Ending, timeout: int | None) -> str:

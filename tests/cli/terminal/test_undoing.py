@@ -25,7 +25,7 @@ def test_a_file_changed_before_the_command_during_which_the_chat_dies_comes_back
     calls = (
         ToolCall("c1", "write_file", {"path": "new.md", "text": "x"}),
         ToolCall("c2", "shell", {"command": "echo June > diary.md"}),
-        ToolCall("c3", "shell", {"command": "rm diary.md; echo gone; sleep 40"}),
+        ToolCall("c3", "shell", {"command": "rm diary.md; sleep 0.5; echo gone; sleep 40"}),
     )
     provider.enqueue(Reply(tool_calls=calls))
     with chat(place, provider) as tty:
