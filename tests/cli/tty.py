@@ -34,10 +34,12 @@ class Tty:
         columns, rows = size
         self._screen = pyte.HistoryScreen(columns, rows, history=SCROLLBACK)
         self._stream = pyte.ByteStream(self._screen)
+        environment = {**os.environ, **(variables or {}), "TERM": term}
+        environment.pop("COLUMNS", None)  # the runner's, in a worker of it
         self.child = pexpect.spawn(
             str(command),
             list(arguments),
-            env={**os.environ, **(variables or {}), "TERM": term},
+            env=environment,
             timeout=PATIENCE,
             dimensions=(rows, columns),
         )
