@@ -325,15 +325,14 @@ class Browser:
                     downloads_path=Path(home, DOWNLOADS),
                     accept_downloads=self._save is not None,
                 )
-                browser = context.browser
-                assert browser is not None  # it is on this machine
                 context.set_default_timeout(self._seconds * 1000)
                 context.on("request", self._record_host)
                 context.on("dialog", self._answer_dialog)
                 context.on("page", self._go_to_tab)
                 context.on("download", self._take_download)
                 self._tab = context.pages[0]
-                while browser.is_connected() and (request := self._steps.get()) is not None:
+                is_alive = True
+                while is_alive and (request := self._steps.get()) is not None:
                     step, outcome = request
                     try:
                         is_begun = _began_download(step, self._page(context))
@@ -342,7 +341,8 @@ class Browser:
                     except ToolError as error:
                         outcome.set_exception(error)
                     except Exception as error:  # any error of Playwright's goes to the caller
-                        if not browser.is_connected():
+                        is_alive = _answers(context)
+                        if not is_alive:
                             self._thread = None  # the next step starts another
                         reason = proxy.refused.get(self._host, _reason(error))
                         outcome.set_exception(ToolError(reason))
@@ -471,6 +471,17 @@ class Browser:
 
 Step = tuple[Callable[["Page"], None], Future[ToolResult]]
 """What to do on a page, and what is there afterwards."""
+
+
+def _answers(context: "BrowserContext") -> bool:
+    """Whether the browser still does what it is asked."""
+    from playwright.sync_api import Error
+
+    try:
+        context.cookies()
+    except Error:
+        return False
+    return True
 
 
 def _reason(error: Exception) -> str:
