@@ -215,6 +215,7 @@ def test_a_chat_without_a_model_or_trust_is_read_once_there_is_one(place: Path) 
     assert remembered(place) == list(FACTS)
 
 
+@pytest.mark.slow
 def test_a_chat_that_failed_is_read_whenever_the_owner_asks(place: Path) -> None:
     answers: list[Callable[[Received], Answer]] = [lambda request: "Sorry, I cannot."]
     with Provider(respond=answering(lambda request: answers[-1](request))) as provider:

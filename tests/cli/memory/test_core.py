@@ -76,6 +76,7 @@ def test_without_a_model_nothing_can_say_what_facts_matter_for(run: Run) -> None
     assert refused.returncode == 2 and "no model can be used" in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_model_says_what_facts_matter_for_but_of_none_that_a_rule_hides(
     place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def shown(place: Workspace, *arguments: str, **env: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_what_recall_misses_is_shown_with_its_place(place: Workspace) -> None:
     told = shown(place)
     assert (told["facts"], told["questions"]) == (TWINS + 2, TWINS + 2)

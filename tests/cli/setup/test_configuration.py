@@ -147,6 +147,7 @@ def test_every_command_says_the_same_of_a_fault_whichever_process_reads_the_sett
     assert file.read_text() == text
 
 
+@pytest.mark.slow
 def test_what_holds_after_a_setting_is_removed_is_what_show_says(
     file: Path, place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

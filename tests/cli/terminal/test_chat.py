@@ -220,6 +220,7 @@ def test_the_tools_lines_say_what_was_done_and_the_status_what_it_took(
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_ctrl_z_suspends_the_chat_and_fg_brings_it_back(place: Path) -> None:
     shell = Tty("--norc", "--noediting", "-i", command=Path("/bin/bash"), variables={"PS1": "$ "})
     with shell as tty:
@@ -342,6 +343,7 @@ def test_ctrl_x_ctrl_e_opens_what_is_typed_in_the_owners_editor(
         assert leaves(tty) == 0
 
 
+@pytest.mark.slow
 def test_keys_of_vi_edit_where_they_are_wanted(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

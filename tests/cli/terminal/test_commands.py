@@ -143,6 +143,7 @@ def test_a_picture_goes_with_a_message_by_its_path_and_from_the_clipboard(
     assert [part["type"] for part in sent] == ["image_url", "image_url", "text"]
 
 
+@pytest.mark.slow
 def test_off_the_record_shows_in_the_prompt_and_remember_refuses(place: Path) -> None:
     before = (place / "MEMORY.md").read_bytes()
     with chat(place, None, "--otr") as tty:

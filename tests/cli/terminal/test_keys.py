@@ -222,6 +222,7 @@ def test_a_long_paste_is_a_chip_that_is_sent_whole(
         assert sent.endswith("row 499 what is it?") and "[paste" not in sent
 
 
+@pytest.mark.slow
 def test_a_long_paste_is_a_chip_at_a_question_too(
     place: Path,
     provider: Provider,  # noqa: F811
@@ -239,6 +240,7 @@ def test_a_long_paste_is_a_chip_at_a_question_too(
     assert "row 28\nrow 29" in str(provider.requests[-1].body["messages"][-1]["content"])
 
 
+@pytest.mark.slow
 def test_what_was_noted_is_a_list_wrapped_at_words(
     place: Path,
     provider: Provider,  # noqa: F811

@@ -55,6 +55,7 @@ def test_what_was_cut_off_is_named_at_the_next_start_and_finished_when_resumed(p
         assert "was cut off" not in tty.text
 
 
+@pytest.mark.slow
 def test_what_waits_for_an_approval_is_named_and_asked_again(place: Path) -> None:
     call = ToolCall("c1", "shell", {"command": "touch it-ran", "outside": True})
     left(place, UserEntry("Go"), AssistantEntry("", tool_calls=(call,)), ApprovalEntry("c1"))

@@ -58,6 +58,7 @@ def test_what_is_put_is_found_nearest_first(store: VectorStore) -> None:
     np.testing.assert_allclose(cosines, [exact[id_] for id_ in ids], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_text_that_stands_apart_is_nearly_always_found_by_its_own_words(tmp_path: Path) -> None:
     hashing = HashingEmbedder()
     alike = hashing.embed([f"fact {n}: {n * 7919 % 10007} met {n * 31 % 997}" for n in range(200)])
