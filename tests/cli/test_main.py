@@ -167,6 +167,7 @@ def test_a_missing_workspace_is_one_line_with_the_cure(tmp_path: Path) -> None:
 
 PROMPTED = """
 import sys
+import time
 from pathlib import Path
 from assistant.cli.chat.terminal import converse
 from assistant.workspace.folder import Workspace
@@ -185,6 +186,7 @@ class Context:
         return Workspace(Path({root!r}))
 
     def open_chat(self, *_, **__):
+        time.sleep(1)  # what was printed comes to the screen
         raise EOFError
 
 converse(Context(), Options(), plain=False)
