@@ -43,10 +43,19 @@ def remember(workspace: Workspace) -> Iterator[Remember]:
         index.close()
 
 
-@pytest.fixture
-def facts(remember: Remember, embedder: PolyglotEmbedder) -> Recaller:
-    """Recall over an owner's facts."""
-    return remember(FACTS, embedder)
+@pytest.fixture(scope="module")
+def facts(
+    tmp_path_factory: pytest.TempPathFactory, embedder: PolyglotEmbedder
+) -> Iterator[Recaller]:
+    """Recall over an owner's facts, for all tests: none changes them."""
+    root = tmp_path_factory.mktemp("facts")
+    (root / "MEMORY.md").write_text(FACTS, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(root / "cache"))
+        index = Synchronizer(Workspace(root), embedder, IndexSettings())
+        index.refresh()
+    yield Recaller(index.store, embedder, MemorySettings(), lambda: TODAY)
+    index.close()
 
 
 def texts(found: Recall) -> list[str]:
