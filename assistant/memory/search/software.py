@@ -1,7 +1,7 @@
 """Whether texts are about software or about a person's life.
 
 A plane is put between the vectors of two lists of sentences, prompts and facts of either kind, by
-ridge regression. Of 180 prompts that were written without them 95 % are on their side.
+ridge regression. Of 220 prompts that were written without them 98 % are on their side.
 """
 
 import hashlib
