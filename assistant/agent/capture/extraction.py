@@ -352,11 +352,9 @@ class _Reader:
             is_pretence = self.tainted or small_talk(words) is not None
             is_backed = not is_pretence or whole.share >= QUOTED_SHARE
             is_backed = is_backed and not (overwrites and not (stated.share and whole.numbers))
-            named = (backing(n, self.owners, self.replies, when, kept) for n in names_in(text, day))
-            suggested = sum(name.brought and not name.share for name in named)
-            reworded = 0 if overwrites else REWORDED
-            is_suggested = whole.share < UNQUOTED_SHARE and suggested > reworded
-            is_backed = is_backed and not is_suggested
+            if is_backed and whole.share < UNQUOTED_SHARE:
+                most = 0 if overwrites else REWORDED
+                is_backed = self._suggested_names(text, when, kept) <= most
         else:
             is_backed = stated.share >= UNQUOTED_SHARE and stated.numbers
         if is_backed and words:
@@ -366,6 +364,12 @@ class _Reader:
         if words or any(_are_alike(text, each.text) for each in self.refused):
             return "guess", cited
         raise Refused(text, "the owner's words do not state it; quote those that do")
+
+    def _suggested_names(self, text: str, day: date | None, kept: str) -> int:
+        """How many names and numbers of a text only the assistant brought in."""
+        anchor = day.isoformat() if day else None
+        named = (backing(n, self.owners, self.replies, day, kept) for n in names_in(text, anchor))
+        return sum(name.brought and not name.share for name in named)
 
     def _under(self, operation: Mapping[str, Any]) -> str:
         """The heading that an operation names, as a path, as the end of one or with its file and

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import readline
 import select
 import sys
 import termios
@@ -104,8 +103,7 @@ class PlainScreen(LineDialogue):
         """The owner's next line, prefilled with what was typed before a question."""
         typer.echo(file=self._screen)
         kept, self.kept = self.kept.partition("\n")[0], ""
-        readline.set_startup_hook(lambda: readline.insert_text(kept))
-        return input(self._prompt)
+        return edited_line(self._prompt, kept)
 
     def answer(self, question: str, options: Sequence[str] = (), *, draft: str = "") -> str:
         """The owner's answer, which begins as `draft`. Raises EOFError at Ctrl-D."""

@@ -1,6 +1,5 @@
 """`heartbeat`, `event` and `listen`: what the assistant does by itself, and events from outside."""
 
-import contextlib
 import sys
 import threading
 from collections.abc import Iterable
@@ -208,10 +207,12 @@ def install(
 
 def offer_timer(context: typer.Context) -> None:
     """Offer to install the machine's usual timer, if it has one."""
-    with contextlib.suppress(ConfigError):
+    try:
         timers.choice()
-        if confirm("Install it now?"):
-            install(context)
+    except ConfigError:
+        return
+    if confirm("Install it now?"):
+        install(context)
 
 
 # Events
