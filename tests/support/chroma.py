@@ -70,10 +70,12 @@ def wrong_server(answer: bytes | None, port: int = 0) -> Iterator[str]:
                     return
                 kept.append(connection)
                 if answer is not None:
-                    with contextlib.suppress(OSError):
-                        connection.recv(65536)
-                        connection.sendall(answer)
-                        connection.close()
+                    threading.Thread(target=keep_answering, args=(connection,), daemon=True).start()
+
+        def keep_answering(connection: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while connection.recv(65536):
+                    connection.sendall(answer or b"")
 
         serving = threading.Thread(target=serve, daemon=True)
         serving.start()

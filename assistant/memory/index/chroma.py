@@ -299,8 +299,6 @@ class ServerStore(VectorStore):
         if client is not None:
             with contextlib.suppress(Exception):  # nothing is asked of it any more
                 client.close()
-                for session in _sessions(client):  # which Chroma leaves open
-                    session.close()
 
     def _fault(self, error: BaseException) -> MemoryFailure:
         name = type(error).__name__
@@ -356,7 +354,9 @@ def _embedded_client(directory: Path) -> Client:
 def _server_client(settings: IndexSettings) -> Client:
     """A client of the configured server; creating it sends the server a few requests."""
     import chromadb
+    from chromadb.api.fastapi import FastAPI
 
+    FastAPI.stop = _stop  # type: ignore[assignment]
     assert settings.url is not None
     url = urlsplit(settings.url)
     key = os.environ.get(settings.api_key_env or "")
@@ -371,6 +371,12 @@ def _server_client(settings: IndexSettings) -> Client:
         session.timeout = WRITE_TIMEOUT
         session.event_hooks = {"request": [_shorten_timeout]}
     return client
+
+
+def _stop(api: Any) -> None:
+    """Close the HTTP connections, which Chroma's own `stop` leaves open, also those of a client
+    that could not be created."""
+    api._session.close()
 
 
 def _shorten_timeout(request: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from assistant.errors import MemoryFailure
 from assistant.memory.base import Fact, MemoryStatus, Query
-from assistant.memory.index.chroma import ServerStore, _sessions, collection_name
+from assistant.memory.index.chroma import ServerStore, collection_name
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.local import LocalMemory
 from assistant.settings.sections import IndexSettings
@@ -183,8 +183,7 @@ def test_vectors_of_another_dimension_on_the_server_are_replaced(
             break
     else:
         pytest.fail("no collection of another dimension could be put in place")
-    for session in _sessions(client):
-        session.close()
+    client.close()  # type: ignore[attr-defined]
     assert finds(memory)
     assert reached(memory, is_whole)
     assert finds(memory)
