@@ -44,6 +44,7 @@ def test_the_first_minutes_print_what_is_printed(
     """On a fresh machine, in order: first without a model, then with one."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "always")
+    cache = Path(os.environ["XDG_CACHE_HOME"])
     reading = home / ".assistant/workspace/.assistant/reading.lock"
 
     def shell(command: str) -> str:
@@ -69,6 +70,8 @@ def test_the_first_minutes_print_what_is_printed(
         finally:
             shell("assistant daemon stop")
     assert len(shown) == 8
+    files = [each for each in [*home.rglob("*"), *cache.rglob("*")] if not each.is_dir()]
+    assert [each for each in files if not {"assistant", ".assistant"} & set(each.parts)] == []
     for printed, expected in shown:
         assert printed == expected.replace(WRITTEN, date.today().isoformat())
 
