@@ -119,20 +119,32 @@ def _commands(value: Any, path: Sequence[str | int], mark: str) -> list[Sequence
 
 @dataclass(frozen=True, slots=True)
 class OwnFile(Edit):
-    """A file of our own, recognised by its first line."""
+    """A file of our own: from its first line to its last; other lines around it stay."""
 
     text: str
 
     def present(self, text: str) -> Any:
-        return text if text.partition("\n")[0] == self.text.partition("\n")[0] else None
+        return self.text if self._ends[0] in text else None
 
     def made(self, text: str) -> str:
         if text and not self.present(text):
             raise ValueError("another file has this name")
-        return self.text
+        before, after = self._around(text)
+        return f"{before}{self.text}{after}"
 
     def unmade(self, text: str) -> str:
-        return "" if self.present(text) else text
+        return "".join(self._around(text)) if self.present(text) else text
+
+    @property
+    def _ends(self) -> tuple[str, str]:
+        first, *_, last = self.text.splitlines(keepends=True)
+        return first, last
+
+    def _around(self, text: str) -> tuple[str, str]:
+        """The lines before ours, and those behind them."""
+        first, last = self._ends
+        before, _, rest = text.partition(first)
+        return before, rest.partition(last)[2]
 
 
 def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> str:

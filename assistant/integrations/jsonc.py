@@ -72,25 +72,28 @@ def add(text: str, path: Path, new: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the value at a path, with the containers that are empty then."""
+    """Remove the value at a path, with the containers that are empty then, without a comment."""
     value(text)  # raises if it is broken
-    plain = _plain(text)
+    plain, bare = _plain(text), _bare(text)
     parent = _find(plain, path[:-1])
     parts = _parts(plain, parent) if parent else {}
     part = parts.pop(path[-1], None)
     if parent is None or part is None:
         return text
-    if not parts:
+    start, comma = len(text[: part.begins].rstrip()), _skip(bare, part.end)
+    has_comma = bare[comma] == ","
+    rest = text[part.end : comma] + text[comma + 1 :] if has_comma else text[part.end :]
+    if start == parent.start + 1 and rest.lstrip()[0] in "}]":
         if len(path) > 1:
             return remove(text, path[:-1])
         return f"{text[: parent.start]}{{}}{text[parent.end :]}"
-    start, comma = len(text[: part.begins].rstrip()), _skip(plain, part.end)
-    if plain[comma] == ",":
-        rest = text[comma + 1 :]
-        is_alone = "\n" in text[start : part.begins]
-        return text[:start] + rest if is_alone else text[: part.begins] + rest.lstrip(" \t")
-    before = _skip(plain, max(other.end for other in parts.values()))
-    return text[:before] + text[before + 1 : start] + text[part.end :]
+    in_comment = bare[start - 1].isspace() and not rest.lstrip(" \t").startswith("\n")
+    if in_comment or (has_comma and "\n" not in text[start : part.begins]):
+        start, rest = part.begins, rest.lstrip(" \t")
+    if has_comma or not parts:
+        return text[:start] + rest
+    before = _skip(bare, max(other.end for other in parts.values()))
+    return text[:before] + text[before + 1 : start] + rest
 
 
 # Reading
@@ -98,13 +101,18 @@ def remove(text: str, path: Path) -> str:
 
 def _plain(text: str) -> str:
     """The text with spaces in the place of comments and trailing commas."""
+    return _COMMA.sub(_blank, _bare(text))
 
-    def blank(match: re.Match[str]) -> str:
-        before = match.string[: match.start()].rstrip()[-1:] if match[0] == "," else ""
-        kept = match[0][0] == '"' or before in (",", "{", "[")  # such a comma is wrong
-        return match[0] if kept else re.sub(r"[^\n]", " ", match[0])
 
-    return _COMMA.sub(blank, _COMMENT.sub(blank, text))
+def _bare(text: str) -> str:
+    """The text with spaces in the place of comments."""
+    return _COMMENT.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    before = match.string[: match.start()].rstrip()[-1:] if match[0] == "," else ""
+    kept = match[0][0] == '"' or before in (",", "{", "[")  # such a comma is wrong
+    return match[0] if kept else re.sub(r"[^\n]", " ", match[0])
 
 
 def _skip(plain: str, offset: int) -> int:
@@ -157,7 +165,9 @@ def _inserted(text: str, parent: Part, key: str, new: Any) -> str:
     body = f"\n{outer}{unit}{key}{_rendered(new, outer + unit, unit)}"
     if first:
         return f"{text[:at]}{body},{text[at:]}"
-    return f"{text[:at]}{body}\n{outer}{text[parent.end - 1 :]}"
+    end = parent.end - 1
+    is_blank = not text[at:end].strip()
+    return f"{text[:at]}{body}" + (f"\n{outer}{text[end:]}" if is_blank else text[at:])
 
 
 def _rendered(new: Any, indent: str, unit: str) -> str:

@@ -55,3 +55,4 @@ export const AssistantMemory = async ({ client, directory }) => {
     },
   }
 }
+// The end of what `assistant connect opencode` made.

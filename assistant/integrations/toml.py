@@ -1,11 +1,14 @@
 """Edits TOML in place, and checks that nothing else in the text has changed."""
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from assistant.tables import value_at
 
 Path = Sequence[str]
+_COMMENTS = re.compile(r"(?:^[ \t]*(?:#.*)?\n?)*\Z", re.MULTILINE)
 
 
 def value(text: str, path: Path = ()) -> Any:
@@ -33,13 +36,20 @@ def put(text: str, path: Path, new: dict[str, Any]) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the table at a path, with the tables that are empty then."""
+    """Remove the table at a path of two keys; the comments behind it stay."""
     import tomlkit
 
     document, expected = tomlkit.parse(text), value(text)
-    _delete(document, path)
-    _delete(expected, path)
+    for tables in (document, expected):
+        del tables[path[0]][path[1]]
     remaining = tomlkit.dumps(document)
+    if value(remaining, path[:1]) is None:  # nothing else names the outer table
+        del expected[path[0]]
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(text, remaining, strict=False))
+    start = text.rfind("\n", 0, len(list(same))) + 1
+    removed = text[start : start + len(text) - len(remaining)]
+    comments = removed[len(_COMMENTS.sub("", removed)) :].lstrip("\n")
+    remaining = remaining[:start] + comments + remaining[start:]
     remaining = remaining if text.endswith("\n\n") else remaining.rstrip("\n") + "\n"
     return _checked(remaining, expected)
 
@@ -51,14 +61,6 @@ def _parent(document: Any, path: Path) -> Any:
         if not isinstance(document, dict):
             raise ValueError(f"{'.'.join(path[:depth])} is not a table")
     return document
-
-
-def _delete(table: Any, path: Path) -> None:
-    key, *rest = path
-    if rest:
-        _delete(table[key], rest)
-    if not rest or not table[key]:
-        del table[key]
 
 
 def _checked(text: str, expected: Any) -> str:

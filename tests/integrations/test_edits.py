@@ -16,6 +16,7 @@ JSON = [
     Entry(("servers", "assistant"), SERVER),
     Hook(("hooks", "prompt"), HOOK, MARK),
 ]
+TABLE = Entry(("mcp", "assistant"), SERVER, toml)
 
 
 def made(edit: Edit, text: str) -> str:
@@ -68,14 +69,37 @@ def test_the_version_of_a_file_is_taken_back_only_where_nothing_else_is_left() -
     "before", ["", "[other]\na = 1\n", "mcp = { other = { a = 1 } }\n", "[mcp.other]\na = 1\n"]
 )
 def test_a_table_of_toml_comes_and_goes(before: str) -> None:
-    table = Entry(("mcp", "assistant"), SERVER, toml)
-    after = made(table, before)
-    assert table.present(after) == SERVER and made(table, after) == after
-    assert table.present(unmade(table, after)) is None
+    after = made(TABLE, before)
+    assert TABLE.present(after) == SERVER and made(TABLE, after) == after
+    assert TABLE.present(unmade(TABLE, after)) is None
+
+
+@pytest.mark.parametrize(
+    ("edit", "before"),
+    [
+        (JSON[0], "{\n  // none yet\n}\n"),
+        (JSON[0], '{\n  "servers": { /* none yet */ }\n}\n'),
+        (JSON[1], '{\n  "hooks": {\n    "prompt": [\n      // none yet\n    ]\n  }\n}\n'),
+        (TABLE, "[mcp]\n# none yet\n"),
+        (OwnFile("// begin\nours\n// end\n"), ""),
+    ],
+)
+def test_comments_and_lines_of_the_owners_stay(edit: Edit, before: str) -> None:
+    mine = "# mine" if edit is TABLE else "// mine"
+    after = made(edit, before)
+    assert unmade(edit, after).split() == before.split()
+    after = f"{mine}\n{after}{mine}\n"
+    assert edit.present(after) and made(edit, after) == after
+    assert unmade(edit, after).split() == f"{mine}\n{before}{mine}".split()
+
+
+def test_what_follows_our_table_of_toml_stays_with_its_comment() -> None:
+    after = made(TABLE, "a = 1\n") + "\n# mine\n[other]\nb = 2\n"
+    assert unmade(TABLE, after) == "a = 1\n\n# mine\n[other]\nb = 2\n"
 
 
 def test_a_file_of_ours_is_known_by_its_first_line() -> None:
-    whole = OwnFile("// ours\nnew\n")
+    whole = OwnFile("// ours\nnew\n// end\n")
     assert whole.present("// ours\nold\n") and unmade(whole, "// ours\nold\n") == ""
     assert whole.present("theirs\n") is None and unmade(whole, "theirs\n") == "theirs\n"
     with pytest.raises(ConfigError, match="another file has"):
