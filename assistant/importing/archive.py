@@ -3,7 +3,6 @@
 Derived files are left out. `restore` creates the same files, byte for byte, or none.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import assistant
 from assistant.disk import locking, storage
@@ -25,8 +24,6 @@ from assistant.workspace.stores import STORES
 MANIFEST = "assistant-export.json"
 VERSION = 1
 CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
-BLOCK = 1 << 20
-"""Bytes copied at a time."""
 
 
 def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
@@ -52,10 +49,11 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
         cleanup.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(descriptor, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                digests = {name: _add(archive, name, path) for name, path in sorted(names.items())}
+                for name, path in sorted(names.items()):
+                    _add(archive, name, path)
                 about = {"version": VERSION, "program": assistant.__version__,
                          "made": datetime.now(UTC).isoformat(timespec="seconds"),
-                         "files": digests}  # fmt: skip
+                         "files": sorted(names)}  # fmt: skip
                 archive.writestr(MANIFEST, json.dumps(about, indent=1))
             file.flush()
             os.fsync(file.fileno())
@@ -121,8 +119,8 @@ def _is_export(path: Path) -> bool:
         return False
 
 
-def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
-    """Add a file to the archive, and return its digest."""
+def _add(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Add a file to the archive, which keeps a checksum of it."""
     with storage.reported("read", path):
         file = storage.open_file(path)
     with file:
@@ -130,16 +128,7 @@ def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
         small = info.file_size <= LARGE  # a large, well compressed member looks like a zip bomb
         info.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
         with archive.open(info, "w", force_zip64=True) as packed:
-            return _copied(file, packed)
-
-
-def _copied(source: IO[bytes], to: IO[bytes]) -> str:
-    """Copy a file to another; return its digest."""
-    digest = hashlib.sha256()
-    while data := source.read(BLOCK):
-        digest.update(data)
-        to.write(data)
-    return digest.hexdigest()
+            shutil.copyfileobj(file, packed)
 
 
 def _unpack(archive: Path, to: Path) -> list[str]:
@@ -147,11 +136,10 @@ def _unpack(archive: Path, to: Path) -> list[str]:
         with zipfile.ZipFile(archive) as packed:
             for member in packed.infolist():
                 check_member(archive, member)
-            files = _manifest(archive, packed)
-            for name, digest in files.items():
-                if _unpack_file(packed, packed.getinfo(name), to / name) != digest:
-                    raise ImportFailure(f"{name} in {archive} is damaged", "Copy it again")
-        return sorted(files)
+            names = _manifest(archive, packed)
+            for name in names:
+                _unpack_file(packed, packed.getinfo(name), to / name)
+        return sorted(names)
     except FileNotFoundError as error:
         raise ImportFailure(f"there is nothing at {archive}", "Name an archive") from error
     except (*DAMAGE, KeyError) as error:
@@ -161,22 +149,21 @@ def _unpack(archive: Path, to: Path) -> list[str]:
         ) from error
 
 
-def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
-    """Unpack a member to a file, with its mode; return its digest."""
+def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    """Unpack a member to a file, with its mode. Raises BadZipFile if it is damaged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with packed.open(member) as source, path.open("wb") as file:
-        digest = _copied(source, file)
+        shutil.copyfileobj(source, file)
     path.chmod((member.external_attr >> 16) & 0o777 or 0o600)
-    return digest
 
 
-def _manifest(archive: Path, packed: zipfile.ZipFile) -> dict[str, str]:
-    """The files in the archive's manifest, with digests. Raises ImportFailure if there is none."""
+def _manifest(archive: Path, packed: zipfile.ZipFile) -> list[str]:
+    """The files in the archive's manifest. Raises ImportFailure if there is none."""
     try:
         about: Any = json.loads(packed.read(MANIFEST))
-        files, version = dict(about["files"]), int(about["version"])
+        names, version = list(about["files"]), int(about["version"])
     except (KeyError, ValueError, TypeError) as error:
         raise ImportFailure(f"{archive} is not an archive of a workspace", CURE) from error
     if version > VERSION:
         raise ImportFailure(f"{archive} was made by a later version", "Update the assistant")
-    return files
+    return names

@@ -1,6 +1,7 @@
 """Markdown: its parser, its lines, its words without markup, and facts struck out in it. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -76,9 +77,8 @@ def newline(text: str) -> str:
     """The line ending that most of the text's lines have; a line feed if there is none."""
     if "\r" not in text:
         return "\n"
-    pairs = text.count("\r\n")
-    counts = {"\n": text.count("\n") - pairs, "\r\n": pairs, "\r": text.count("\r") - pairs}
-    return max(counts, key=lambda ending: counts[ending])
+    counts = Counter(BREAKS.findall(text))
+    return max(("\n", "\r\n", "\r"), key=lambda ending: counts[ending])
 
 
 def with_newlines(text: str, ending: str) -> str:

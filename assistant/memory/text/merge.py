@@ -472,15 +472,11 @@ def _text(names: Sequence[Name], units: Mapping[Name, Unit], versions: Sequence[
     """The units as a text, parted as in the versions; a heading and prose by a blank line."""
     parts = []
     for one, other in pairwise([*dict.fromkeys([TOP, *names]), END]):
-        gaps = (side.gaps.get((one, other)) for side in versions)
-        gap = next((value for value in gaps if value is not None), None)
-        if gap is None and one[0] in ("item", "heading") and other[0] == "item":
-            near = (side.gaps_before.get((one, "item")) for side in versions)
-            gap = next(
-                (value for value in near if value is not None), "" if one[0] == "item" else None
-            )
-        if gap is None:
-            gap = "" if TOP in (one,) or END in (other,) else "\n"
+        gaps = [side.gaps.get((one, other)) for side in versions]
+        if one[0] in ("item", "heading") and other[0] == "item":
+            gaps += [side.gaps_before.get((one, "item")) for side in versions]
+        is_joined = one == TOP or other == END or one[0] == other[0] == "item"
+        gap = next((gap for gap in gaps if gap is not None), "" if is_joined else "\n")
         parts += [units[one].text if one in units else "", gap]
     return "".join(parts)
 

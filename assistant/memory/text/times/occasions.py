@@ -279,7 +279,7 @@ def _time(text: str) -> str:
         if not (named or begins):
             continue
         half = match["half"] or (_half(match, end) if end and end["half"] else "")
-        at = _clock(match, half)
+        at = _clock(match, half) or _clock(match, "")
         if at and not half and not match["hour"].startswith("0") and at.hour <= 12:
             part = _part_beside(text, match) or (end and _part_beside(text, end))
             at = in_part(at, part) or at
@@ -302,13 +302,10 @@ def _clock(match: re.Match[str], half: str) -> time | None:
 
 
 def _half(begin: re.Match[str], end: re.Match[str]) -> str:
-    """The half of the day in which a span begins that ends in one: that which makes it shorter."""
-    last, lengths = _clock(end, ""), dict[str, int]()
-    for half in ("am", "pm"):
-        if last and (first := _clock(begin, half)):
-            minutes = (last.hour - first.hour) * 60 + last.minute - first.minute
-            lengths[half] = (minutes - 1) % (24 * 60)
-    return min(lengths, key=lambda half: lengths[half], default="")
+    """The half of the day in which a span begins that ends in one: the same, if it can be."""
+    first, last = ((int(at["hour"]) % 12, int(at["minute"] or 0)) for at in (begin, end))
+    is_pm = end["half"][0] in "pP"
+    return "pm" if is_pm == (first < last) else "am"
 
 
 def _is_sure(match: re.Match[str]) -> bool:

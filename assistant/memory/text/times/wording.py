@@ -186,10 +186,9 @@ def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_R
     reader.read(productions)
     colon = _COLON.match(text, reader.end)
     if reader.end and colon and not reader.is_timed:
-        behind = _Reader(text[colon.end() :])
-        if behind._ahead(_pattern("clock | at CLOCK")):
-            reader = _Reader(text[: reader.end] + " " * len(colon[0]) + behind._text, now)
-            reader.read(productions)
+        behind = text[colon.end() :]
+        if _Reader(behind)._ahead(_pattern("clock | at CLOCK")):
+            return _read(f"{text[: reader.end]}{' ' * len(colon[0])}{behind}", productions, now)
     return reader
 
 
