@@ -147,15 +147,7 @@ def described(error: Exception) -> str:
             return "it does not have the expected form"
 
 
-UNREADABLE = (
-    ImportFailure,
-    KeyError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    IndexError,
-    RecursionError,
-)
+UNREADABLE = (ImportFailure, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """What reading an item may raise."""
 
 

@@ -38,8 +38,6 @@ _LONE = re.compile("[\ud800-\udfff]")
 _BAD = "\udcff"
 """A lone surrogate for bytes that cannot be decoded."""
 REPLACED = "bytes that are not UTF-8 were replaced"
-_SHORTEST = 16
-"""Characters at the end of a piece in which a token of JSON may be cut."""
 COPY_AGAIN = "Download or copy it again"
 
 
@@ -208,8 +206,8 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
         try:
             item, end = decoder.raw_decode(piece, offset)
         except (ValueError, RecursionError) as error:
-            remaining = len(piece) - offset
-            may_go_on = _may_go_on(error, len(piece)) and remaining < LARGEST_ITEM
+            remaining = len(piece) - offset  # what is not JSON may go on in the next piece
+            may_go_on = isinstance(error, ValueError) and remaining < LARGEST_ITEM
             if more := text.read(max(PIECE, remaining)) if may_go_on else "":
                 piece, offset = piece[offset:] + more, 0
                 continue
@@ -232,13 +230,6 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
         if not is_list:
             return
         offset = end
-
-
-def _may_go_on(error: ValueError | RecursionError, length: int) -> bool:
-    """Whether JSON of this length is not wrong, but may continue in the next piece."""
-    return isinstance(error, json.JSONDecodeError) and (
-        error.msg.startswith("Unterminated string") or error.pos > length - _SHORTEST
-    )
 
 
 def loads(text: bytes) -> Any:

@@ -19,6 +19,7 @@ from assistant.display import shortened
 from assistant.errors import LedgerError
 from assistant.memory import annotations
 from assistant.messages import estimate_tokens
+from assistant.secrets.stand_ins import Secret as Secret
 from assistant.workspace.folder import PROCEDURE_FILES
 
 Status = Literal["current", "superseded"]
@@ -216,19 +217,6 @@ Secrets = Literal["tell", "ask", "keep"]
 """What to do with a fact that holds secrets. `keep`: write it as it is. `ask`: do not write it.
 `tell`: write and report what only looks like a secret; do not write what is certainly one, since
 the owner registered it or it is in the environment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """A secret in the text of a fact, from character `start` to `end` (exclusive).
-
-    `kind` is what it looks like; of a `certain` one, the name under which it is known.
-    """
-
-    start: int
-    end: int
-    kind: str
-    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,8 @@ _NOUNS = {
     **dict.fromkeys(WORDS["passwords"], Claim.PASSWORD),
 }
 _ENDINGS = {
-    **dict.fromkeys(("password", "passwd", "passphrase", "passwort", "kennwort"), Claim.PASSWORD),
-    **dict.fromkeys(("pwd", "pw"), Claim.PASSWORD),
-    **dict.fromkeys(("secret", "token", "apikey", "accesskey", "secretkey"), Claim.KEY),
+    **dict.fromkeys(WORDS["password endings"], Claim.PASSWORD),
+    **dict.fromkeys(WORDS["key endings"], Claim.KEY),
 }
 """Endings of closed compounds: `rootpassword`, `authtoken`."""
 _VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])

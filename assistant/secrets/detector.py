@@ -95,9 +95,6 @@ FORMS = (*_token_forms(), *_contextual_forms())
 
 MOST_COOKIES = 64
 """The most cookies of a header that are examined."""
-_ATTRIBUTES = frozenset(
-    ["expires", "max-age", "path", "domain", "samesite", "secure", "httponly", "priority"]
-)
 _CELL = re.compile(r"[ \t]*[,;|\t][ \t]*")
 _COLUMN = re.compile(r"[\"'*]{0,3}[ \t]{0,20}+(?:[,;|\t\r\n]|\Z)")
 _HEADER = re.compile(r"[\w .,;|\t\"'*-]{1,400}\r?$", re.MULTILINE)
@@ -117,7 +114,8 @@ def cookies(text: str, start: int, end: int) -> Iterator[Span]:
         if not pair:
             return
         name, value = pair.groups(default="")
-        if name.lower() not in _ATTRIBUTES and len(value) >= 16 and grade(value) >= Grade.MIXED:
+        is_attribute = name.lower() in WORDS["cookie attributes"]
+        if not is_attribute and len(value) >= 16 and grade(value) >= Grade.MIXED:
             yield *pair.span(2), "cookie"
         position = pair.end()
 

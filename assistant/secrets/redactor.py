@@ -12,32 +12,17 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 from assistant.secrets.detector import Detector
-from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_ins
+from assistant.secrets.stand_ins import SHORTEST, STAND_IN, Secret, stand_in_of, stand_ins
 
 HEX_ESCAPE = re.compile("%[0-9A-F]{2}")
 UNSAFE = re.compile(r"""[][\\ !"$&'()*,;<>?^`{|}]|^[#~]""")
 """What bash's `printf %q` puts a backslash before."""
 B64 = base64.b64encode
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A secret in a text, with its start and end.
-
-    It is `certain` if the owner registered it or the environment marks it; then `kind` is its
-    name. Otherwise it only looks like a secret of this kind.
-    """
-
-    start: int
-    end: int
-    kind: str
-    certain: bool
-    stand_in: str
 
 
 class Redactor:
@@ -77,7 +62,7 @@ class Redactor:
         """Return the stand-ins of the secrets in a text, without stand-ins it already contains."""
         return {finding.stand_in for finding in self.findings(text)} - stand_ins(text)
 
-    def findings(self, text: str) -> list[Finding]:
+    def findings(self, text: str) -> list[Secret]:
         """Return the secrets in a text, in order."""
         return [self._finding(text, *span) for span in self._detector.find(text)]
 
@@ -87,23 +72,32 @@ class Redactor:
         known = {stand_in_of(name) for name in self._certain}
         return sorted(stand_ins(text) - known)
 
-    def _finding(self, text: str, start: int, end: int, kind: str) -> Finding:
+    def _finding(self, text: str, start: int, end: int, kind: str) -> Secret:
         if stand_in_match := STAND_IN.fullmatch(kind):
-            return Finding(start, end, stand_in_match[1], True, kind)
+            return Secret(start, end, stand_in_match[1], True, kind)
         secret = text[start:end]
         digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
         stand_in = stand_in_of(f"{kind}-{digest[:8]}")
         self._values[stand_in] = secret
-        return Finding(start, end, kind, False, stand_in)
+        return Secret(start, end, kind, False, stand_in)
 
 
-def hidden(text: str, findings: Iterable[Finding]) -> str:
+def hidden(text: str, findings: Iterable[Secret]) -> str:
     """Replace these secrets, which are in order, by their stand-ins."""
     parts, offset = [], 0
     for finding in findings:
         parts += [text[offset : finding.start], finding.stand_in]
         offset = finding.end
     return "".join([*parts, text[offset:]])
+
+
+def within(findings: Iterable[Secret], start: int, end: int) -> list[Secret]:
+    """The parts of secrets that lie between two characters, counted from the first of these."""
+    return [
+        replace(one, start=max(one.start, start) - start, end=min(one.end, end) - start)
+        for one in findings
+        if one.start < end and start < one.end
+    ]
 
 
 def _encoded_forms(values: Mapping[str, str]) -> dict[str, str]:

@@ -2,11 +2,27 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 SHORTEST = 6
 """The fewest characters of a secret; shorter values occur in ordinary text by chance."""
 STAND_IN = re.compile(r"\[\[secret:([\w-]+)\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a text, from character `start` to `end` (exclusive).
+
+    It is `certain` if the owner registered it or the environment marks it; then `kind` is its
+    name. Otherwise it only looks like a secret of this kind.
+    """
+
+    start: int
+    end: int
+    kind: str
+    certain: bool = False
+    stand_in: str = field(default="", compare=False)
 
 
 def stand_in_of(name: str) -> str:

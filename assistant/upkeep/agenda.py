@@ -156,17 +156,13 @@ def undecided(memory: Keeper) -> list[str]:
         return []  # recall reports it
     except StorageError as error:
         return [str(error)]
-    lines = []
-    if waiting:
-        facts = counted(len(waiting), "fact waits", "facts wait")
-        lines.append(f"{facts} for your review: `assistant memory review`")
-    if erased:
-        facts = counted(len(erased), "fact was erased", "facts were erased")
-        lines.append(f"{facts} by a save: `assistant memory restore`")
-    if returned:
-        facts = counted(len(returned), "forgotten fact was", "forgotten facts were")
-        lines.append(f"{facts} brought back by a save: `assistant memory restore`")
-    return lines
+    restore = "by a save: `assistant memory restore`"
+    notices = (
+        (waiting, "fact waits", "facts wait", "for your review: `assistant memory review`"),
+        (erased, "fact was erased", "facts were erased", restore),
+        (returned, "forgotten fact was", "forgotten facts were", f"brought back {restore}"),
+    )
+    return [f"{counted(len(all), one, many)} {how}" for all, one, many, how in notices if all]
 
 
 def _in_one_line(due: Sequence[Due]) -> str:

@@ -6,7 +6,6 @@ and months, and its letters; a name, like Zoë's, tells none. Stems are Snowball
 English is left to FTS5, whose stemmer is Porter's own.
 """
 
-import calendar
 import functools
 import re
 import threading
@@ -17,9 +16,6 @@ from itertools import chain, pairwise
 from typing import Any
 
 from assistant.tables import beside
-
-CAPITALISES_NOUNS = frozenset({"german"})
-"""Languages in which a capital within a sentence tells no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +36,9 @@ class _Language:
 
 
 _TABLE = beside(__file__)
-_SHARED, _ENGLISH_TOO, _NAMES_TOO = (
-    frozenset(_TABLE.pop(key).split()) for key in ("shared", "english_too", "names_too")
+_SHARED, _ENGLISH_TOO, _NAMES_TOO, _WITH_NUMBERS = (
+    frozenset(_TABLE.pop(key).split())
+    for key in ("shared", "english_too", "names_too", "with_numbers")
 )
 _KNOWN = {name: _Language(**table) for name, table in _TABLE.items()}
 LANGUAGES = frozenset(_KNOWN)
@@ -229,10 +226,6 @@ _GROUP = re.compile(r"(?P<coded>[A-Za-z]*[0-9][0-9A-Za-z]*|[A-F]{2}(?![0-9A-Za-z
 """A coded one has a digit, or may be a byte."""
 _BETWEEN = frozenset([" ", "-", ".", ":", "/", "(", ")", ") ", " (", " / ", ")-"])
 _PREFIX = re.compile(r"[A-Z]{1,4}|[a-z]{1,3}")
-_WITH_NUMBERS = frozenset(
-    ["day", "week", "year", "room", "step", "page", "no", "nr", "past", "sept"]
-    + [name.casefold() for names in (calendar.month_name, calendar.month_abbr) for name in names]
-)
 
 
 def spell_signs(text: str) -> str:

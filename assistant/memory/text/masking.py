@@ -11,7 +11,8 @@ from functools import cache
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import Chunk, reworded
 from assistant.memory.text.markdown import plain, shown
-from assistant.secrets.redactor import Finding, Redactor, hidden
+from assistant.secrets.redactor import Redactor, hidden, within
+from assistant.secrets.stand_ins import Secret
 
 
 def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
@@ -25,32 +26,22 @@ def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
     """The passage with the file's own words; as it is if the file no longer says the same."""
     text = text.removeprefix("\ufeff")
     own = text[passage.start_char : passage.end_char]
-    inside = _inside(redactor.findings(text), passage.start_char, passage.end_char)
+    inside = within(redactor.findings(text), passage.start_char, passage.end_char)
     if not inside or hidden(own, inside) != passage.text:
         return passage
     return replace(passage, text=own, plain=plain(own))
 
 
-def _mask(chunk: Chunk, secrets: Sequence[Finding], redact: Callable[[str], str]) -> Chunk:
+def _mask(chunk: Chunk, secrets: Sequence[Secret], redact: Callable[[str], str]) -> Chunk:
     """The chunk without these secrets of its file, and without any in its heading."""
     heading = tuple(map(redact, chunk.heading))
-    inside = _inside(secrets, chunk.start_char, chunk.end_char)
+    inside = within(secrets, chunk.start_char, chunk.end_char)  # a long key fills several chunks
     if not inside and heading == chunk.heading:
         return chunk
     return reworded(chunk, hidden(chunk.text, inside), _words(chunk, inside), heading)
 
 
-def _inside(secrets: Sequence[Finding], start: int, end: int) -> list[Finding]:
-    """The parts of secrets within these characters, counted from the first of them: a long key
-    fills several chunks."""
-    return [
-        replace(one, start=max(one.start, start) - start, end=min(one.end, end) - start)
-        for one in secrets
-        if one.start < end and start < one.end
-    ]
-
-
-def _words(chunk: Chunk, inside: Sequence[Finding]) -> str:
+def _words(chunk: Chunk, inside: Sequence[Secret]) -> str:
     """The words to match; nothing but stand-ins if markup hides where a secret is in them."""
     words, ranges = chunk.plain, [*shown(chunk.text, 0, len(chunk.text))]
     for one in inside:

@@ -277,10 +277,6 @@ class Journal:
                 storage.replace(self.path, storage.read(self.path)[: self._size])
                 self.refresh()
 
-    def begin(self, *entries: Write | Purging) -> None:
-        """Record what is about to be done. Raises StorageError."""
-        self._append(entries)
-
     def settle(
         self,
         done: Iterable[str] = (),
@@ -296,7 +292,7 @@ class Journal:
         entries: list[Done | Void | Judged] = [Done(tuple(done)), Void(tuple(void))]
         entries += [Judged(tuple(ids), verdict) for verdict, ids in judged.items()]
         new = (save for save in saved if not self.has_had(save.source, save.state))
-        self._append([*(entry for entry in entries if entry.ids), *new])
+        self.begin(*(entry for entry in entries if entry.ids), *new)
 
     def rewrite(self, reword: Callable[[Write], Write], *, purged: str | None = None) -> None:
         """Replace the whole journal, at once, by one with the same writes in other words.
@@ -323,7 +319,8 @@ class Journal:
             return encode(other).rstrip()
         return line
 
-    def _append(self, entries: Iterable[Entry]) -> None:
+    def begin(self, *entries: Entry) -> None:
+        """Record what is about to be done, or was. Raises StorageError."""
         if data := b"".join(map(encode, entries)):
             with self._lock:
                 self.refresh()

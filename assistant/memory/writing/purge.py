@@ -207,10 +207,8 @@ class _Plan:
         """The files of a store that are rewritten as a whole, with their new content."""
         workspace = self._workspace
         match store:
-            case "memory" | "journal" | "history" | "vectors":
+            case "memory" | "journal" | "history" | "vectors" | "index" | "synced index":
                 return ()  # these have steps of their own
-            case "index" | "synced index":
-                return ()  # it scrubs itself
             case "review":
                 return self._review.without(self.words.occur_in)
             case "map":

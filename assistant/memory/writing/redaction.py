@@ -11,7 +11,7 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Mark, Passage, Remembered, Secret
 from assistant.memory.text.masking import verbatim
 from assistant.memory.writing.draft import Draft
-from assistant.secrets.redactor import Redactor
+from assistant.secrets.redactor import Redactor, within
 from assistant.secrets.stand_ins import stand_ins
 from assistant.workspace.folder import Workspace
 
@@ -35,23 +35,11 @@ class Redaction:
         redactor = self._redactor()
         if any(fact.secrets != "keep" and redactor.findings(fact.section) for fact in facts):
             raise LedgerError("the heading holds a secret", "Give the section another name")
-        whole = "\n".join(fact.text for fact in facts)
-        findings = redactor.findings(whole)
-        secrets, start = [], 0
+        findings = redactor.findings("\n".join(fact.text for fact in facts))
+        secrets, start = list[tuple[Secret, ...]](), 0
         for fact in facts:
             end = start + len(fact.text)
-            secrets.append(
-                tuple(
-                    Secret(
-                        max(finding.start, start) - start,
-                        min(finding.end, end) - start,
-                        finding.kind,
-                        finding.certain,
-                    )
-                    for finding in findings
-                    if finding.start < end and start < finding.end
-                )
-            )
+            secrets.append(tuple(within(findings, start, end)))
             start = end + 1
         return secrets
 

@@ -126,8 +126,9 @@ class SavedText:
 
     def _keys(self, ignored: Container[str]) -> set[str]:
         """The keys of the text's blocks without the lines `ignored`."""
-        lines = ("" if _unmarked(line) in ignored else line for line in BREAKS.split(self.text))
-        return fact_keys("\n".join(lines))
+        lines = BREAKS.split(self.text)
+        kept = ("" if without_phrases(line).strip() in ignored else line for line in lines)
+        return fact_keys("\n".join(kept))
 
     @cached_property
     def _struck(self) -> dict[str, list[tuple[int, list[str]]]]:
@@ -246,11 +247,6 @@ def _content_words(text: str) -> set[str]:
 
 def _lines(text: str) -> list[str]:
     return [line for match in LINES.findall(without_phrases(text)) if (line := match.strip())]
-
-
-def _unmarked(line: str) -> str:
-    """A line without what it matters for, which may be said later, or otherwise."""
-    return without_phrases(line).strip()
 
 
 def fact_keys(text: str) -> set[str]:

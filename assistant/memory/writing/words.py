@@ -14,8 +14,6 @@ from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import clean, common, escape
 from assistant.messages import FORGOTTEN
 
-LONG = 16
-"""Minimum characters of a text that is also searched for verbatim, including markup."""
 STEM, ENDING = 4, 3
 """Two words are forms of one if they share STEM letters and differ in at most ENDING letters; a
 shorter word has forms of one letter more."""
@@ -47,13 +45,9 @@ class Words:
         self._keys = {fact_key(fact) for fact in facts}
         self._sequences = set(filter(None, map(_word_sequence, facts)))
         self.escaped = {escape(clean(fact)) for fact in facts}
-        raw = {_MARKER.sub("", text).strip() for text in shown}
-        self._literal = {
-            _composed(text)
-            for text in {*raw, *self.escaped, *facts} - {""}
-            if len(text) >= LONG or not _pattern(text)
-        }
-        self._patterns = [pattern for pattern in map(_pattern, facts) if pattern]
+        texts = {*facts, *self.escaped, *(_MARKER.sub("", text).strip() for text in shown)} - {""}
+        self._literal = {_composed(text) for text in texts if not _pattern(text)}
+        self._patterns = set(filter(None, map(_pattern, texts)))
         self._telling = [_telling_words(fact) for fact in facts]
         items = (f"{mark} {item}" for item in self.escaped for mark in "-*+")
         lines = (line for text in shown for line in text.splitlines())

@@ -44,8 +44,6 @@ _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " 
 """Words that make a time of a number alone."""
 _BEFORE_SPAN = (" from", " between", " von", " zwischen")
 """Words that make a span of hours of two numbers alone."""
-LATEST = date(9990, 1, 1)
-"""Behind it no day has another one beside it in every zone."""
 _RE = patterns(beside(__file__))
 
 
@@ -76,8 +74,7 @@ class Occasion:
             yield from ((begin, end, self.time) for begin, end in self._spans(first, last))
             return
         at, zone = time.fromisoformat(self.time[:5]), zone_of(self.zone)
-        beside = [day + DAY * step for day, step in ((first, -1), (last, 1)) if EVER < day < LATEST]
-        for begin, end in self._spans(*beside) if len(beside) == 2 else ():
+        for begin, end in self._spans(first - DAY, last + DAY):
             local = datetime.combine(begin, at, zone).astimezone()
             if first <= local.date() <= last:
                 yield local.date(), end + (local.date() - begin), f"{local:%H:%M}"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from itertools import count
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -84,8 +85,8 @@ class Schedule:
         if self.once:
             return [self.once] if first <= self.once <= last else []
         begin, end = (datetime.combine(day, time.min) for day in (first, last))
-        counted = any(word in self.rule for word in ("INTERVAL", "COUNT")) or "BY" not in self.rule
-        own = self if counted or self.begins else replace(self, begins=first.replace(day=1))
+        counted = "INTERVAL" in self.rule or self.begins
+        own = self if counted else replace(self, begins=first.replace(day=1))
         return [moment.date() for moment in own._rrule(begin).between(begin, end, inc=True)]
 
     def recurrence(self) -> str:
@@ -120,21 +121,18 @@ class Schedule:
         """The days of the rule; where nothing is counted, only from a while before."""
         from dateutil.rrule import rrulestr  # 10 ms that only a schedule costs
 
-        if self.begins:
-            begin = datetime.combine(self.begins, time.min)
-        else:
-            begin = ANCHOR if "INTERVAL" in self.rule else datetime.combine(near - REACH, time.min)
-            begin = min(begin, ANCHOR).replace(month=1, day=1)
-        found: rrule = rrulestr(self.rule, dtstart=begin)
+        begin = ANCHOR if "INTERVAL" in self.rule else (near - REACH).replace(month=1, day=1)
+        first = datetime.combine(self.begins or begin, time.min)
+        found: rrule = rrulestr(self.rule, dtstart=first)
         return found
 
     def _multiples(self, now: datetime, step: int) -> Iterator[datetime]:
         """The due times of an interval before (with now) or after now, the nearest first."""
         assert self.every
         utc, days = now.astimezone(UTC).replace(tzinfo=None), _days(self.rule)
-        count = (utc - ORIGIN) // self.every + (step > 0)
-        for number in range(8 * 366 * 24 * 60):
-            due = ORIGIN + (count + step * number) * self.every
+        first = (utc - ORIGIN) // self.every + (step > 0)
+        for number in count():
+            due = ORIGIN + (first + step * number) * self.every
             local = datetime.fromtimestamp(due.replace(tzinfo=UTC).timestamp())  # with its fold
             if abs(local - now) > REACH:
                 return
