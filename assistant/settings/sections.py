@@ -260,10 +260,11 @@ class ContextSettings(Table):
         for section in sections:
             name = section.name
             if not (section.files or name in (*PROMPT_SECTIONS, REST)):
-                near = get_close_matches(name, PROMPT_SECTIONS, n=1) or PROMPT_SECTIONS
+                near = get_close_matches(name, PROMPT_SECTIONS, n=1)
+                known = ", ".join(PROMPT_SECTIONS)
+                meant = f"Did you mean {near[0]}?" if near else f"There are {known}."
                 raise ValueError(
-                    f"names of sections, and {name} is none (there is {', '.join(near)}); "
-                    "one of your own needs `files`"
+                    f"names of sections, and {name} is none. {meant} One of your own needs `files`"
                 )
             if names.count(name) > 1:
                 raise ValueError(f"names of sections, and {name} is in it twice")
