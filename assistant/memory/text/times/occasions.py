@@ -44,6 +44,8 @@ _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " 
 """Words that make a time of a number alone."""
 _BEFORE_SPAN = (" from", " between", " von", " zwischen")
 """Words that make a span of hours of two numbers alone."""
+LATEST = date(9999, 12, 29)
+"""From it on a day may have none beside it in another zone."""
 _RE = patterns(beside(__file__))
 
 
@@ -74,6 +76,7 @@ class Occasion:
             yield from ((begin, end, self.time) for begin, end in self._spans(first, last))
             return
         at, zone = time.fromisoformat(self.time[:5]), zone_of(self.zone)
+        first, last = max(first, EVER + DAY), min(last, LATEST)
         for begin, end in self._spans(first - DAY, last + DAY):
             local = datetime.combine(begin, at, zone).astimezone()
             if first <= local.date() <= last:

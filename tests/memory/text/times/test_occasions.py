@@ -411,3 +411,12 @@ def test_what_comes_round_after_months_is_listed_each_time(fact: str) -> None:
     days = [start.isoformat() for start, *_ in found.within(date(2026, 11, 17), date(2027, 7, 1))]
     assert days == ["2026-12-01", "2027-03-01", "2027-06-01"]
     assert found.rhythm == "every 3 months"
+
+
+@pytest.mark.parametrize(
+    "fact", ["Call Ana every Friday at 15:00 UTC", "Call Ana on 31 December 9999 at 23:30 UTC"]
+)
+def test_the_ends_of_the_calendar_raise_nothing(fact: str) -> None:
+    (found,) = occasions(fact, TOLD)
+    for first, last in ((date.min, date(1, 2, 1)), (date(9999, 12, 1), date.max)):
+        assert all(first <= begin <= last for begin, _, _ in found.within(first, last))
