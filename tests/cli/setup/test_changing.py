@@ -73,7 +73,7 @@ def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
 
 
 REFUSED = [
-    ("context.sections", ["identity", "gaurdrails"], r"gaurdrails is none. Did you mean guardrails"),
+    ("context.sections", ["identity", "gaurdrails"], "gaurdrails is none. Did you mean guardr"),
     ("context.sections", ["identity", "identity"], "identity is in it twice"),
     ("model.api_base", ["localhost:8911/v1"], "an address, as http"),
     ("profiles", ['[{"name": "openai/a", "api_base": "here"}]'], "an address, as http"),
