@@ -4,7 +4,9 @@ import contextlib
 import io
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -44,6 +46,8 @@ def argument(usage: str, help: str, **settings: Any) -> Any:
     return typer.Argument(metavar=usage, help=help, **settings)
 
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a process in order; during a turn they stop it, as Ctrl-C does."""
 Message = Annotated[
     list[str] | None,
     argument(
@@ -139,6 +143,10 @@ class Globals:
         """Open a conversation, with progress on standard error unless `progress` is given."""
         from assistant.app.chat import open_chat  # the agent and its models: behind `--help`
 
+        if threading.current_thread() is threading.main_thread():  # else the screen does it
+            for number in ENDING:
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, signal.default_int_handler)
         with ProgressLine() as line:
             return open_chat(
                 self.workspace(),

@@ -33,6 +33,7 @@ from prompt_toolkit.utils import get_cwidth
 from assistant.cli.chat.completion import ChatCompleter, picture_mentions
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
+from assistant.cli.options import ENDING
 from assistant.cli.palette import SGR, owner_text
 from assistant.display import spelled
 
@@ -100,6 +101,7 @@ class LiveScreen:
         """Draw the prompt, and return once it is on the screen."""
         self._handlers = {
             signal.SIGINT: signal.signal(signal.SIGINT, self._on_sigint),
+            **{number: signal.signal(number, self._on_end) for number in ENDING},
             signal.SIGWINCH: signal.signal(signal.SIGWINCH, lambda *_: self._app.invalidate()),
         }
         self._thread.start()
@@ -484,3 +486,9 @@ class LiveScreen:
     def _on_sigint(self, *_: object) -> None:
         if self._busy:
             raise KeyboardInterrupt
+
+    def _on_end(self, *_: object) -> None:
+        """Leave: the window was closed, or the process is to end. A running turn is stopped."""
+        self._do(lambda: self._lines.put(EOFError()))  # without the terminal `_run` has put one
+        self._leaving = True
+        self._on_sigint()

@@ -1,14 +1,20 @@
 """What a turn changed before its chat was killed is undone afterwards."""
 
+import os
 import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from assistant.messages import Reply, ToolCall
-from tests.cli.conftest import Run
+from tests.cli.conftest import ASSISTANT, Run
 from tests.cli.terminal.test_chat import chat, provider  # noqa: F401
 from tests.support.provider import Provider
+
+
+COMMAND = "rm diary.md; echo y > made.md; sleep 0.5; echo gone; sleep 40"
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,7 @@ def test_a_file_changed_before_the_command_during_which_the_chat_dies_comes_back
     calls = (
         ToolCall("c1", "write_file", {"path": "new.md", "text": "x"}),
         ToolCall("c2", "shell", {"command": "echo June > diary.md"}),
-        ToolCall("c3", "shell", {"command": "rm diary.md; sleep 0.5; echo gone; sleep 40"}),
+        ToolCall("c3", "shell", {"command": COMMAND}),
     )
     provider.enqueue(Reply(tool_calls=calls))
     with chat(place, provider) as tty:
@@ -39,3 +45,30 @@ def test_a_file_changed_before_the_command_during_which_the_chat_dies_comes_back
     assert "not undone" not in undone.stdout
     assert diary.read_text() == "May, by hand\n"
     assert not (place / "new.md").exists()
+    if number != signal.SIGKILL:  # a chat whose window is closed still ends its turn
+        assert not (place / "made.md").exists()
+
+
+@pytest.mark.parametrize("resident", ["true", "false"])
+def test_what_a_command_made_before_its_ask_is_ended_is_taken_back(
+    place: Path,
+    provider: Provider,  # noqa: F811
+    run: Run,
+    resident: str,
+) -> None:
+    (place / "diary.md").write_text("May, by hand\n")
+    provider.enqueue(Reply(tool_calls=(ToolCall("c1", "shell", {"command": COMMAND}),)))
+    settings = {
+        "ASSISTANT_MODEL": "openai/test",
+        "ASSISTANT_API_BASE": provider.url,
+        "ASSISTANT_MODEL__RESIDENT": resident,
+    }
+    ask = subprocess.Popen([ASSISTANT, "-w", place, "ask", "tidy"], env={**os.environ, **settings})
+    made = place / "made.md"
+    while not made.exists() and ask.poll() is None:
+        time.sleep(0.01)
+    ask.terminate()
+    ask.wait(60)
+    undone = run("undo", "--yes")
+    assert (place / "diary.md").read_text() == "May, by hand\n", undone
+    assert not made.exists()
