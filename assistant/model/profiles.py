@@ -107,7 +107,9 @@ class ProfiledModel(Wrapper):
         return self._model.tools_in_prompt
 
     def try_now(self) -> None:
-        """End the wait before the next try. Thread-safe."""
+        """End the wait before the next try, and let the next request wait for none. Thread-safe."""
+        for profile in self._profiles:
+            profile.blocked_until = 0.0
         self._now.set()
 
     def stream(
@@ -129,6 +131,7 @@ class ProfiledModel(Wrapper):
                 self._now.clear()
                 yield Retrying(profile.model.name, reason.message, delay, len(errors))
                 self._sleep(delay)
+                yield TextDelta("")  # a turn that was stopped meanwhile ends here, unsent
             error = yield from self._try(profile, messages, tools)
             if error is None:
                 return

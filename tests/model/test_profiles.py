@@ -83,6 +83,21 @@ def test_it_is_tried_for_as_long_as_is_set(patience: float, slept: list[int]) ->
     assert (clock.slept, len(model.requests)) == (slept, len(slept) + 1)
 
 
+def test_a_turn_that_stops_during_the_wait_sends_nothing_and_the_next_one_at_once() -> None:
+    clock = Clock()
+    model = ScriptedModel(failed(ModelFailure.RATE_LIMIT, after=50.0), "here")
+    profiles = profiled(clock, model)
+    stream = profiles.stream(ASK)
+    assert isinstance(next(stream), Retrying)
+    profiles.try_now()  # while `next` waits
+    next(stream)
+    stream.close()
+    assert len(model.requests) == 1
+    clock.now, slept = 100.0, list(clock.slept)
+    assert list(profiles.stream(ASK))[-1] == Reply("here")
+    assert clock.slept in (slept, [*slept, 0.0])
+
+
 def test_without_patience_it_is_tried_once() -> None:
     clock, model = Clock(), ScriptedModel(failed(ModelFailure.SERVER), "never")
     with pytest.raises(ModelError):
