@@ -48,6 +48,17 @@ def argument(usage: str, help: str, **settings: Any) -> Any:
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """The signals that end a process in order; during a turn they stop it, as Ctrl-C does."""
+
+
+def session_ids(context: typer.Context) -> list[tuple[str, str]]:
+    """The sessions of the workspace, last used first, with their titles, for completion."""
+    from assistant.session import listing  # msgspec: behind the other commands
+
+    root = context.find_root().params.get("workspace") or folder.default_root()
+    sessions = listing.sessions(folder.Workspace(root).sessions)
+    return [(session.id, session.title) for session in sessions]
+
+
 Message = Annotated[
     list[str] | None,
     argument(

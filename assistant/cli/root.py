@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -57,6 +58,16 @@ GROUPS = {
     "daemon": ("Control the process that holds the index in memory.", "setup.stop"),
     "config": ("Show and change settings.", "config.show config.set_ config.unset config.edit"),
 }
+
+
+PARSER_WORDS = {
+    "a valid int range": "a whole number",
+    r"(\S+) is not in the range x>=(\d+)": r"\1 is less than \2",
+    r"Got unexpected extra argument\(s\) \((.*)\)": r"'\1' is not expected here",
+    r"(Directory|File) ('.*') does not exist": r"there is nothing at \2",
+    r"(Directory|File) ('.*') is a (file|directory)": r"\2 is a \3",
+}
+"""What the parser says, as regular expressions, and what is said instead."""
 
 
 def name_of(path: str) -> str:
@@ -216,7 +227,9 @@ def _usage_error(error: TyperException) -> UsageError:
     is_unknown = hasattr(error, "possibilities") and not error.possibilities
     if command and is_unknown and any(param.nargs == -1 for param in command.command.params):
         cure = f"Write `--` before words that begin with a dash. {cure}"
-    message = error.format_message().rstrip(".").replace("a valid int range", "a whole number")
+    message = error.format_message().rstrip(".")
+    for theirs, ours in PARSER_WORDS.items():
+        message = re.sub(theirs, ours, message)
     return UsageError(f"{message[0].lower()}{message[1:]}", cure)
 
 

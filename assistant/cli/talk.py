@@ -10,13 +10,22 @@ from assistant.agent.memory_text import clean
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
-from assistant.cli.options import Lines, Message, lines, message_and_input, option
+from assistant.cli.options import (
+    Lines,
+    Message,
+    lines,
+    message_and_input,
+    option,
+    session_ids,
+)
 from assistant.errors import UsageError
 from assistant.workspace.folder import read_text
 
 Model = Annotated[str | None, option("--model NAME", "Use this model, this time.")]
 Continue = Annotated[bool, option("--continue", "Continue the latest session.")]
-Resume = Annotated[str | None, option("--resume ID", "Continue this session.")]
+Resume = Annotated[
+    str | None, option("--resume ID", "Continue this session.", autocompletion=session_ids)
+]
 OffTheRecord = Annotated[bool, option("--otr", "Off the record: write nothing.")]
 Yes = Annotated[bool, option("--yes", "Run dangerous tools without asking.")]
 AddDir = Annotated[

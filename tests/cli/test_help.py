@@ -132,6 +132,8 @@ def test_bash_completes_commands_options_settings_and_values(tmp_path: Path) -> 
         ("assistant config set web.search t", ["tavily"]),
         ("assistant connect c", ["claude-code", "codex", "cursor"]),
         (f"assistant -w {place.root} sessions show ", [opened.session]),
+        (f"assistant -w {place.root} ask --resume ", [opened.session]),
+        (f"assistant -w {place.root} context --session ", [opened.session]),
     ):
         line = f"COMP_WORDS=({words.rstrip()}"
         line += ' "")' if words.endswith(" ") else ")"

@@ -39,19 +39,20 @@ WRONG = {
     "recall x -k": "option '-k' requires an argument",
     "recall -k abc x": "invalid value for '-k': 'abc' is not a whole number. "
     "See `assistant recall --help`",
-    "recall -k 0 x": "invalid value for '-k': 0 is not in the range x>=1. "
+    "recall -k 0 x": "invalid value for '-k': 0 is less than 1. See `assistant recall --help`",
+    "recall x --budget -5": "invalid value for '--budget': -5 is less than 1. "
     "See `assistant recall --help`",
-    "recall x --budget -5": "invalid value for '--budget': -5 is not in the range x>=1. "
-    "See `assistant recall --help`",
-    "agenda --days -1": "invalid value for '--days': -1 is not in the range x>=0. "
+    "agenda --days -1": "invalid value for '--days': -1 is less than 0. "
     "See `assistant agenda --help`",
-    "eval -n 0": "invalid value for '-n': 0 is not in the range x>=1. See `assistant eval --help`",
+    "eval -n 0": "invalid value for '-n': 0 is less than 1. See `assistant eval --help`",
     "memory log -n none": "invalid value for '-n': 'none' is not a whole number. "
     "See `assistant memory log --help`",
-    "ask --add-dir /nowhere x": "invalid value for '--add-dir': Directory '/nowhere' does not "
-    "exist. See `assistant ask --help`",
+    "ask --add-dir /nowhere x": "invalid value for '--add-dir': there is nothing at '/nowhere'. "
+    "See `assistant ask --help`",
+    "ask --system / x": "invalid value for '--system': '/' is a directory. "
+    "See `assistant ask --help`",
     "recall --json=yes x": "option '--json' does not take a value",
-    "agenda extra": "got unexpected extra argument(s) (extra). See `assistant agenda --help`",
+    "agenda extra": "'extra' is not expected here. See `assistant agenda --help`",
     "forget": "missing argument 'ID|FILE:LINE|WORDS...'. See `assistant forget --help`",
     "remind": "missing argument 'WHEN WHAT...'. See `assistant remind --help`",
     "event": "missing option '--source'. See `assistant event --help`",
@@ -117,7 +118,7 @@ WRONG = {
     "skills new 'Bad Name'": "'Bad Name' cannot be the name of a skill. Use lower-case letters, "
     "digits and hyphens, at most 64",
     # a negative number is no option
-    "agenda -5": "got unexpected extra argument(s) (-5). See `assistant agenda --help`",
+    "agenda -5": "'-5' is not expected here. See `assistant agenda --help`",
     "remind in -5 minutes x": "“in -5 minutes x” is not understood as a time. Begin with a time, "
     "such as “in 20 minutes”, “tomorrow at 9”, “on the 30th at 9”, “next Monday at 10” or “every "
     "other Friday at 9”",

@@ -9,7 +9,16 @@ import typer
 from assistant.agent.context_budget import rendered
 from assistant.agent.prompt import KNOWN, Section
 from assistant.app.options import ChatOptions
-from assistant.cli.options import AsJson, Globals, Message, answer, message_and_input, note, option
+from assistant.cli.options import (
+    AsJson,
+    Globals,
+    Message,
+    answer,
+    message_and_input,
+    note,
+    option,
+    session_ids,
+)
 from assistant.cli.palette import echo
 from assistant.display import counted, local_time
 from assistant.errors import UsageError
@@ -20,7 +29,7 @@ from assistant.session.history import group, history
 def context(
     context: typer.Context,
     message: Message = None,
-    session: str | None = None,
+    session: Annotated[str | None, partial(option, autocompletion=session_ids)] = None,
     turn: Annotated[int | None, partial(option, min=1)] = None,
     section: str | None = None,
     as_json: AsJson = False,

@@ -6,24 +6,17 @@ from typing import Annotated
 import typer
 
 from assistant.app.undo import changed_by, latest_session, take_back, undoable
-from assistant.cli.options import AsJson, Lines, Yes, answer, argument
+from assistant.cli.options import AsJson, Lines, Yes, answer, argument, session_ids
 from assistant.cli.palette import echo
 from assistant.cli.questions import must_confirm
 from assistant.cli.session_text import session_lines, show_sessions, undo_lines
 from assistant.display import spelled
 from assistant.memory.base import SESSIONS, Query
 from assistant.session import entries, keeping, listing, transcript
-from assistant.workspace.folder import Workspace, default_root
 
-
-def _ids(context: typer.Context) -> list[tuple[str, str]]:
-    """The sessions of the workspace, last used first, with their titles."""
-    root = context.find_root().params.get("workspace") or default_root()
-    sessions = listing.sessions(Workspace(root).sessions)
-    return [(session.id, session.title) for session in sessions]
-
-
-Session = Annotated[str, argument("ID", "Its ID, or the start or end of it.", autocompletion=_ids)]
+Session = Annotated[
+    str, argument("ID", "Its ID, or the start or end of it.", autocompletion=session_ids)
+]
 
 
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
@@ -89,7 +82,7 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
 
 def undo(
     context: typer.Context,
-    session: Annotated[str, partial(argument, autocompletion=_ids)] = "",
+    session: Annotated[str, partial(argument, autocompletion=session_ids)] = "",
     yes: Yes = False,
 ) -> None:
     """Undo what the latest turn of a chat or an event changed: files and facts.
