@@ -67,7 +67,10 @@ class ChatCompleter(Completer):
                 yield Completion(_mention(path) + behind, -len(mention[0]), display=label)
 
     def is_unfinished(self, typed: str) -> bool:
-        """Whether a text ends in a mention of what does not exist."""
+        """Whether a text is the beginning of a command's name, or ends in a mention of what does
+        not exist."""
+        if typed.startswith("/") and not re.search(r"\s", typed):
+            return typed not in self.commands
         mention = FILE.search(typed)
         path = storage.expanded(mention[1] or mention[2] or "") if mention else Path()
         return not any(os.path.lexists(root / path) for root in self._roots)

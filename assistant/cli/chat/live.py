@@ -352,8 +352,8 @@ class LiveScreen:
             self.put(self._region.folded)
 
     def _accept_completion(self) -> None:
-        """Accept the selected completion, or without one the first for a mention of what does not
-        exist; else send the message."""
+        """Accept the selected completion, or without one the first for what is unfinished; else
+        send the message."""
         buffer = self._app.current_buffer
         state = buffer.complete_state
         chosen = state.current_completion if state else None

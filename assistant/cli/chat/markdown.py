@@ -7,10 +7,11 @@ from io import StringIO
 from markdown_it import MarkdownIt
 from pygments.token import Comment, Generic, Keyword, Name, Number, String
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown
+from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.padding import Padding
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
@@ -34,6 +35,8 @@ COLOURS = {"accent": ACCENT, "faint": FAINT, "second": SECOND}
 THEME = Theme(
     {f"markdown.{name}": style.format_map(COLOURS) for name, style in beside(__file__).items()}
 )
+MARK = re.compile(r" *(?:[·✗›+-] ?)?")
+"""What a line of the chat begins with: an indent, and the mark of a message, a tool or a change."""
 TRAILING = re.compile(r" +((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 
@@ -45,8 +48,16 @@ def rendered(markdown: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int) -> str:
-    """Wrap the long lines of a text with SGR sequences between words."""
-    return _lines(Text.from_ansi(text), columns)
+    """Wrap the long lines of a text with SGR sequences between words, each below its own mark."""
+    rows = (row for line in text.split("\n") for row in _rows(Text.from_ansi(line), columns))
+    return _lines(Text("\n").join(rows), columns)
+
+
+def _rows(line: Text, columns: int) -> list[Text]:
+    mark = MARK.match(line.plain)
+    indent = mark.end() if mark and mark.end() < columns // 2 else 0
+    first, *rest = line[indent:].wrap(Console(), columns - indent) or [Text()]
+    return [line[:indent] + first, *(Text(" " * indent) + row for row in rest)]
 
 
 def _lines(renderable: RenderableType, columns: int) -> str:
@@ -69,9 +80,21 @@ class _CodeBlock(CodeBlock):
         yield Padding(Syntax(code, self.lexer_name, theme=CODE, word_wrap=True), (0, 0, 0, 2))
 
 
+class _Table(TableElement):
+    """A table that wraps a word which is too long for its cell, and cuts nothing."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            assert isinstance(table, Table)
+            for column in table.columns:
+                column.overflow = "fold"
+            yield table
+
+
 class _Markdown(Markdown):
     elements = Markdown.elements | {
         "heading_open": _Heading,
+        "table_open": _Table,
         "fence": _CodeBlock,
         "code_block": _CodeBlock,
     }

@@ -39,7 +39,7 @@ STOPS = "Esc stops"
 BESIDE = 24
 """Columns kept for the elapsed time and the key that stops it."""
 PICKING = "type to search · ↑ ↓ move · Enter picks · Esc closes"
-HURRIES = "Enter again stops the reply and sends it now"
+HURRIES = "Enter stops the reply and sends it now"
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Region:
     def layout(self) -> Layout:
         """The windows that show these fields."""
         is_question = Condition(lambda: self.question is not None)
-        search = SearchToolbar(backward_search_prompt="search: ")
+        search = SearchToolbar(backward_search_prompt="search: ", ignore_case=True)
         message = Window(
             BufferControl(self.message, search_buffer_control=search.control, preview_search=True),
             get_line_prefix=self._prompt,
@@ -91,6 +91,7 @@ class Region:
             _text_window(self._growing),
             _text_window(self._doing),
             _text_window(self._queued),
+            _text_window(lambda: "\n".join(self._question_rows()[:-1])),
             ConditionalContainer(answer, is_question),
             ConditionalContainer(message, ~is_question),
             search,  # type: ignore[list-item]
@@ -111,7 +112,17 @@ class Region:
         return ANSI(" " * get_cwidth(self.prompt))
 
     def _question(self, line: int, wrapped: int) -> ANSI:
-        return ANSI(styled(spelled(self.question or ""), bold=True) if line == wrapped == 0 else "")
+        return ANSI(self._question_rows()[-1] if line == wrapped == 0 else "")
+
+    def _question_rows(self) -> list[str]:
+        """The question wrapped between words; the answer is typed behind its last row."""
+        question = spelled(self.question or "")
+        columns = get_app().output.get_size().columns
+        if get_cwidth(question) > columns:
+            from assistant.cli.chat.markdown import wrapped  # rich: behind the prompt
+
+            question = f"{wrapped(question, columns - 1)} "
+        return [styled(row, bold=True) for row in question.split("\n")]
 
     def _growing(self) -> str:
         size = get_app().output.get_size()
@@ -129,16 +140,20 @@ class Region:
             return ""
         now, columns = time.monotonic(), get_app().output.get_size().columns
         if self.until > now:
-            facts = [f"{self.doing} in {self.until - now:.0f} s", "Enter tries now", STOPS]
+            _, joins = self.queued()  # what Enter does then stands below them
+            hint = [] if joins else ["Enter tries now"]
+            facts = [f"{self.doing} in {self.until - now:.0f} s", *hint, STOPS]
         else:
             seconds = int(now - self.since)
             doing = shortened(f"{self.doing} …", max(columns - BESIDE, BESIDE))
             facts = [doing, *([f"{seconds} s"] if seconds else []), STOPS]
-        return faint(SEPARATOR.join(facts))
+        return _fitting(facts)
 
     def _queued(self) -> str:
         waiting, joins = self.queued()
-        rows = [styled(f"queued: {spelled(text)}", WARNING) for text in waiting]
+        columns = get_app().output.get_size().columns
+        shown = (shortened(f"queued: {spelled(text)}", columns) for text in waiting)
+        rows = [styled(text, WARNING) for text in shown]
         return "\n".join([*rows, *([faint(HURRIES)] if joins else [])])
 
     def _list(self) -> str:
@@ -156,12 +171,16 @@ class Region:
         return "\n".join(rows) or faint("  no match")
 
     def _status(self) -> str:
-        columns = get_app().output.get_size().columns - 1
         override = self.hint or (PICKING if self.choices else self.progress)
-        facts = [override] if override else list(self.status)
-        while facts and get_cwidth(SEPARATOR.join(facts)) > columns:
-            facts.pop()
-        return faint(SEPARATOR.join(facts)) if facts else ""
+        return _fitting(override.split(SEPARATOR) if override else self.status)
+
+
+def _fitting(facts: Sequence[str]) -> str:
+    """The first facts, as many as fit into a row."""
+    fitting, columns = list(facts), get_app().output.get_size().columns - 1
+    while fitting and get_cwidth(SEPARATOR.join(fitting)) > columns:
+        fitting.pop()
+    return faint(SEPARATOR.join(fitting)) if fitting else ""
 
 
 def _at_most_a_third() -> Dimension:

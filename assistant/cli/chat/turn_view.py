@@ -51,6 +51,8 @@ class TurnView:
         self._thought = ""
         self._running: dict[str, tuple[Mapping[str, Any], float]] = {}
         self._refused: set[str] = set()
+        self._is_folded = False
+        """Whether a line says that Ctrl-O shows all of something."""
         self._subtasks: dict[int, events.SubtaskMoved] = {}
         self.recalled = 0
         """Number of passages in the prompt that clearly bear on the message."""
@@ -142,7 +144,8 @@ class TurnView:
         if (more := len(details) - limit) > 0:
             rows.append(faint(f"  … {counted(more, 'more line')} · Ctrl-O shows all"))
         self._screen.put("\n".join(rows), "line")
-        if call is not None:
+        if call is not None and (more > 0 or not self._is_folded):
+            self._is_folded = more > 0
             self._screen.draw(folded="\n".join(rows_of(output)))
 
 

@@ -310,10 +310,11 @@ def test_what_is_typed_between_two_pages_is_sent_nowhere(place: Path, provider: 
     text = "".join(f"Rule {number}: be kind.\n" for number in range(200))
     call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": text})
     provider.enqueue(Reply(tool_calls=(call,)), "I see.")
-    with at(place, provider, "chat") as tty:
+    with at(place, provider, "chat", size=(40, 24)) as tty:
         tty.wait("›")
         tty.say("change yourself")
         tty.wait("more lines")
+        tty.wait("\nthem, n refuses:")  # wrapped between words
         tty.send("m\r" * 5)  # faster than the next page is shown
         tty.wait("Rule 7:")
         tty.send("m\r")

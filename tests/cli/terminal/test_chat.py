@@ -196,6 +196,7 @@ def test_the_tools_lines_say_what_was_done_and_the_status_what_it_took(
         ToolCall("c3", "read_file", {"path": "nowhere.md"}),
         ToolCall("c0", "write_file", {"path": "tea.txt", "text": "rooibos"}),
         ToolCall("c4", "shell", {"command": "seq 13"}),
+        ToolCall("c5", "read_file", {"path": "tea.txt"}),
     )
     reply = Reply("Done.", usage=Usage(3000, 100))
     provider.enqueue(Reply(tool_calls=calls), reply)

@@ -42,7 +42,7 @@ def test_ctrl_r_shows_the_match_enter_takes_it_and_ctrl_c_and_esc_leave(
             tty.wait(lambda tty: prompt(tty) == "a draft")
             tty.send(CTRL_C)
             tty.wait(lambda tty: prompt(tty) == "")
-        tty.send(f"a draft{CTRL_R}spare")
+        tty.send(f"a draft{CTRL_R}Spare")
         tty.wait(lambda tty: prompt(tty) == "who has the spare key?")
         tty.send("\r")
         tty.send("\x05 Where?")
@@ -305,7 +305,11 @@ def test_enter_takes_the_first_file_for_a_mention_of_none_and_sends_all_else(
         tty.send(ENTER)
         tty.wait(lambda tty: prompt(tty) == "see @deep/folder/budget-report.txt")
         assert not provider.requests
-        tty.send(f"what{ENTER}")
+        tty.send(f"{CTRL_C}/usa")
+        tty.wait("\n /usage")
+        tty.send(ENTER)
+        tty.wait(lambda tty: prompt(tty) == "/usage")
+        tty.send(f"{CTRL_C}see @deep/folder/budget-report.txt what{ENTER}")
         tty.wait("Read.", gone=WORKING)
         assert "attached: deep/folder/budget-report.txt · 1 line" in tty.text
         tty.send("see @deep/")
@@ -368,6 +372,8 @@ def test_a_wait_before_the_next_try_counts_down_and_enter_tries_now(
         tty.wait("›")
         tty.say("hello")
         tty.wait(lambda tty: re.search(r"trying again in 4\d s · Enter tries now", tty.text))
+        tty.say("and hurry")
+        tty.wait("Enter stops the reply and sends it now", gone="Enter tries now")
         tty.send("\r")
         tty.wait("Here I am.", gone=WORKING)
         assert leaves(tty) == 0

@@ -13,7 +13,6 @@ from tests.cli.conftest import ASSISTANT, Run
 from tests.cli.terminal.test_chat import chat, provider  # noqa: F401
 from tests.support.provider import Provider
 
-
 COMMAND = "rm diary.md; echo y > made.md; sleep 0.5; echo gone; sleep 40"
 
 
