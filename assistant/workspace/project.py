@@ -12,19 +12,22 @@ from pathlib import Path
 from assistant.errors import UsageError
 
 _HEADING = re.compile(r"Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?")
-_LINKED = re.compile(r"gitdir: (.+)/\.git/worktrees/")
+_LINKED = re.compile(r"gitdir: (.+?)(?:/\.(?:git|bare))?(?<!/modules)/worktrees/[^/]+\s*")
+"""What a worktree's `.git` says of the repository, which may be bare, or a submodule's."""
 
 
 def current(directory: Path | None = None) -> str:
     """Return the name of the project around a directory, by default the working directory; empty
     if there is none."""
     with suppress(OSError):
-        directory = directory or Path.cwd()
+        directory = (directory or Path.cwd()).resolve()
         for folder in (directory, *directory.parents):
             git_path = folder / ".git"
-            worktree = _LINKED.match(git_path.read_text("utf-8")) if git_path.is_file() else None
+            text = git_path.read_text("utf-8") if git_path.is_file() else ""
+            if worktree := _LINKED.fullmatch(text):
+                return (folder / worktree[1]).resolve().name.removesuffix(".git")
             if git_path.exists():
-                return Path(worktree[1]).name if worktree else folder.name
+                return folder.name
     return ""
 
 
