@@ -283,6 +283,8 @@ def _time(text: str) -> str:
         if at and not half and not match["hour"].startswith("0") and at.hour <= 12:
             part = _part_beside(text, match) or (end and _part_beside(text, end))
             at = in_part(at, part) or at
+            if part is None and 1 <= at.hour < 6:
+                return ""  # "at 3" is in the afternoon to most, and at night to some
         if at:
             zone = zone_at(text, match.end()) or (end and zone_at(text, end.end())) or ""
             return f"{at:%H:%M} {zone}".rstrip()

@@ -321,7 +321,12 @@ def test_a_span_over_new_year_ends_in_the_year_after(fact: str, told: str) -> No
         ("Tomorrow evening at 08:30 the report must be in", "08:30"),
         ("Tomorrow afternoon at 10: tea", "10:00"),
         ("Dinner ab 3.12. um 9 Uhr", "09:00"),
-        ("Zahnarzt am Freitag um 3.15.", "03:15"),
+        ("Zahnarzt am Freitag um 9.15.", "09:15"),
+        ("Dentist on Friday at 3", ""),
+        ("Zahnarzt am Freitag um 3.15.", ""),
+        ("Choir every Tuesday from 4 to 5:30", ""),
+        ("The night train leaves on Friday at 03:15", "03:15"),
+        ("Dentist on Friday at 3 UTC", ""),
     ],
 )
 def test_a_time_is_in_the_part_of_the_day_that_is_named_beside_it(fact: str, time: str) -> None:
