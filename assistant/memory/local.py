@@ -252,7 +252,10 @@ class LocalMemory:
             catalog = self.index.store.catalog
             notices = [*self._notices.all(), *self._library.notices()]
             if not self._journal_faults:
-                notices += self._damaged_lines()
+                notices += (
+                    f"{path.name}: {lines(damaged)} damaged and skipped: `assistant memory check`"
+                    for path, damaged in self._review.damaged().items()
+                )
                 notices += _undecided(self._ledger)
             sources = []
             for source in catalog.sources().values():
@@ -428,11 +431,6 @@ class LocalMemory:
             yield Finding("index", "the index was damaged; it is rebuilt from the files", True)
         for fault in self.index.faults():
             yield Finding("file", fault, False)
-
-    def _damaged_lines(self) -> Iterator[str]:
-        """The notices about lines that cannot be read."""
-        for path, damaged in self._review.damaged().items():
-            yield f"{path.name}: {lines(damaged)} damaged and skipped: `assistant memory check`"
 
     # The index
 

@@ -112,10 +112,8 @@ _ASCII = re.compile(rf"[!#-&(-;=?-_a-~]{{1,{LONGEST}}}")
 _NEXT = re.compile(r"[;&,|](?=[\w .%-]{1,40}[=:])|\\[nr]")
 """The start of the next pair in a list, or of the next line of a string in code."""
 _VALUE_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--|-[A-Za-z])")
-_TRAILING_ESCAPES = re.compile(r"(?:\\{1,2}[nrt])+$")
 _CLOSED = re.compile(r"[)\]}](?=[)\]};,.=&|?:]|$)")
 _TRAILING = ".,;:"
-_MARKUP = ("**", "~~", "__")
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -165,8 +163,7 @@ def _quoted(text: str, opening: re.Match[str]) -> Value | None:
     content = text[start:end] if end > start else ""
     if not content.strip() or "\n" in content or (mark == "`" and " " in content):
         return None  # nothing, several lines, or a command to be run
-    content = _TRAILING_ESCAPES.sub("", content)
-    return Value(start, content, mark != "`", True) if content else None
+    return Value(start, content, mark != "`", True)
 
 
 def _trimmed(value: str) -> str:
@@ -177,8 +174,8 @@ def _trimmed(value: str) -> str:
         if _is_unopened(value[: bracket.end()]):
             value = value[: bracket.start()]
             break
-    while value.endswith((*_TRAILING, *_MARKUP)) or (value and _is_unopened(value)):
-        value = value[: -2 if value.endswith(_MARKUP) else -1]
+    while value and (value[-1] in _TRAILING or _is_unopened(value)):
+        value = value[:-1]
     return value
 
 
@@ -211,8 +208,6 @@ _NAMED = re.compile(r"<[\w:]{1,20}\s(?:name|key|id)=[\"'][\w.-]*\Z")
 _WITHIN = re.compile(r"([\w-]{2,40})[\"']?\s{0,3}(?:=>|[:=])\s{0,8}[\[{(\n]\s{0,20}[\"']?\Z")
 """The name of the container of a name."""
 _REFERENCE = re.compile(r"\$\{?\w*\Z")
-_IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
-"""A quoted string that is itself a name with a value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|SSWS|OAuth) \S+$", re.IGNORECASE)
 _PASSPHRASE = re.compile(r"[^\W\d_]{2,}(?:[- ][^\W\d_]{2,}){3,}$")
@@ -237,7 +232,7 @@ def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
     if binding_match["cell"] and (not _is_row(text, start) or _is_reference(text, start)):
         return None
     value = read(text, binding_match.end())
-    if not value or (value.quoted and _IS_NAME.match(text, value.end)):
+    if not value:
         return None
     binding = _BINDINGS.get(binding_match.lastgroup or "", Binding.ASSIGNED)
     if binding is Binding.SPACED:

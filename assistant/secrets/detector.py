@@ -181,7 +181,6 @@ def _is_seed(line: str) -> bool:
 
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u[0-9a-fA-F]{4})')
-_LETTERS = re.compile(r"(?<!\\)\\(u[0-9a-fA-F]{4})")
 
 
 class Detector:
@@ -286,15 +285,14 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
     """Return the text with its JSON strings unescaped, and the original position of each
     character.
 
-    There are no positions if it has no such strings. Quotation marks stay escaped in a one-line
-    string, since they mark where a value ends.
+    There are no positions if it has no such strings. A string of one line stays as it is, since
+    escaped quotation marks show where a value ends.
     """
     parts: list[str] = []
     positions: list[int] = []
     offset = 0
-    for string in _STRING.finditer(text) if "\\" in text else ():
-        escapes = _ESCAPES if "\\n" in string[0] else _LETTERS
-        for escape in escapes.finditer(text, *string.span(1)):
+    for string in _STRING.finditer(text) if "\\n" in text else ():
+        for escape in _ESCAPES.finditer(text, *string.span(1)) if "\\n" in string[0] else ():
             parts += [text[offset : escape.start()], _unescape_char(escape[1])]
             positions += range(offset, escape.start() + 1)
             offset = escape.end()

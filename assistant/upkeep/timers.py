@@ -119,15 +119,8 @@ def environment_file() -> Path:
 
 
 def _command(workspace: Workspace) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "assistant.cli.main",
-        "-w",
-        str(workspace.root),
-        "heartbeat",
-        "run",
-    ]
+    program = [sys.executable, "-m", "assistant.cli.main"]
+    return [*program, "-w", str(workspace.root), "heartbeat", "run"]
 
 
 def _units(workspace: Workspace) -> tuple[Path, Path]:

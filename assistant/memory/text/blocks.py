@@ -182,11 +182,9 @@ class _Document:
         """The tokens from `first` to `last`, on these lines, as one unit, or as many as it takes to
         fit."""
         token = self._tokens[first]
-        start, end = self._starts[top], self._starts[bottom]
-        own = self._text[start:end]
-        if token.type != "code_block":
-            start += len(own) - len(own.lstrip())
-        end -= len(own) - len(own.rstrip())
+        start, end = _trimmed(self._text, self._starts[top], self._starts[bottom])
+        if token.type == "code_block":
+            start = self._starts[top]
         if end - start <= self._max_chars:
             words = words_of(self._tokens[first:last], self._text[start:end])
             if not words.text:

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from assistant.memory import annotations
 from assistant.memory.text.identity import fact_key
@@ -371,11 +371,7 @@ class _Merge:
             while after[last] in new:
                 last = after[last]
                 run.append(last)
-            more = [name]
-            for following in others[number + 1 :]:
-                if following in after:
-                    break
-                more.append(following)
+            more = list(takewhile(lambda name: name not in after, others[number:]))
             if run <= more:
                 before = last
             for unit in more:

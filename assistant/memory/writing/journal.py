@@ -201,11 +201,6 @@ class Record:
     undone: bool = False
 
     @property
-    def below(self) -> str:
-        """The line of the heading that the fact stood below, as far as is known."""
-        return self.write.below or self.heading or ""
-
-    @property
     def reversible(self) -> bool:
         """Whether the write can be reversed, and was not."""
         write = self.write

@@ -128,7 +128,7 @@ class Ledger:
                 self._put_back(
                     draft, record, Write(
                         new_id(), now(), "restore", record.write.text, record.write.origin,
-                        request=request, part=part, together=together, below=record.below,
+                        request=request, part=part, together=together, below=record.write.below,
                     ),
                 )
                 for part, record in enumerate(lost)
@@ -143,7 +143,7 @@ class Ledger:
         added = lost.write.added
         assert added is not None, "only writes that added a fact are erased"
         item = item_of(added.inserted).partition(" ")[2]
-        below = lost.below or f"## {dated('', self._today())}"
+        below = write.below or f"## {dated('', self._today())}"
         splice = insertion(draft.text(added.source), below, item)
         write = reword(write, edits=(draft.edit(added.source, splice),))
         draft.writes.append(write)
