@@ -464,6 +464,10 @@ class Browser:
         return ToolResult(text, compact=title[:80], pictures=pictures)
 
     def _fail(self, reason: str) -> None:
+        """Tell the callers, unless another thread serves them by now; the next step starts one."""
+        if self._thread is not threading.current_thread():
+            return
+        self._thread = None
         while not self._steps.empty():
             if (request := self._steps.get()) is not None:
                 request[1].set_exception(ToolError(f"the browser failed: {reason}"))
