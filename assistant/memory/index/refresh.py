@@ -41,7 +41,7 @@ from assistant.settings.sections import IndexSettings
 
 logger = logging.getLogger(__name__)
 
-PATIENCE, EMPTY_PATIENCE = 5.0, 60.0
+PATIENCE, EMPTY_PATIENCE = 20.0, 60.0
 """Seconds that an answer waits for another thread that updates the index, and that it waits while
 the index is still empty. It never waits for a large file."""
 LARGE = 256 << 10
