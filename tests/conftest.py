@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from assistant.cli import resident
 from assistant.memory.embedding import compile
@@ -17,6 +18,17 @@ from tests.support.provider import Provider
 
 ROOT = Path(__file__).resolve().parent.parent
 KEYS = ("_API_KEY", "_TOKEN", "_SECRET")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The default run tries the same examples each time; no run judges them by a clock."""
+    settings.register_profile(
+        "tests",
+        deadline=None,
+        derandomize=config.option.markexpr == "not slow",
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("tests")
 
 
 @pytest.fixture(autouse=True)

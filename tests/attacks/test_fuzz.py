@@ -24,8 +24,8 @@ from tests.attacks.cases import ATTACKS
 from tests.attacks.obedient import CLOSING, look
 from tests.support.chunking import chunk
 
-CASES = settings(max_examples=300, deadline=None, derandomize=True)
-SLOW_CASES = settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+CASES = settings(max_examples=300, derandomize=True)
+SLOW_CASES = settings(max_examples=20_000, suppress_health_check=list(HealthCheck))
 PIECES = st.sampled_from(
     [each.against("MEMORY") for each in ATTACKS]
     + ["# ", "- ", "  ", "```", "~~~", "<!--", "-->", "|", "\n", "\r\n", "\r", "\t", "~~", "---\n"]

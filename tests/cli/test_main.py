@@ -76,8 +76,9 @@ def test_a_recall_brings_its_own_commands_and_no_others(workspace: Workspace) ->
 def test_a_hook_loads_next_to_nothing(workspace: Workspace) -> None:
     """Somebody waits for it at each prompt: no tree of commands, and fifty modules of ours."""
     call = "from assistant.cli.front import run; run()"
+    words = ("-w", workspace.root, "hook", "prompt", "--patient")
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", call, "-w", workspace.root, "hook", "prompt"],
+        [sys.executable, "-X", "importtime", "-c", call, *words],
         input='{"prompt": "who has the key?"}',
         capture_output=True,
         text=True,

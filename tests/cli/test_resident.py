@@ -58,7 +58,7 @@ def test_the_second_ask_is_done_by_the_process_that_the_first_began(
             assert provider.wait_for(lambda each: len(each.requests) == 4, 90)
             killed.kill()
             killed.wait(60)
-            assert provider.wait_for(lambda each: each.hang_ups == 2, 30)
+            assert provider.wait_for(lambda each: each.hang_ups == 2, 90)
     finally:
         subprocess.run([ASSISTANT, "-w", place, "daemon", "stop"], capture_output=True, check=True)
     assert not sockets.answers(resident.socket_name())

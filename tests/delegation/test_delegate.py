@@ -123,7 +123,7 @@ def calls_then(name: str, text: str) -> Callable[[Sequence[Message]], Answer]:
 
 
 def test_subtasks_run_at_once_with_no_more_tools_and_each_is_a_session(bench: Bench) -> None:
-    together = threading.Barrier(2, timeout=30)
+    together = threading.Barrier(2, timeout=60)
 
     def meets(text: str) -> Callable[[Sequence[Message]], Answer]:
         def answer(_: Sequence[Message]) -> Answer:
@@ -227,11 +227,11 @@ def test_approvals_come_one_at_a_time_and_say_who_asks(bench: Bench) -> None:
 
 
 def test_ctrl_c_stops_them_all(bench: Bench) -> None:
-    waiting, freed = threading.Barrier(3, timeout=30), threading.Event()
+    waiting, freed = threading.Barrier(3, timeout=60), threading.Event()
 
     def waits(_: Sequence[Message]) -> Answer:
         waiting.wait()
-        freed.wait(30)
+        freed.wait(60)
         return "too late"
 
     bench.child = dict.fromkeys(TASKS, waits)
@@ -256,7 +256,7 @@ def test_what_was_done_when_the_owner_interrupts_or_leaves_is_kept(bench: Bench,
     freed = threading.Event()
 
     def waits(_: Sequence[Message]) -> Answer:
-        freed.wait(30)
+        freed.wait(60)
         return "too late"
 
     bench.child = {TASKS[0]: says("At 14:20."), TASKS[1]: waits}

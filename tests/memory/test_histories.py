@@ -507,7 +507,6 @@ def run(machine: type[Histories], examples: int, steps: int) -> None:
             phases=[Phase.generate],  # a step takes a tenth of a second: a failure is told as met
             max_examples=examples,
             stateful_step_count=steps,
-            deadline=None,
             derandomize=examples < 50,
             database=None,
             suppress_health_check=list(HealthCheck),
@@ -520,7 +519,7 @@ def model(embedder: PolyglotEmbedder) -> None:
     Histories.embedder = embedder
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 def test_histories() -> None:
     run(Histories, examples=4, steps=20)
 

@@ -1,6 +1,7 @@
 """Chroma servers: a real `chroma run` that can be ended and begun again, and ones gone wrong."""
 
 import contextlib
+import secrets
 import select
 import shutil
 import signal
@@ -30,7 +31,7 @@ class ChromaServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        for _ in range(1000):
+        for _ in range(2000):
             heartbeat = f"{self.url}/api/v2/heartbeat"
             with contextlib.suppress(OSError), urllib.request.urlopen(heartbeat, timeout=30):
                 return
@@ -81,13 +82,15 @@ def wrong_server(answer: bytes | None, port: int = 0) -> Iterator[str]:
         serving.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         listener.shutdown(socket.SHUT_RDWR)
-        serving.join(1)
+        serving.join()
         for connection in kept:
             connection.close()
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    """A port that nobody listens on, below those that the system gives to others meanwhile."""
+    while True:
+        port = secrets.choice(range(20_000, 32_000))
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port

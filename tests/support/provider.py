@@ -145,7 +145,7 @@ class Provider:
             self.hang_ups += 1
             self._turn.notify_all()
 
-    def wait_for(self, condition: Callable[["Provider"], bool], timeout: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[["Provider"], bool], timeout: float = 60.0) -> bool:
         """Wait until a request or a hang-up makes `condition` true; False if none does."""
         with self._turn:
             return self._turn.wait_for(lambda: condition(self), timeout)

@@ -34,10 +34,13 @@ class Site:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Site":
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._serving = threading.Thread(target=self._serve, daemon=True)
+        self._serving.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # ends its `accept`
+        self._serving.join()
         self._listener.close()
 
     def _serve(self) -> None:
@@ -50,11 +53,11 @@ class Site:
         with connection, contextlib.suppress(OSError):
             request = b""
             while b"\r\n\r\n" not in request:
-                request += connection.recv(65536)
+                request += _received(connection)
             length = re.search(rb"content-length: (\d+)", request, re.IGNORECASE)
             whole = request.index(b"\r\n\r\n") + 4 + int(length[1] if length else 0)
             while len(request) < whole:
-                request += connection.recv(65536)
+                request += _received(connection)
             self.asked.append(request)
             path = request.split(b" ")[1].decode().partition("?")[0]
             answer = self.pages.get(path, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
@@ -62,3 +65,11 @@ class Site:
                 connection.sendall(answer)
             else:
                 answer(connection, request)
+
+
+def _received(connection: socket.socket) -> bytes:
+    """The next bytes. Raises OSError if the client has left."""
+    data = connection.recv(65536)
+    if not data:
+        raise ConnectionResetError
+    return data

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -18,6 +17,7 @@ from assistant.heartbeat.incoming import Incoming, incoming, instructions
 from assistant.heartbeat.listening import take_files
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
+from tests.support.chroma import free_port
 from tests.support.provider import Provider, fails
 
 AGENTS = """\
@@ -184,12 +184,6 @@ def posted(place: Path, port: int, event: bytes, token: str = "", id: str = "") 
     headers = {"Authorization": f"Bearer {token}", **({"Idempotency-Key": id} if id else {})}
     sent = httpx.post(f"http://127.0.0.1:{port}/ci", content=event, headers=headers)
     return sent.status_code
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def test_files_and_requests_are_answered_as_they_come(

@@ -14,7 +14,8 @@ import pytest
 
 from assistant.messages import Reply, ToolCall
 from tests.cli.conftest import ASSISTANT, Run
-from tests.cli.heartbeat.test_event import MAIL, PATIENT, free_port, listening
+from tests.cli.heartbeat.test_event import MAIL, PATIENT, listening
+from tests.support.chroma import free_port
 from tests.support.provider import Provider, fails
 from tests.support.site import Site, page
 

@@ -26,7 +26,7 @@ def pid(workspace: Workspace) -> int:
 def dial(workspace: Workspace) -> socket.socket:
     connection = sockets.connect(workspace.root)
     assert connection is not None
-    connection.settimeout(20)
+    connection.settimeout(90)
     return connection
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,16 @@ from assistant.memory.base import Keeper, Query
 from assistant.memory.daemon import client, lifecycle, sockets, wire
 from assistant.memory.daemon.lifecycle import CODE_SECONDS
 from assistant.workspace.folder import Workspace
-from tests.memory.daemon.daemons import dial, pid, running
+from tests.memory.daemon.daemons import dial, ended, pid, running
 from tests.memory.memory_contract import FACTS, found, remember
 
 
 def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
-    memory = client.connect(workspace, {"daemon": {"idle_seconds": 0.2}})
+    memory = client.connect(workspace, {})
     remember(memory, FACTS[0])
-    first = sockets.connect(workspace.root)
-    assert first is not None
-    with first:
-        lifecycle.wait_until_gone(first)
+    with dial(workspace) as watching:
+        client.connect(workspace, {"daemon": {"idle_seconds": 0.2}}).close()
+        assert ended(watching)
     assert running(workspace) is None
     assert found(memory, FACTS[0]) == [FACTS[0]]
     memory.close()
@@ -39,12 +39,16 @@ def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
 
 def test_a_daemon_does_not_end_while_it_is_asked(workspace: Workspace) -> None:
     """Longer than its idle time, by many requests that each come in time."""
-    memory = client.connect(workspace, {"daemon": {"idle_seconds": 1.0}})
+    idle = 1.0
+    memory = client.connect(workspace, {"daemon": {"idle_seconds": idle}})
     first = running(workspace)
-    until = time.monotonic() + 2.5
-    while time.monotonic() < until:
+    times = [time.monotonic()]
+    while times[-1] < times[0] + 2.5 * idle:
         memory.recall(Query("anything"))
-    assert first and running(workspace) == first
+        times.append(time.monotonic())
+    last = running(workspace)
+    late = any(after - before > idle / 2 for before, after in pairwise(times))
+    assert first and (last == first or late)  # a busy machine may let none come in time
     memory.close()
     lifecycle.ask_to_yield(workspace)
 
@@ -53,11 +57,9 @@ def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
     memory: Keeper, workspace: Workspace
 ) -> None:
     remember(memory, FACTS[0])
-    watching = sockets.connect(workspace.root)
-    assert watching is not None
-    os.kill(pid(workspace), signal.SIGTERM)
-    with watching:
-        lifecycle.wait_until_gone(watching)
+    with dial(workspace) as watching:
+        os.kill(pid(workspace), signal.SIGTERM)
+        assert ended(watching)
     assert not any(path.exists() for path in sockets.paths(workspace.root))
     assert list(workspace.index.glob("*.open")) == []
 
@@ -65,11 +67,9 @@ def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
 def test_a_deleted_workspace_ends_its_daemon(
     memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
-    watching = dial(workspace)
-    watching.settimeout(None)
-    shutil.rmtree(workspace.root)
-    with watching:
-        lifecycle.wait_until_gone(watching)
+    with dial(workspace) as watching:
+        shutil.rmtree(workspace.root)
+        assert ended(watching)
     assert running(workspace) is None
 
 
@@ -173,10 +173,11 @@ def test_a_save_is_indexed_before_anybody_asks(
     with contextlib.closing(sqlite3.connect(workspace.index / "catalog.db")) as catalog:
         path = workspace.root / "MEMORY.md"
         path.write_text(path.read_text("utf-8") + "- Sails on Sundays\n", encoding="utf-8")
-        until = time.monotonic() + 20
+        until = time.monotonic() + 90
         wanted = "SELECT count(*) FROM chunks WHERE plain = 'Sails on Sundays'"
         while not catalog.execute(wanted).fetchone()[0]:
             assert time.monotonic() < until
+            time.sleep(0.02)
 
 
 def test_the_log_holds_no_query_and_no_fact(

@@ -11,7 +11,7 @@ from assistant.memory.daemon.watcher import Watcher
 from assistant.workspace.folder import Workspace
 from tests.support.odd import deep_folders, leave_odd_entries
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 QUIET = 0.4
 
 Start = Callable[[], "Signals"]

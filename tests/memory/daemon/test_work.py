@@ -82,7 +82,7 @@ def test_what_is_no_longer_wanted_is_not_done(server: Server) -> None:
         written.append("a fact")
 
     with pytest.raises(Abandoned):
-        begin(server, REMEMBER, write, wanted=False).result(30)
+        begin(server, REMEMBER, write, wanted=False).result(60)
     assert written == []
 
 
@@ -93,9 +93,9 @@ def test_a_failure_is_told_as_it_is_and_a_fault_with_its_log(
         raise LedgerError("this cannot be undone")
 
     with pytest.raises(LedgerError, match="cannot be undone"):
-        begin(server, REMEMBER, refuse).result(30)
+        begin(server, REMEMBER, refuse).result(60)
     with pytest.raises(DaemonError, match=r"recall failed .* ZeroDivisionError") as told:
-        begin(server, RECALL, lambda: 1 / 0).result(30)
+        begin(server, RECALL, lambda: 1 / 0).result(60)
     assert str(sockets.log_path(workspace.root)) in told.value.cure
 
 
@@ -103,8 +103,8 @@ def test_it_is_opened_once_refreshed_ahead_and_closed_at_the_end(
     server: Server, served: Served, workspace: Workspace
 ) -> None:
     def ask() -> None:
-        assert served.refreshed.wait(30)
-        begin(server, RECALL, lambda: None).result(30)
+        assert served.refreshed.wait(60)
+        begin(server, RECALL, lambda: None).result(60)
         server.leave("the test is over")
 
     asking = threading.Thread(target=ask)

@@ -433,7 +433,7 @@ def test_no_index_is_made_where_the_workspace_was(workspace: Workspace, start: O
     (workspace.index / "chroma").mkdir(parents=True)
     with pytest.raises(StorageError, match="no longer the folder"):
         index.refresh()
-    assert [path.name for path in workspace.index.iterdir()] == ["chroma"]
+    assert {path.name for path in workspace.index.rglob("*")} <= {"chroma"}
 
 
 @pytest.mark.parametrize("alive", [True, False])
@@ -701,7 +701,7 @@ class Held(HashingEmbedder):
             self.at_once -= 1
             return super().embed(texts)
         self.began.set()
-        assert self.may.wait(30)
+        assert self.may.wait(60)
         return super().embed(texts)
 
 
@@ -715,7 +715,7 @@ def test_nobody_is_answered_from_an_empty_index_while_another_fills_it(
     index = start(embedder)
     with ThreadPoolExecutor() as threads:
         filling = threads.submit(index.refresh)
-        assert embedder.began.wait(30)
+        assert embedder.began.wait(60)
         asking = threads.submit(index.refresh_unless_busy)
         assert not asking.done()
         embedder.may.set()
@@ -725,7 +725,7 @@ def test_nobody_is_answered_from_an_empty_index_while_another_fills_it(
         embedder.began.clear()
         write(workspace, "- The spare key hangs in the shed.\n- The boiler is serviced in May.\n")
         filling = threads.submit(index.refresh)
-        assert embedder.began.wait(30)
+        assert embedder.began.wait(60)
         assert index.refresh_unless_busy() is None
         embedder.may.set()
         assert filling.result().embedded == 1
@@ -742,7 +742,7 @@ def test_an_index_of_which_some_files_are_there_is_asked_at_once(
     index = start(embedder)
     with ThreadPoolExecutor() as threads:
         filling = threads.submit(index.refresh)
-        assert embedder.began.wait(30)
+        assert embedder.began.wait(60)
         while not index.store.catalog.count():
             assert not filling.done()
             time.sleep(0.01)

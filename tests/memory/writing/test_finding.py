@@ -41,7 +41,7 @@ BLOCKS = (
 )
 @example(["- Lives in Berlin", "    indented"], "\n\n", "Lives in Berlin")
 @example(["- x", "```", "- Lives in Berlin", "```"], "\n", "Lives in Berlin")
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 def test_the_first_current_passage_that_states_a_fact_is_found(
     blocks: list[str], end: str, fact: str
 ) -> None:
@@ -53,7 +53,7 @@ def test_the_first_current_passage_that_states_a_fact_is_found(
 
 
 @given(st.text(min_size=1, max_size=30), st.lists(st.sampled_from(BLOCKS), max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_what_the_ledger_wrote_is_always_found(fact: str, blocks: list[str]) -> None:
     said = clean(fact)
     if not said:

@@ -40,7 +40,7 @@ def outline(text: str) -> list[tuple[str, str, int, str]]:
 
 @given(facts)
 @example("`code` [x](y) ~~z~~ <b>")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_escaped_text_says_exactly_what_was_given(fact: str) -> None:
     said = clean(fact)
     if not said:

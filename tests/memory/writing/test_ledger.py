@@ -461,8 +461,7 @@ def _perform(ledger: AddressedLedger, text: str, operation: tuple[str, int, str]
 )
 @settings(
     max_examples=int(os.environ.get("LEDGER_EXAMPLES", "80")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_writes_leave_the_rest_and_are_undone_exactly(
     tmp_path_factory: pytest.TempPathFactory,

@@ -15,8 +15,8 @@ from assistant.tools.mcp_client.servers import Server
 from assistant.tools.mcp_client.tools import Foreign
 from assistant.tools.policy import ApproveAll
 from assistant.tools.toolbox import Toolbox
-from tests.tools.conftest import calling
-from tests.tools.mcp_client.test_servers import happens
+from tests.support.chroma import free_port
+from tests.tools.conftest import calling, happens
 
 SCRIPT = """
 import sys
@@ -40,8 +40,7 @@ def listens(port: int) -> bool:
 @pytest.fixture
 def over_http(tmp_path: Path) -> Iterator[ServerSettings]:
     """A server that runs already."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-c", SCRIPT, str(port)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
         assert happens(lambda: listens(port))

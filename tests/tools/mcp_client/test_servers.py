@@ -4,8 +4,7 @@ import json
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.support.conversations import ListMemory, reply
 from tests.support.provider import Provider
-from tests.tools.conftest import calling
+from tests.tools.conftest import calling, happens, reached
 
 SCRIPT = Path(__file__).parents[2] / "support/foreign_server.py"
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -86,13 +85,6 @@ def runs(pid: int) -> bool:
     except (ProcessLookupError, FileNotFoundError):  # it may end in between
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def happens(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()
 
 
 def test_tools_are_named_by_server_asked_about_and_their_answers_are_data(bench: Bench) -> None:
@@ -272,10 +264,12 @@ def test_what_a_server_started_ends_with_it_although_it_left_its_session(bench: 
 def test_an_interruption_ends_the_call_at_once(bench: Bench) -> None:
     foreign = bench.begin(bench.server("hangs"))
     foreign.tools()
-    threading.Timer(0.5, bench.interrupt.set).start()
-    began = time.monotonic()
+    interrupting = threading.Thread(
+        target=lambda: reached(bench.folder / "calls") and bench.interrupt.set()
+    )
+    interrupting.start()
     assert bench.call(foreign, text="x") == "interrupted by the owner"
-    assert time.monotonic() - began < 10
+    interrupting.join()
 
 
 def test_past_ten_tools_only_the_names_are_listed_until_they_are_fetched(bench: Bench) -> None:

@@ -59,7 +59,7 @@ def test_it_ends_with_the_assistant(
     assert reached(workspace.root / "started")
     assert running(number)
     KILLS[end](process)
-    process.wait(30)
+    process.wait(90)
     assert ends(number)
     assert happens(lambda: names(workspace) == ["MEMORY.md", "started"])
 
@@ -83,7 +83,7 @@ def test_it_ends_with_its_supervisor(workspace: Workspace, number: str, way: str
     assert reached(workspace.root / "started")
     (supervisor,) = children(process.pid)
     os.kill(supervisor, signal.SIGKILL)
-    said, _ = process.communicate(timeout=30)
+    said, _ = process.communicate(timeout=90)
     assert b"[ended: killed]" in said
     assert way == "outside" or ends(number)
 
@@ -92,7 +92,7 @@ def test_it_ends_with_its_supervisor(workspace: Workspace, number: str, way: str
 def test_what_it_leaves_behind_ends_with_it(workspace: Workspace, number: str, way: str) -> None:
     arguments = host(workspace, way, HIDES.format(n=number) + "echo done")
     done = subprocess.run(
-        arguments, env=environment(), stdout=subprocess.PIPE, timeout=60, check=True
+        arguments, env=environment(), stdout=subprocess.PIPE, timeout=90, check=True
     )
     assert done.stdout == b"done\n"
     assert ends(number)

@@ -67,7 +67,7 @@ def test_a_killed_assistant_leaves_nothing_running(
     assert reached(place.root / "started")
     assert running(number)
     process.send_signal(sign)
-    process.communicate(timeout=30)
+    process.communicate(timeout=90)
     assert ends(number)
 
 

@@ -24,7 +24,7 @@ def test_a_visible_character_is_not_parted() -> None:
 
 
 @given(st.text(alphabet="ab .!\n\r\té漢", max_size=400), st.integers(3, 60))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_nothing_but_white_space_is_lost(text: str, longest: int) -> None:
     found = cut(text, longest)
     assert "".join("".join(found).split()) == "".join(text.split())

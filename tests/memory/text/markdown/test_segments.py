@@ -25,7 +25,7 @@ def blocks(text: str) -> list[str]:
 
 
 @given(st.lists(LINES, max_size=30).map("\n".join))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_pieces_are_the_text_and_say_the_same(text: str) -> None:
     pieces = cut(text)
     assert "".join(pieces) == text
