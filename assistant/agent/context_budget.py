@@ -105,18 +105,16 @@ class ContextBudget:
     ) -> Sequence[Message]:
         """The messages to send. Raises ModelError (overflow) if `left_out` turns are too few."""
         self.sent = None
-        past = history(record.entries)
-        fitted = self._fit_history(prompt, past, specs, numbers_in(record))
+        fitted = self._fit_history(prompt, record, specs)
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
         self.sent = self.measured([prompt.system]) + self.specs(specs) + fitted.tokens
         messages = [with_pictures(record, message) for message in fitted.messages]
-        return [prompt.system, *mark_for_cache(messages, past.turns[-2:])]
+        return [prompt.system, *mark_for_cache(messages, history(record.entries).turns[-2:])]
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
         """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""
-        past = history(record.entries)
-        return self._fit_history(prompt, past, specs, numbers_in(record)).left_out
+        return self._fit_history(prompt, record, specs).left_out
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
         """The share of its room that the history takes; over 1 if it does not fit."""
@@ -125,11 +123,7 @@ class ContextBudget:
         return tokens / room if room > 0 else float("inf")
 
     def _fit_history(
-        self,
-        prompt: "Prompt",
-        past: History,
-        specs: Sequence[ToolSpec],
-        numbers: Mapping[str, int],
+        self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]
     ) -> "Fitted":
         """The history, fitted into what the system prompt and the tools leave of the window."""
         room = self.room([prompt.system], specs)
@@ -142,9 +136,10 @@ class ContextBudget:
                 "larger window: `assistant config set model.context_window …`",
                 kind=ModelFailure.OVERFLOW,
             )
+        past = history(record.entries)
         briefed = (replace(turn, briefing=prompt.briefing) for turn in past.turns[-1:])
         turns = (*past.turns[:-1], *briefed)
-        return fit(replace(past, turns=turns), room, self.measured, numbers)
+        return fit(replace(past, turns=turns), room, self.measured, numbers_in(record))
 
 
 def numbers_in(record: Transcript) -> dict[str, int]:
