@@ -16,7 +16,7 @@ import contextlib
 import json
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
@@ -56,7 +56,7 @@ OVER = "Not run: the turn is over."
 
 Reminder = Literal["empty", "malformed", "loop", "circles", "rounds"]
 SAME_CALL = 5
-"""A call repeated this many times is a loop."""
+"""A call repeated this many times with the same result is a loop."""
 
 LOOPED = (
     f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
@@ -495,25 +495,19 @@ def next_loop_reminder(turn: Sequence[Entry]) -> Reminder | None:
 
 
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
-    """Whether this call repeats for the `SAME_CALL`th time, in a row or with the same result.
+    """Whether this call repeats for the `SAME_CALL`th time with the same result.
 
-    Repeating a call between others is not a loop if its result differs, such as running the tests
-    after each change.
+    With another result it is none: the tests run after each change, or a command is waited for.
     """
-    calls: dict[str, str] = {}
-    earlier: list[tuple[str, str]] = []
+    key, calls = _key(call), dict[str, str]()
+    results: Counter[str] = Counter()
     for entry in turn:
         match entry:
             case AssistantEntry(tool_calls=tool_calls):
                 calls = {call.id: _key(call) for call in tool_calls}
-            case ToolResultEntry(call_id=call_id, content=content):
-                earlier.append((calls.get(call_id, ""), content))
-    key = _key(call)
-    results = [content for call_key, content in earlier if call_key == key]
-    in_a_row = len(earlier) >= SAME_CALL - 1 and all(
-        call_key == key for call_key, _ in earlier[-(SAME_CALL - 1) :]
-    )
-    return in_a_row or any(results.count(content) >= SAME_CALL - 1 for content in set(results))
+            case ToolResultEntry(call_id=call_id, content=content) if calls.get(call_id) == key:
+                results[content] += 1
+    return max(results.values(), default=0) >= SAME_CALL - 1
 
 
 def _key(call: ToolCall) -> str:
