@@ -38,8 +38,6 @@ AHEAD_SECONDS = 30.0
 start on: ten thousand files take a tenth of a second."""
 SHARE = 2
 """Notes may take one in this many of a recall's tokens, and of its passages."""
-FAR = 0.6
-"""A note whose score is so far below the best fact's is left out."""
 PAST, PAST_TOKENS = 2, 150
 """The most passages of past conversations in a turn, one of each conversation, and their tokens."""
 CLEARLY = 0.6
@@ -225,16 +223,12 @@ def merged(
     Notes get half of it at most, facts the rest. `facts` are the results of a recall without notes,
     best first.
     """
-    best = facts[0].score if facts else float("-inf")
-    near = sorted(
-        (passage for passage in notes if passage.score >= best - FAR),
-        key=lambda passage: -passage.score,
-    )
+    best_first = sorted(notes, key=lambda passage: -passage.score)
+    if k == 1 and facts:
+        best_first = [passage for passage in best_first if passage.score > facts[0].score]
     room = budget // SHARE if facts else budget
-    if k == 1:
-        near = [passage for passage in near if passage.score > best]
     count = max(1, k // SHARE) if facts else k
-    chosen_notes, _ = fill(near, count, room)
+    chosen_notes, _ = fill(best_first, count, room)
     used = sum(passage.tokens for passage in chosen_notes)
     chosen_facts, _ = fill(facts, k - len(chosen_notes), budget - used)
     return sorted([*chosen_facts, *chosen_notes], key=lambda passage: -passage.score)

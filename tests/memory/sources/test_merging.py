@@ -1,7 +1,7 @@
 """Facts and notes as one list: what each may take of a recall."""
 
 from assistant.memory.base import Passage
-from assistant.memory.sources.library import FAR, merged
+from assistant.memory.sources.library import merged
 
 ALL = 1000
 
@@ -28,12 +28,6 @@ def test_notes_take_half_the_places_and_half_the_tokens_beside_facts() -> None:
     long = passage("long", 20, words=100)
     assert ids(facts, [long], 4, budget=long.tokens + 10) == ["f0", "f1", "f2", "f3"]
     assert ids([], notes, 3) == ["n0", "n1", "n2"]
-
-
-def test_a_note_far_below_the_best_fact_is_not_worth_its_tokens() -> None:
-    facts = [passage("a", 0.9)]
-    notes = [passage("near", 0.9 - FAR), passage("far", 0.8 - FAR)]
-    assert ids(facts, notes, 9) == ["a", "near"]
 
 
 def test_where_one_is_asked_for_a_note_must_be_better_than_the_best_fact() -> None:
