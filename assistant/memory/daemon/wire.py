@@ -161,12 +161,9 @@ def raised(failure: Failure) -> AssistantError:
 
 @functools.cache
 def _error_kinds() -> dict[str, type[AssistantError]]:
-    plain = (kind for kind in vars(errors).values() if isinstance(kind, type))
-    return {
-        kind.__name__: kind
-        for kind in plain
-        if issubclass(kind, AssistantError) and kind.__init__ is AssistantError.__init__
-    }
+    classes = (kind for kind in vars(errors).values() if isinstance(kind, type))
+    kinds = (kind for kind in classes if issubclass(kind, AssistantError))
+    return {kind.__name__: kind for kind in kinds if kind.__init__ is AssistantError.__init__}
 
 
 class Operation:

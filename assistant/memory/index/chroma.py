@@ -360,14 +360,14 @@ def _server_client(settings: IndexSettings) -> Client:
     assert settings.url is not None
     url = urlsplit(settings.url)
     key = os.environ.get(settings.api_key_env or "")
-    client = chromadb.HttpClient(
+    client: Client = chromadb.HttpClient(
         host=url.hostname or "localhost",
         port=url.port or (443 if url.scheme == "https" else 8000),
         ssl=url.scheme == "https",
         headers={"x-chroma-token": key} if key else None,
         settings=_quiet(),
     )
-    for session in _sessions(client):
+    for session in (part._server._session for part in (client, client._admin_client)):
         session.timeout = WRITE_TIMEOUT
         session.event_hooks = {"request": [_shorten_timeout]}
     return client
@@ -383,11 +383,6 @@ def _shorten_timeout(request: Any) -> None:
     """Set a short timeout, so that a query does not wait for a server that hangs."""
     if request.url.path.endswith(("/query", "/count")):
         request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], QUERY_TIMEOUT)
-
-
-def _sessions(client: Client) -> list[Any]:
-    """The HTTP connections of a server's client, and of the client within it."""
-    return [part._server._session for part in (client, client._admin_client)]
 
 
 def _quiet() -> Any:
