@@ -225,9 +225,7 @@ class Recaller:
             passage(_as_of(chunk, day), score, signals)
             for chunk, score, signals in zip(chunks, ranked.scores.tolist(), shares, strict=False)
         ]
-        is_turn = ranked.layout.turn[positions].tolist()
-        turns = {result.id for result, turn in zip(results, is_turn, strict=True) if turn}
-        return arrange(results, question, turns)
+        return arrange(results, question)
 
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:

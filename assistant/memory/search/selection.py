@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
-from itertools import takewhile
 
 from assistant.memory.base import Passage, fill
 from assistant.memory.text.identity import fact_key
@@ -16,9 +15,6 @@ Cosines tell it worse: MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46
 facts as much."""
 CLOSE_SCORES = 0.1
 """Of twins whose scores differ less, the later goes first."""
-OPENING = 3
-"""Two texts are about the same thing if they begin with this many common words, which are at least
-half of their words."""
 TWINS_APART = 20
 """How many places apart in the list twins may be."""
 WEAK, STRONG = 0.2, 0.3
@@ -35,15 +31,12 @@ LONGEST_CHAIN = 8
 _WORD = re.compile(r"[\w\u0900-\u0d7f]+")
 
 
-def arrange(
-    results: Iterable[Passage], question: Set[str], turns: Set[str] = frozenset()
-) -> list[Passage]:
+def arrange(results: Iterable[Passage], question: Set[str]) -> list[Passage]:
     """Best first: each fact once, a successor above what it superseded, the later twin first.
 
-    `question` are the telling words of the question, folded; `turns` the ids of those results that
-    are a conversation's turns.
+    `question` are the telling words of the question, folded.
     """
-    return _successors_above(_later_first(_distinct(results), question, turns))
+    return _successors_above(_later_first(_distinct(results), question))
 
 
 def relevant(results: Sequence[Passage], budget: int) -> tuple[list[Passage], float]:
@@ -132,7 +125,7 @@ def _is_current(passage: Passage) -> bool:
     return passage.status == "current"
 
 
-def _later_first(results: list[Passage], question: Set[str], turns: Set[str]) -> list[Passage]:
+def _later_first(results: list[Passage], question: Set[str]) -> list[Passage]:
     """Let what contradicts an earlier chunk change places with it, where relevance hardly differs.
 
     The other results stay where they are.
@@ -143,20 +136,16 @@ def _later_first(results: list[Passage], question: Set[str], turns: Set[str]) ->
             first, second = results[above], results[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            is_turn = not turns.isdisjoint((first.id, second.id))
-            if _is_later(second, first) and _are_twins(first, second, question, is_turn):
+            if _is_later(second, first) and _are_twins(first, second, question):
                 results[above] = _moved(second, "later", first.score)
                 results[below] = _moved(first, "later", second.score)
     return results
 
 
-def _are_twins(one: Passage, other: Passage, question: Set[str], is_turn: bool) -> bool:
-    """Whether two passages say something about the same thing, for the words of the question;
-    `is_turn`: one of them is a conversation's turn."""
+def _are_twins(one: Passage, other: Passage, question: Set[str]) -> bool:
+    """Whether two passages say something about the same thing, for the words of the question."""
     words, others = _telling(one.plain), _telling(other.plain)
-    alike = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0 or (
-        not is_turn and _begin_alike(words_of(one.plain), words_of(other.plain))
-    )
+    alike = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
     return alike and _in_question(one, question) == _in_question(other, question)
 
 
@@ -174,12 +163,3 @@ def _in_question(passage: Passage, question: Set[str]) -> Set[str]:
     """The words of the question in a passage and its headings: they differ for facts about two
     people or two things, but not for two answers."""
     return question & {*words_of(passage.plain), *words_of(" ".join(passage.heading))}
-
-
-def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two facts begin alike and then differ, as turns of a conversation do by chance."""
-    if words[:OPENING] != others[:OPENING]:
-        return False
-    pairs = zip(words, others, strict=False)
-    opening = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return opening >= OPENING and 2 * opening >= min(len(words), len(others))
