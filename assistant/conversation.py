@@ -381,7 +381,7 @@ class Conversation:
         """Build the prompt of the turn: the stable prefix and the sections of this turn."""
         due = ""
         with suppress(MemoryFailure):  # recall reports it
-            due = self.due(text, now.date())
+            due = self.due(text, now.date()) if self.trusted else ""
         turn = turn_sections(
             recall,
             due=due,

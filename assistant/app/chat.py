@@ -152,12 +152,14 @@ class Chat:
 
     def begin(self, record: Transcript) -> Conversation:
         """Build the conversation of a session from the settings."""
-        chosen, options = self.settings, self.options
-        is_attended = self.trusted and not options.purpose and not record.off_the_record
+        chosen, options, off_the_record = self.settings, self.options, record.off_the_record
+        is_attended = self.trusted and not options.purpose and not off_the_record
+        has_model = bool(chosen.model.name or chosen.profiles)
+        reads = is_attended and has_model and chosen.memory.capture == "always"
         roots, skills, secrets = self._roots(), self._skills(), self.secrets()
-        memory = VisibleMemory(self.memory, roots, (HEARTBEAT_FILE,) if self._is_heartbeat else ())
         interruption, scratch = Interruption(), Scratch()
-        checkpoints = Checkpoints(None if record.off_the_record else self.workspace.checkpoints)
+        checkpoints = Checkpoints(None if off_the_record else self.workspace.checkpoints)
+        memory = VisibleMemory(self.memory, roots, (HEARTBEAT_FILE,) if self._is_heartbeat else ())
         others = outside(
             roots,
             secrets,
@@ -165,7 +167,7 @@ class Chat:
             chosen,
             checkpoints,
             trusted=self.trusted,
-            off_the_record=record.off_the_record,
+            off_the_record=off_the_record,
         )
         recalling = memory_tools(memory, roots, origin_of=self._origin_in(record))
         tools = [
@@ -175,19 +177,22 @@ class Chat:
             *self._owner_tools(roots, secrets, is_attended),
             *skill_tools(skills),
         ]
+        toolbox = Toolbox(
+            tools,
+            roots.rules,
+            secrets,
+            off_the_record=off_the_record,
+            closing=others.close,
+            interrupt=interruption.event,
+            hooks=Hooks(chosen.hooks, roots.directories, others.run_hook),
+        )
+        notices = [*others.notices, *unknown_tools(chosen.rules), *skills.notices]
+        notices += [REMAINS] if off_the_record else []
         conversation = Conversation(
             workspace=self.workspace,
             model=select.create(chosen),
             memory=memory,
-            toolbox=Toolbox(
-                tools,
-                roots.rules,
-                secrets,
-                off_the_record=options.off_the_record,
-                closing=others.close,
-                interrupt=interruption.event,
-                hooks=Hooks(chosen.hooks, roots.directories, others.run_hook),
-            ),
+            toolbox=toolbox,
             transcript=record,
             settings=chosen.context,
             approver=ApproveAll() if options.yes else DenyAll(),
@@ -202,21 +207,12 @@ class Chat:
             whole=chosen.memory.whole,
             hidden=partial(roots.denies, "recall"),
             untold=self.untold,
+            begun=partial(ended.begin, self.workspace) if reads else lambda: None,
+            daily=partial(self._daily_notices, notices, is_attended),
+            due=partial(asked, self.memory, self.workspace, partial(_shows_due, roots)),
             checkpoints=checkpoints,
         )
-        conversation.toolbox.add(delegating_tool(conversation))
-        faults = [*others.notices, *unknown_tools(chosen.rules), *skills.notices]
-        if not is_attended:  # only then it is kept what was shown today
-            self.untold += faults
-        if record.off_the_record:
-            self.untold.append(REMAINS)
-        if self.trusted:
-            shows = partial(_shows_due, roots)
-            conversation.due = partial(asked, self.memory, self.workspace, shows)
-        conversation.daily = partial(self._daily_notices, faults, is_attended)
-        reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
-        if is_attended and reads:
-            conversation.begun = partial(ended.begin, self.workspace)
+        toolbox.add(delegating_tool(conversation))
         return conversation
 
     @property
@@ -265,21 +261,22 @@ class Chat:
             yield _reminding_tool(self.workspace, roots, redactor)
 
     def _daily_notices(
-        self, faults: Sequence[str], is_attended: bool, today: date, is_new: bool
+        self, notices: Sequence[str], is_attended: bool, today: date, is_new: bool
     ) -> list[str]:
         """What happened while the owner was away, and what is due today; each is reported once.
 
-        At the first turn of a conversation that `is_new` also what waits for the owner, and the
-        `faults` of tools, rules and skills, each at most once a day.
+        At the first turn of a conversation that `is_new` also the `notices` of tools, rules
+        and skills, and what waits for the owner: who attends is told each at most once a day.
         """
         lines: list[str] = []
         if self.options.news and self.trusted:
             lines += outbox.take(self.workspace)
             lines += ended.take_news(self.workspace, self.memory, datetime.now().astimezone())
-        if is_attended:
-            waiting = [*faults, *undecided(self.memory)] if is_new else []
-            lines += once_a_day(self.workspace, self.memory, today, waiting)
-        return lines
+        waiting = notices if is_new else ()
+        if not is_attended:  # only then it is kept what was shown today
+            return [*lines, *waiting]
+        waiting = [*waiting, *undecided(self.memory)] if is_new else ()
+        return [*lines, *once_a_day(self.workspace, self.memory, today, waiting)]
 
 
 def open_chat(
