@@ -34,7 +34,6 @@ from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
-    from assistant.agent.capture.reading import Captured
     from assistant.memory.base import Keeper
     from assistant.model.base import ChatModel
     from assistant.settings.tree import Settings
@@ -45,8 +44,6 @@ LOOK_SECONDS = 1.0
 """Seconds between checks whether a session has ended."""
 IDLE = timedelta(minutes=10)
 """An open session that has been idle for this long is read as if it had ended."""
-OLD = timedelta(days=1)
-"""Sessions that ended longer than this before the first reading are never read."""
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """The delays before a failed session is tried again; after the last one it is given up."""
 TRIES = len(DELAYS) + 1
@@ -147,12 +144,7 @@ class Unread:
 def unread(workspace: Workspace, *, failed: bool = True) -> Iterator[Unread]:
     """The sessions to be read, oldest first, including those that are still open; with `failed`,
     also those whose time to be tried again has not come, and those that were given up."""
-    now = datetime.now(UTC)
-    state = load(workspace)
-    if not state.since or datetime.fromisoformat(state.since) > now:  # the clock was set back
-        with changing(workspace) as state:
-            state.since = now.isoformat()
-    started = datetime.fromisoformat(state.since)
+    now, state = datetime.now(UTC), load(workspace)
     for session in session_ids(workspace.sessions):
         try:
             status = (workspace.sessions / f"{session}{SUFFIX}").stat()
@@ -160,8 +152,7 @@ def unread(workspace: Workspace, *, failed: bool = True) -> Iterator[Unread]:
             continue
         written = datetime.fromtimestamp(status.st_mtime, UTC)
         progress = state.sessions.get(session, Progress())
-        is_read = progress.size == status.st_size and not (failed and progress.failures)
-        if is_read or (session not in state.sessions and written < started - OLD):
+        if progress.size == status.st_size and not (failed and progress.failures):
             continue
         after = datetime.fromisoformat(progress.after) if progress.after else now
         if not failed and now < after <= now + DELAYS[-1]:  # later if the clock was set back
@@ -204,20 +195,17 @@ def _read(workspace: Workspace, session: Unread, asked: bool) -> Read:
     """Read one session."""
     from assistant.settings.tree import validate  # pydantic is slow to load
 
-    settings = validate(config.load())
+    settings, began = validate(config.load()), datetime.now(UTC)
     read = Read(session.id)
     if settings.memory.capture == "always":
         if not trust.is_trusted(workspace):
             return Read(session.id, lacks=NO_TRUST)
         try:
-            captured = _capture(workspace, settings, session.id)
-            if captured is None:
-                return Read(session.id, lacks=NO_MODEL)
-            read = Read(
-                session.id, captured.stored, captured.waiting, captured.failed, captured.left_out
-            )
+            read = _capture(workspace, settings, session.id)
         except Exception as error:  # one session's failure must not stop the others
             read = Read(session.id, failed=_reason(error))
+    if read.lacks:
+        return read
     if asked and read.failed and not (read.stored or read.waiting):
         return read
     size = session.size  # what was added meanwhile, the captured facts too, is looked at again
@@ -225,12 +213,12 @@ def _read(workspace: Workspace, session: Unread, asked: bool) -> Read:
         if read.failed:
             size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
     with changing(workspace) as state:
-        state.note(read, size, datetime.now(UTC))
+        state.note(read, size, began)
     return read
 
 
-def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captured | None":
-    """Capture a session's facts; None if there is no model for it."""
+def _capture(workspace: Workspace, settings: "Settings", session: str) -> Read:
+    """Capture a session's facts."""
     from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
     from assistant.memory.open import open_memory
@@ -240,10 +228,10 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
     conversation = transcript.borrow(workspace.sessions, session)
     turns = group(conversation.entries)
     if conversation.origin in UNATTENDED or not reading.is_left(turns, conversation.entries):
-        return reading.Captured()
+        return Read(session)
     model = _model(settings, conversation.entries)
     if not model.extracts:
-        return None
+        return Read(session, lacks=NO_MODEL)
 
     def spend(usage: Usage) -> None:
         with changing(workspace) as state:
@@ -260,7 +248,8 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> "Captu
             afford=lambda: load(workspace).spent < settings.memory.capture_tokens,
             spend=spend,
         )
-        return drained(reading.capture(job, turns))
+        done = drained(reading.capture(job, turns))
+    return Read(session, done.stored, done.waiting, done.failed, done.left_out)
 
 
 def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":
@@ -293,15 +282,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The report on a session in the next chat: how many facts were stored, wait or were left out,
-    or why it could not be read, the last time after `TRIES` of them."""
+    """The report on a session in the next chat: the facts captured `since` then (ISO 8601, UTC), or
+    why it could not be read, the last time after `TRIES` of them."""
 
     session: str
-    time: str
-    stored: int = 0
-    waiting: int = 0
+    since: str
     failed: str = ""
-    left_out: int = 0
     tries: int = TRIES
 
 
@@ -310,34 +296,27 @@ class State(notebook.Spending):
     """What `reading.json` holds. `upkept` is the day (ISO) of memory's last upkeep, `kept_up` the
     report on it for the next chat; `failures_told` is the day on which failures were reported."""
 
-    since: str = ""
     sessions: dict[str, Progress] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
     upkept: str = ""
     kept_up: str = ""
     failures_told: str = ""
 
-    def note(self, read: Read, size: int, now: datetime) -> None:
-        """Note the result for a session of this size; its first and last failure are reported."""
-        session, time = read.session, now.isoformat()
+    def note(self, read: Read, size: int, began: datetime) -> None:
+        """Note the result for a session of this size, whose reading `began` then; its first and
+        last failure are reported."""
+        session = read.session
         progress = self.sessions.get(session, Progress())
         failures = progress.failures % TRIES + 1 if read.failed else 0
-        earlier = [news for news in self.untold if news.session == session]
-        is_told = failures in (1, TRIES) or any(news.failed for news in earlier)
-        news = News(
-            session,
-            time,
-            len(read.stored) + sum(news.stored for news in earlier),
-            read.waiting + sum(news.waiting for news in earlier),
-            read.failed if is_told else "",
-            len(read.left_out) + sum(news.left_out for news in earlier),
-            failures,
-        )
+        earlier = next((news for news in self.untold if news.session == session), None)
+        is_told = failures in (1, TRIES) or (earlier is not None and earlier.failed)
+        since = earlier.since if earlier else _stamp(began)
         self.untold = [news for news in self.untold if news.session != session]
-        if news.stored or news.waiting or news.failed or news.left_out:
+        if earlier or read != Read(session):
+            news = News(session, since, read.failed if is_told else "", failures)
             self.untold.append(news)
         if 0 < failures < TRIES:
-            after = (now + DELAYS[failures - 1]).isoformat()
+            after = (began + DELAYS[failures - 1]).isoformat()
             self.sessions[session] = Progress(progress.size, failures, after)
         else:
             self.sessions[session] = Progress(size, failures)
@@ -366,8 +345,8 @@ def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str
         failed = [news for news in state.untold if news.failed]
         today, later = now.date().isoformat(), list[News]()
         if failed and state.failures_told == today:
-            later = [replace(news, stored=0, waiting=0, left_out=0) for news in failed]
-            state.untold = [replace(news, failed="") for news in state.untold if news not in later]
+            later = [replace(news, since=_stamp(datetime.now(UTC))) for news in failed]
+            state.untold = [replace(news, failed="") for news in state.untold]
         lines = pending_news(state, workspace, memory, now)
         state.untold, state.kept_up = later, ""
         state.failures_told = today if failed else state.failures_told
@@ -385,7 +364,7 @@ def pending_news(state: State, workspace: Workspace, memory: "Keeper", now: date
         with suppress(SessionError):  # the session may be gone, or damaged
             entries = transcript.read(workspace.sessions, news.session)
         said = [entry.time for entry in entries if isinstance(entry, UserEntry) and entry.time]
-        day = datetime.fromisoformat(said[-1] if said else news.time).astimezone(now.tzinfo).date()
+        day = datetime.fromisoformat(said[-1] if said else news.since).astimezone(now.tzinfo).date()
         when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
         lines += _lines(news, f"{when} chat", entries, memory)
         if news.failed:
@@ -398,21 +377,23 @@ def pending_news(state: State, workspace: Workspace, memory: "Keeper", now: date
 
 
 def _lines(news: News, chat: str, entries: Sequence[Entry], memory: "Keeper") -> Iterator[str]:
-    captures = [entry for entry in entries if isinstance(entry, CapturedEntry)]
-    if news.stored:
-        kept = [(fact, entry) for entry in captures for fact in entry.kept][-news.stored :]
-        if facts := [e.with_struck(fact) for fact, e in kept if _is_current(memory, fact)]:
-            yield _with_facts(f"{counted(len(facts), 'fact')} from {chat}", facts)
-    if news.waiting:
+    new = [e for e in entries if isinstance(e, CapturedEntry) and e.time >= news.since]
+    kept = [(fact, entry) for entry in new for fact in entry.kept]
+    if facts := [entry.with_struck(fact) for fact, entry in kept if _is_current(memory, fact)]:
+        yield _with_facts(f"{counted(len(facts), 'fact')} from {chat}", facts)
+    if held := [fact for entry in new for fact in entry.held]:
         waiting = {held.fact.text for held in memory.waiting()}
-        held = [fact for entry in captures for fact in entry.held][-news.waiting :]
         if facts := [fact for fact in held if fact in waiting]:
             summary = f"{counted(len(facts), 'waits', 'wait')} from {chat}"
             yield f"{_with_facts(summary, facts)} · /review"
-    if news.left_out:
-        lines = [line for entry in captures for line in entry.left_out][-news.left_out :]
-        if lines := [line for line in lines if FORGOTTEN not in line]:
-            yield _with_facts(f"{len(lines)} left out from {chat}", lines)
+    lines = [line for entry in new for line in entry.left_out if FORGOTTEN not in line]
+    if lines:
+        yield _with_facts(f"{len(lines)} left out from {chat}", lines)
+
+
+def _stamp(time: datetime) -> str:
+    """A time in the form of a transcript's entries."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _is_current(memory: "Keeper", fact: str) -> bool:

@@ -278,7 +278,6 @@ def test_what_a_clock_that_was_ahead_put_off_is_read(
         for name in ("new", "failed"):
             adopt(workspace.sessions, "codex", name, said)
         with changing(workspace) as state:
-            state.since = next_year
             failed = session_ids(workspace.sessions)[0]
             state.sessions[failed] = Progress(failures=1, after=next_year)
         assert list(read_ended(workspace))
