@@ -33,15 +33,13 @@ def quote(turns: Sequence[Turn], *, timed: bool = False) -> str:
     """
     lines: list[str] = []
     above = ""
-    for turn in turns:
-        for entry in turn.entries:
-            line = _quoted_entry(entry)
-            if not line:
-                continue
-            if timed and (time := _time(entry.time)) not in ("", above):
-                lines.append(f"[{time}]")
-                above = time
-            lines.append(line)
+    for entry in (entry for turn in turns for entry in turn.entries):
+        if not (line := _quoted_entry(entry)):
+            continue
+        if timed and (time := _time(entry.time)) not in ("", above):
+            lines.append(f"[{time}]")
+            above = time
+        lines.append(line)
     return "\n".join(lines)
 
 

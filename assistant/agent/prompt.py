@@ -317,21 +317,14 @@ def _limits(
         for name, text, _ in files_of[part.name]:
             limit = part.budget * CHARACTERS_PER_TOKEN or FILE_LIMIT
             wanted[name] = min(len(text), FILE_LIMIT, limit)
-    order = sorted(wanted, key=lambda name: (name == PROCEDURES_FILE, _rank(name)))
-    needed = sum(size for name, size in wanted.items() if name != PROCEDURES_FILE)
-    limits, remaining = {}, most
-    for name in order:
-        if name == PROCEDURES_FILE:
-            limits[name] = wanted[name] if wanted[name] <= remaining else 0
-            continue
+    procedures = wanted.pop(PROCEDURES_FILE, 0)
+    needed, remaining = sum(wanted.values()), most
+    limits: dict[str, int] = {}
+    for name in sorted(wanted, key=lambda name: name not in FIRST):
         needed -= wanted[name]
         limits[name] = min(wanted[name], max(remaining // 2, remaining - needed))
         remaining -= limits[name]
-    return limits
-
-
-def _rank(name: str) -> int:
-    return FIRST.index(name) if name in FIRST else len(FIRST)
+    return limits | {PROCEDURES_FILE: procedures if procedures <= remaining else 0}
 
 
 def _file(workspace: Workspace, name: str) -> File | None:

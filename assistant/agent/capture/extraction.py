@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 from assistant.agent.capture.origins import (
@@ -121,12 +121,8 @@ def extraction_request(
     """The request to the model. `known` are the existing facts nearest to these turns; a fact may
     be put under one of the owner's `headings`."""
     lines: list[str] = []
-    previous = ""
-    for number, passage in enumerate(known, start=1):
-        if (location := _place(passage)) != previous:
-            lines.append(location)
-            previous = location
-        lines.append(f"K{number}: {quoted(passage.shown)}")
+    for place, numbered in groupby(enumerate(known, start=1), lambda item: _place(item[1])):
+        lines += [place, *(f"K{number}: {quoted(passage.shown)}" for number, passage in numbered)]
     text = "[KNOWN]\n" + "\n".join(lines) + "\n[/KNOWN]\n\n"
     if headings:
         text += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
