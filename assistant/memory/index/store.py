@@ -41,6 +41,7 @@ NO_WRITES = (
     "The disk of this memory is full or read-only: recall answers from what was indexed before, "
     "and nothing can be remembered until it can be written"
 )
+FOREIGN = "The index was made elsewhere, or by another version or embedding model; it was rebuilt"
 DELETED = "The index was deleted; it was rebuilt"
 
 
@@ -161,11 +162,7 @@ class IndexStore:
             return
         self._clear_folder()
         if isinstance(recorded, dict):
-            same = all(
-                recorded.get(name) == self.owner[name] for name in ("machine", "user", "root")
-            )
-            origin = "by another version or embedding model" if same else "for another place"
-            self.notices.append(f"The index was made {origin}; it was rebuilt")
+            self.notices.append(FOREIGN)
 
     def _open_catalog(self) -> Catalog:
         """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
