@@ -53,7 +53,7 @@ from assistant.errors import (
     UsageError,
 )
 from assistant.events import Event
-from assistant.memory.base import Memory, Passage, Query, Recall, clear
+from assistant.memory.base import Memory, Passage, Query, Recall, clear, readable
 from assistant.messages import Given, Message, Note, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
@@ -311,7 +311,8 @@ class Conversation:
         entry = self.transcript.append(recalled_entry(recall, self.redactor.redact))
         citations = tuple(passage.citation for passage in entry.passages)
         bearing = {passage.id for passage in clear(recall.passages)}
-        texts = (" ".join(passage.text.lstrip("-*# ").split()) for passage in entry.passages)
+        items = (readable(passage.text).lstrip("-*# ") for passage in entry.passages)
+        texts = (" ".join(item.split()) for item in items)
         shown = tuple(
             shortened(text, SHOWN_CHARACTERS) if passage.id in bearing else ""
             for passage, text in zip(recall.passages, texts, strict=True)

@@ -90,6 +90,14 @@ def last_message(model: ScriptedModel) -> Message:
     return model.requests[-1].messages[-1]
 
 
+def test_a_recalled_fact_is_shown_without_the_backslashes_of_its_markdown(opened: Opened) -> None:
+    talk = opened(
+        ScriptedModel("Ada."), memory=ListMemory([Fact(r"The spare key\_2 is \*Ada's\*")])
+    )
+    (recalled,) = [e for e in talk.send("Where is the spare key?") if isinstance(e, Recalled)]
+    assert recalled.texts == ("The spare key_2 is *Ada's*",)
+
+
 def test_a_turn_is_recalled_answered_and_finished(opened: Opened) -> None:
     model = ScriptedModel(Reply("With Ada.", usage=Usage(50, 2)))
     talk = opened(model, memory=ListMemory([Fact("The spare key is with Ada")]))

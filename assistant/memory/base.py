@@ -194,7 +194,7 @@ class Located:
         if self.exact and len(self.passages) == 1:
             return self.passages[0]
         fault = f"{target!r} does not identify a single fact"
-        lines = [f"{p.citation} {' '.join(p.shown.split())}" for p in self.passages]
+        lines = [f"{p.citation} {' '.join(p.readable.split())}" for p in self.passages]
         closest = "; ".join(shortened(line, LONGEST_LINE) for line in lines)
         raise LedgerError(
             f"{fault}; closest matches: {closest}" if closest else fault, "Name one by FILE:LINE"
