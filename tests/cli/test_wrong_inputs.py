@@ -49,6 +49,9 @@ WRONG = {
     "See `assistant memory log --help`",
     "ask --add-dir /nowhere x": "invalid value for '--add-dir': there is nothing at '/nowhere'. "
     "See `assistant ask --help`",
+    "config set sources ~/notes": "the setting 'sources.1.name' cannot be '~/notes': it should be "
+    "a name of letters, digits, - and _. Correct it with "
+    "`assistant config set sources.1.name VALUE`",
     "ask --system / x": "invalid value for '--system': '/' is a directory. "
     "See `assistant ask --help`",
     "recall --json=yes x": "option '--json' does not take a value",
