@@ -101,7 +101,13 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content.strip()
     parts = content if isinstance(content, list) else []
-    text_parts = [part for part in parts if isinstance(part, Mapping) and part.get("type") in TEXTS]
+    text_parts = [
+        part
+        for part in parts
+        if isinstance(part, Mapping)
+        and part.get("type", "text") in TEXTS
+        and not part.get("thought")
+    ]
     return "\n\n".join(str(part.get("text") or "") for part in text_parts).strip()
 
 

@@ -37,7 +37,7 @@ Event = Literal["prompt", "stop", "compact", "session-end", "session-start"]
 """An event of the other program: its user has sent a prompt, it has answered, it is about to
 summarise the conversation, or the conversation ends or starts."""
 NAMES: Mapping[Event, str] = {
-    "prompt": "prompt userpromptsubmit beforesubmitprompt chatmessage",
+    "prompt": "prompt userpromptsubmit beforesubmitprompt beforeagent chatmessage",
     "stop": "stop sessionidle",
     "compact": "compact precompact sessioncompacting",
     "session-end": "sessionend",

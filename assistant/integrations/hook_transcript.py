@@ -1,7 +1,8 @@
 """Imports a conversation of another program as a session, from that program's transcript.
 
-Claude Code and Cursor write a line per message, Codex a line per event. Only the messages of the
-user and the model are imported: no tool output, nothing that the program inserted.
+Most write a line per message, and Gemini CLI another for what it changes in one, Codex a line per
+event. Only the messages of the user and the model are imported: no tool output, nothing that the
+program inserted.
 """
 
 import json
@@ -34,7 +35,8 @@ MOST_BYTES = 200 << 20
 
 def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Message]:
     """The messages of a conversation, in order."""
-    return [found for found in map(_message, lines) if found is not None]
+    latest = {line.get("id") or number: line for number, line in enumerate(lines)}
+    return [found for found in map(_message, latest.values()) if found is not None]
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -66,7 +68,9 @@ def _message(line: Mapping[str, Any]) -> Message | None:
     inner = item.get("message", item)
     if isinstance(inner, dict) and inner.get("model") == SYNTHETIC:
         return None
-    text = text_of(inner.get("content", inner.get("text")) if isinstance(inner, dict) else inner)
+    if isinstance(inner, dict):
+        inner = inner.get("content", inner.get("parts", inner.get("text")))
+    text = text_of(inner)
     if role == "user":
         text = _RE["wrapped"].sub("", _RE["reminder"].sub("", text)).strip()
         if _RE["not_said"].match(text):

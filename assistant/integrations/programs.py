@@ -85,7 +85,7 @@ def _server(launch: Launch, program: str) -> dict[str, Any]:
 
 
 def _groups(launch: Launch, program: str, events: dict[str, int]) -> list[Edit]:
-    """Hooks in the form that Claude Code and Codex share: each in a group of its own."""
+    """Hooks in the form that most programs share: each in a group of its own."""
     edits: list[Edit] = []
     for event, seconds in events.items():
         command, mark = launch.at(event, program, type="command", timeout=seconds)
@@ -101,6 +101,14 @@ EVENTS = {
 }
 CODEX_EVENTS = EVENTS | {"SessionEnd": 3}
 """Codex allows only 3 s at the end of a session."""
+GEMINI_EVENTS = {
+    "SessionStart": 1000 * PROMPT_SECONDS,
+    "BeforeAgent": 1000 * PROMPT_SECONDS,
+    "SessionEnd": 1000 * END_SECONDS,
+}
+"""In milliseconds; PreCompress comes at each prompt, even if nothing is compressed."""
+QWEN_EVENTS = EVENTS | {"Stop": END_SECONDS}
+"""`qwen -p` reports no end of a session."""
 
 
 def _claude_code(launch: Launch) -> list[File]:
@@ -123,6 +131,20 @@ def _codex(launch: Launch) -> list[File]:
     return [
         File(home / "config.toml", [Entry(("mcp_servers", SERVER), server, toml)]),
         File(home / "hooks.json", _groups(launch, name, CODEX_EVENTS)),
+    ]
+
+
+def _gemini_cli(launch: Launch) -> list[File]:
+    settings, name = Path.home() / ".gemini" / "settings.json", "gemini-cli"
+    entry = Entry(("mcpServers", SERVER), _server(launch, name))
+    return [File(settings, [entry, *_groups(launch, name, GEMINI_EVENTS)])]
+
+
+def _qwen_code(launch: Launch) -> list[File]:
+    settings, name = Path.home() / ".qwen" / "settings.json", "qwen-code"
+    server = _server(launch, name) | {"alwaysLoadTools": True}  # as for Claude Code
+    return [
+        File(settings, [Entry(("mcpServers", SERVER), server), *_groups(launch, name, QWEN_EVENTS)])
     ]
 
 
@@ -170,6 +192,8 @@ def _zed(launch: Launch) -> list[File]:
 _FILES = {
     "claude-code": _claude_code,
     "codex": _codex,
+    "gemini-cli": _gemini_cli,
+    "qwen-code": _qwen_code,
     "cursor": _cursor,
     "opencode": _opencode,
     "claude-desktop": _claude_desktop,

@@ -78,8 +78,8 @@ WRONG = {
     "reach list extra": "`list` takes no address. `assistant reach list` is enough",
     "memory map --serve --to x": "--serve writes no file and no JSON. Drop --to and --json",
     "agenda --ics --json": "--ics and --json exclude each other. Give one of them",
-    "connect --undo": "no program given. Name one of claude-code, codex, cursor, opencode, "
-    "claude-desktop or zed",
+    "connect --undo": "no program given. Name one of claude-code, codex, gemini-cli, qwen-code, "
+    "cursor, opencode, claude-desktop or zed",
     "mcp --trust --read-only": "--trust and --read-only exclude each other. Give one of them",
     "import . --dry-run --yes": "--dry-run and --yes exclude each other. Give one of them",
     # what is named, and is not there
@@ -92,7 +92,7 @@ WRONG = {
     "mcp-servers list nosuch": "there is no MCP server 'nosuch'. Available: none",
     "mcp-servers approve nosuch": "there is no MCP server 'nosuch'. Available: none",
     "connect emacs": "'emacs' is not a program that can be connected. Name one of claude-code, "
-    "codex, cursor, opencode, claude-desktop, zed",
+    "codex, gemini-cli, qwen-code, cursor, opencode, claude-desktop, zed",
     "import /nowhere": "there is nothing at /nowhere. Name a file, an archive or a folder",
     "export /nowhere/x.zip": "there is no folder /nowhere. Make it first",
     "init --from /nowhere.zip new": "there is nothing at /nowhere.zip. Name an archive",

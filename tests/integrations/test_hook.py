@@ -74,13 +74,43 @@ CURSOR = [
     },
     {"role": "assistant", "message": {"content": [{"type": "text", "text": "At noon."}]}},
 ]
+GEMINI = [
+    {"sessionId": "x", "kind": "main"},
+    {"$set": {"messages": [{"type": "user", "content": [{"text": "<session_context>"}]}]}},
+    {
+        "id": "1",
+        "timestamp": "2026-11-20T10:00:00Z",
+        "type": "user",
+        "content": [{"text": "When is it?"}, {"text": "<hook_context>[MEMORY]</hook_context>"}],
+    },
+    {"id": "2", "type": "gemini", "content": "At"},
+    {"id": "3", "type": "user", "content": [{"functionResponse": {"response": "a secret"}}]},
+    {"id": "2", "type": "gemini", "content": "At noon.", "toolCalls": [{"result": "a secret"}]},
+]
+CONTEXT = "<qwen:user-prompt-submit-context>[MEMORY]</qwen:user-prompt-submit-context>"
+QWEN = [
+    {
+        "timestamp": "2026-11-20T10:00:00Z",
+        "type": "user",
+        "message": {"role": "user", "parts": [{"text": "When is it?"}, {"text": CONTEXT}]},
+    },
+    {"type": "system", "subtype": "ui_telemetry", "systemPayload": {}},
+    {
+        "type": "assistant",
+        "message": {
+            "role": "model",
+            "parts": [{"text": "They ask.", "thought": True}, {"text": "At noon."}],
+        },
+    },
+    {"type": "tool_result", "message": {"role": "user", "parts": [{"text": "a secret"}]}},
+]
 INLINE = [
     {"role": "user", "text": "When is it?", "time": 1795168800000},
     {"role": "assistant", "text": "At noon."},
 ]
 
 
-@pytest.mark.parametrize("lines", [CLAUDE, CODEX, CODEX_ITEMS, CURSOR, INLINE])
+@pytest.mark.parametrize("lines", [CLAUDE, CODEX, CODEX_ITEMS, GEMINI, QWEN, CURSOR, INLINE])
 def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> None:
     data = "\n".join(["no json", "[]", *map(json.dumps, lines), '{"type": "user", "mess'])
     found = messages_in(json_objects(data.encode()))

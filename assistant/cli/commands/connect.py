@@ -25,7 +25,7 @@ from assistant.integrations.hook import Call, respond
 from assistant.integrations.programs import PROGRAMS, Launch, Program, named
 from assistant.workspace.folder import default_root
 
-NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
+NAMES = "claude-code, codex, gemini-cli, qwen-code, cursor, opencode, claude-desktop or zed"
 
 
 def connect(

@@ -19,8 +19,11 @@ from assistant.integrations import jsonc
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 
-NAMES = ["claude-code", "codex", "cursor", "opencode", "claude-desktop", "zed"]
-WITH_HOOKS = NAMES[:3]
+NAMES = [
+    *("claude-code", "codex", "gemini-cli", "qwen-code"),
+    *("cursor", "opencode", "claude-desktop", "zed"),
+]
+WITH_HOOKS = NAMES[:5]
 
 
 def connect(workspace: Workspace, *arguments: str) -> str:
