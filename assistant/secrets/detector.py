@@ -13,7 +13,7 @@ not rewrite text.
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -195,10 +195,8 @@ class Detector:
         """Return the secrets in a text, in order and without overlaps."""
         spans = self._find_known(text) if self._known else []
         plain, positions = _unescaped(text)
-        for start, end, kind in _find_by_looks(plain):
-            spans.append(
-                (positions[start], positions[end], kind) if positions else (start, end, kind)
-            )
+        looks = _find_by_looks(plain)
+        spans += [(positions[start], positions[end], kind) for start, end, kind in looks]
         existing = STAND_IN.finditer(text) if "[[secret:" in text else ()
         return _merged(spans, [stand_in.span() for stand_in in existing])
 
@@ -281,12 +279,11 @@ def _automaton(words: Iterable[tuple[str, Any]]) -> "ahocorasick.Automaton":
     return automaton
 
 
-def _unescaped(text: str) -> tuple[str, list[int]]:
+def _unescaped(text: str) -> tuple[str, Sequence[int]]:
     """Return the text with its JSON strings unescaped, and the original position of each
     character.
 
-    There are no positions if it has no such strings. A string of one line stays as it is, since
-    escaped quotation marks show where a value ends.
+    A string of one line stays as it is, since escaped quotation marks show where a value ends.
     """
     parts: list[str] = []
     positions: list[int] = []
@@ -296,8 +293,8 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
             parts += [text[offset : escape.start()], _unescape_char(escape[1])]
             positions += range(offset, escape.start() + 1)
             offset = escape.end()
-    if not positions:
-        return text, positions
+    if not parts:
+        return text, range(len(text) + 1)
     positions += range(offset, len(text) + 1)
     return "".join([*parts, text[offset:]]), positions
 

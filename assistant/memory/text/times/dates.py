@@ -119,18 +119,17 @@ def _nearest(found: Period, anchor: date | None) -> Period:
 # Weekdays that one looks forward to
 
 
-def numbered(text: str, anchor: date, dates: Sequence[Mention]) -> Iterator[Mention]:
-    """The days that a text names by their number alone, beside these dates.
+def numbered(text: str, anchor: date) -> Iterator[Mention]:
+    """The days that a text names by their number alone.
 
     These are only those that are surely to come: "paid on the 1st" tells of a past one.
     """
     named = [*languages.monthdays(text)]
-    blanked = without(text, dates)
     for place, (start, end, number) in enumerate(named):
         months = (months_from(anchor, shift).start for shift in range(3))
         days = (on_day(month.year, month.month, number) for month in months)
         found = next((period for period in days if period and period.start >= anchor), None)
-        if found is None or RE["date_near"].match(blanked, end):
+        if found is None:
             continue
         beside = named[max(place - 1, 0) : place + 2]
         spans_days = any(

@@ -194,7 +194,7 @@ def _timed(
 
 def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list[Mention]:
     dates = mentioned(text, anchor)
-    numbers = [*numbered(text, day, dates)] if day and not yearly else []
+    numbers = [*numbered(text, day)] if day and not yearly else []
     named = [*spans(text, dates, numbers)]
     if day is not None:
         text = without(text, [*dates, *numbers])

@@ -305,9 +305,8 @@ def in_figures(text: str) -> str:
         tokens = [*_single_tokens(text[word.start() : word.start() + LONGEST])]
         first = bool(tokens) and tokens[0].kind == "at"
         token, size = _in_words(tokens[first:], "at" if first else "") or (None, 0)
-        is_sure = token and (first or token.value.minute % 5 == 0)  # "two past four of us"
         after = [token.kind for token in tokens[first + size :][:1]]
-        if token and is_sure and after != ["num"]:  # "acht Uhr dreißig"
+        if token and after != ["num"]:  # "acht Uhr dreißig"
             hour, half = token.value.hour, ""
             if token.word.endswith("pm"):
                 hour, half = hour % 12 or 12, " pm"
