@@ -208,6 +208,8 @@ class Process:
     """
 
     def __init__(self, launch: Launch) -> None:
+        self.rest = b""
+        """Output that `close` has found unread."""
         self._ending: Ending | None = None
         self._process = subprocess.Popen(
             starting("run_command"),
@@ -257,7 +259,9 @@ class Process:
             if not self._ends_within(PATIENCE):
                 self._process.kill()
                 self._process.wait()
-            self._output.close()
+            os.set_blocking(self._output.fileno(), False)
+            with self._output:
+                self.rest = self._output.read() or b""
             with self._report:
                 self._ending = _read(self._report.read())
         return self._ending

@@ -481,6 +481,7 @@ class Shell:
             except KeyboardInterrupt:
                 stopped = interrupted = True
             ending = process.close()
+            output.add(process.rest)
         status = f"[{INTERRUPTED}]" if stopped else describe(ending)
         text = output.take()
         lines = len(text.splitlines())

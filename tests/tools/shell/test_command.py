@@ -1,7 +1,6 @@
 import os
 import signal
 import threading
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -117,9 +116,11 @@ def test_the_owner_can_interrupt(
 def test_ctrl_c_kills_the_command_and_keeps_what_it_has_printed(
     anywhere: Call, workspace: Workspace
 ) -> None:
-    begun = workspace.root / "begun"
-    press = partial(os.kill, os.getpid(), signal.SIGINT)
-    threading.Thread(target=lambda: reached(begun) and press()).start()
+    def press() -> None:
+        reached(workspace.root / "begun")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
     result = anywhere("shell", command="echo begun; touch begun; sleep 960")
     assert result.content == "begun\n[interrupted by the owner]" and result.interrupted
     assert ends("sleep\x00960")
