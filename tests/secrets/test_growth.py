@@ -72,7 +72,7 @@ def cost(text: str) -> float:
 def test_twice_the_text_costs_no_more_than_about_twice_as_much(seed: int) -> None:
     short, long = texts(seed)
     ratios = []
-    for _ in range(3):  # another process may take the processor's cache at any time
+    for _ in range(9):  # another process may take the processor's cache at any time
         ratios.append(cost(long) / max(cost(short), 0.005))
         if ratios[-1] < 3:
             return
@@ -84,4 +84,4 @@ def test_twice_the_text_costs_no_more_than_about_twice_as_much(seed: int) -> Non
 )
 def test_one_line_without_end_is_no_worse(text: str) -> None:
     short, long = (text * (count // len(text)) for count in (100_000, 200_000))
-    assert min(cost(long) / max(cost(short), 0.005) for _ in range(3)) < 3
+    assert any(cost(long) / max(cost(short), 0.005) < 3 for _ in range(9))
