@@ -166,6 +166,19 @@ def _line_without_forgotten(line: str) -> str:
     return " ".join(parts).strip()
 
 
+_CHEAP = b"abcdefghijklmnopqrstuvwxyz \n"
+_DIGITS = b"0123456789"
+
+
+def request_tokens(text: str) -> int:
+    """Estimate what a text costs in a request, of whatever it consists: 4 letters or spaces are a
+    token, and so are a digit, and two other bytes (a Chinese character has three)."""
+    data = text.encode("utf-8", "replace")
+    dear = data.translate(None, _CHEAP)
+    digits = len(dear) - len(dear.translate(None, _DIGITS))
+    return -(-(len(data) + len(dear) + 2 * digits) // 4)
+
+
 def estimate_tokens(text: str) -> int:
     """Estimate tokens as ceil(characters / 4), OpenAI's rule of thumb for English."""
     return -(-len(text) // 4)

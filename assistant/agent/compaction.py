@@ -69,7 +69,8 @@ def _summarise(
         return entry
     summary, usage, summarised = earlier, Usage(), 0
     try:
-        for batch in batches(older, job.budget.window // QUOTE_SHARE):
+        room = job.budget.window // QUOTE_SHARE
+        for batch in batches(older, room, room):
             yield Compacting("summary", summarised, len(older))
             summarised += len(batch)
             reply = yield from ask(job, summary_request(summary, batch, limit))

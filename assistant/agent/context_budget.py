@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from assistant.errors import ModelError, ModelFailure
-from assistant.messages import Message, Picture, estimate_tokens
+from assistant.messages import Message, Picture, estimate_tokens, request_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
 from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry, texts_of, whole_text
 from assistant.session.history import History, Turn, history, joined, messages, say
@@ -46,7 +46,7 @@ MESSAGE_TOKENS = 4
 CUT_ROOM = 200
 """Characters that the notice of a cut may take."""
 LEAST_TEXT = 120
-"""Characters that remain of a text that is cut."""
+"""Characters of a text that is too short to be cut: the notice is as long."""
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 NO_LONGER = "[No longer shown; it can be sent again.]"
 
@@ -99,6 +99,8 @@ class ContextBudget:
         if self.sent is not None:
             self.window = min(self.window, max(self.sent, SMALLEST_WINDOW))
         self.window = min(self.window, window)
+        if self.sent is not None and self.sent < self.window:  # it was estimated too low
+            self._ratio = min(RATIOS[1], self._ratio * self.window / self.sent)
 
     def request(
         self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]
@@ -127,6 +129,9 @@ class ContextBudget:
     ) -> "Fitted":
         """The history, fitted into what the system prompt and the tools leave of the window."""
         room = self.room([prompt.system], specs)
+        if room < LEAST_ROOM and self._ratio > 1:  # learned from a text of another kind
+            self._ratio = 1.0
+            room = self.room([prompt.system], specs)
         if room < LEAST_ROOM:
             size, tool_tokens = self.measured([prompt.system]), self.specs(specs)
             raise ModelError(
@@ -137,9 +142,15 @@ class ContextBudget:
                 kind=ModelFailure.OVERFLOW,
             )
         past = history(record.entries)
-        briefed = (replace(turn, briefing=prompt.briefing) for turn in past.turns[-1:])
-        turns = (*past.turns[:-1], *briefed)
-        return fit(replace(past, turns=turns), room, self.measured, numbers_in(record))
+        older, latest = past.turns[:-1], past.turns[-1:]
+        for briefing in (prompt.briefing, prompt.least_briefing):
+            briefed = (replace(turn, briefing=briefing) for turn in latest)
+            fitting = replace(past, turns=(*older, *briefed))
+            try:
+                return fit(fitting, room, self.measured, numbers_in(record))
+            except ModelError as error:
+                failure = error
+        raise failure
 
 
 def numbers_in(record: Transcript) -> dict[str, int]:
@@ -151,10 +162,10 @@ def measure(messages: Sequence[Message]) -> int:
     """The estimated tokens of messages: text, pictures, tool calls, and a constant for each."""
     return sum(
         MESSAGE_TOKENS
-        + estimate_tokens(message.content)
+        + request_tokens(message.content)
         + sum(picture.tokens for picture in message.pictures)
         + sum(
-            estimate_tokens(call.name + json.dumps(dict(call.arguments), ensure_ascii=False))
+            request_tokens(call.name + json.dumps(dict(call.arguments), ensure_ascii=False))
             for call in message.tool_calls
         )
         for message in messages
@@ -206,15 +217,17 @@ def fit(
     """Return the messages of the history that fit in `room` tokens.
 
     Looks only at turns that may fit, newest first. Texts of the last turn that have a number may be
-    cut. Raises ModelError (overflow) if the last turn alone is too long.
+    cut; beside what then remains of it there may be no room for what stands for the older turns.
+    Raises ModelError (overflow) if the last turn alone is too long.
     """
     count = len(past.turns)
     for old in sorted({_count_reduced(count, AGING_STEP), _count_reduced(count, 1)}):
         fitted = _newest(past, old, room, measured)
         if fitted.left_out == 0 and fitted.tokens <= room:
             return fitted
-    if fitted.tokens > room and count:
-        head = _head(past, fitted.left_out, room)
+    for head in (_head(past, fitted.left_out, room), []) if count else ():
+        if fitted.tokens <= room:
+            break
         left = room - measured(head)
         last = _shortened(_as_sent(past.turns[-1], old=False), left, measured)
         last = _cut(last, left, measured, numbers)
@@ -319,14 +332,14 @@ def _as_message(entry: Entry) -> Message:
 
 
 def _cut(turn: Turn, room: int, measured: Measure, numbers: Mapping[str, int]) -> Turn:
-    """Cut the longest numbered texts of the turn, none below `LEAST_TEXT`, until it fits."""
+    """Cut the longest numbered texts of the turn until it fits; none to less than a notice."""
     excess = measured(messages((turn,))) - room
     for entry in sorted(turn.entries, key=lambda entry: -len(_text_of(entry))):
         text = _text_of(entry)
         if excess <= 0 or entry.id not in numbers or len(text) <= LEAST_TEXT:
             continue
         cost = measured((Message("tool", text),))
-        end = max(LEAST_TEXT, (cost - excess) * len(text) // cost - CUT_ROOM)
+        end = max(0, (cost - excess) * len(text) // cost - CUT_ROOM)
         total = len(whole_text(entry))
         shown = f"{text[:end]}\n{cut_notice(numbers[entry.id], 0, end, total)}"
         part = (

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from assistant.display import compact_call
-from assistant.messages import ToolCall, estimate_tokens
+from assistant.messages import ToolCall, request_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import (
     AssistantEntry,
@@ -43,12 +43,18 @@ def quote(turns: Sequence[Turn], *, timed: bool = False) -> str:
     return "\n".join(lines)
 
 
-def batches(turns: Sequence[Turn], room: int) -> Iterator[tuple[Turn, ...]]:
-    """Split the turns into batches of at most `room` tokens when quoted, but at least one turn."""
+def batches(turns: Sequence[Turn], room: int, most: int) -> Iterator[tuple[Turn, ...]]:
+    """Split the turns into batches of at most `room` tokens when quoted, but at least one turn.
+
+    Of a turn over `most` tokens, what was not said by anybody is cut.
+    """
     batch: list[Turn] = []
     tokens = 0
     for turn in turns:
-        cost = estimate_tokens(quote([turn]))
+        cost = request_tokens(quote([turn]))
+        if cost > most:
+            turn = _cut_given(turn, most)
+            cost = request_tokens(quote([turn]))
         if batch and tokens + cost > room:
             yield tuple(batch)
             batch, tokens = [], 0
@@ -56,6 +62,20 @@ def batches(turns: Sequence[Turn], room: int) -> Iterator[tuple[Turn, ...]]:
         tokens += cost
     if batch:
         yield tuple(batch)
+
+
+def _cut_given(turn: Turn, room: int) -> Turn:
+    """The turn with its results and attachments cut to as many characters in all."""
+    given = [e for e in turn.entries if isinstance(e, ToolResultEntry | AttachmentEntry)]
+    limit = room // max(len(given), 1)
+    entries: list[Entry] = []
+    for entry in turn.entries:
+        if isinstance(entry, ToolResultEntry):
+            entry = replace(entry, content=entry.content[:limit])
+        elif isinstance(entry, AttachmentEntry):
+            entry = replace(entry, text=entry.text[:limit])
+        entries.append(entry)
+    return Turn(tuple(entries))
 
 
 def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:

@@ -154,7 +154,15 @@ class Prompt:
     @cached_property
     def briefing(self) -> str:
         """The sections that change, as the head of the owner's message."""
-        turn = "\n\n".join(section.rendered for section in self.turn)
+        return self._as_briefing(self.turn)
+
+    @cached_property
+    def least_briefing(self) -> str:
+        """The briefing where there is no room: only the time and place."""
+        return self._as_briefing((replace(self.turn[0], text=TEXT["no_room"]), self.turn[-1]))
+
+    def _as_briefing(self, sections: Iterable[Section]) -> str:
+        turn = "\n\n".join(section.rendered for section in sections)
         return f"[BRIEFING]\n{turn}\n[/BRIEFING]"
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":

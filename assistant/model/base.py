@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from assistant.errors import UsageError
 from assistant.events import ReasoningDelta, Retrying, TextDelta
-from assistant.messages import Given, Message, Picture, Reply, estimate_tokens
+from assistant.messages import Given, Message, Picture, Reply, request_tokens
 
 UNKNOWN_WINDOW = 32_000
 """Tokens assumed for the window where neither settings nor provider give it."""
@@ -36,7 +36,7 @@ class ToolSpec:
     @property
     def tokens(self) -> int:
         """What its description costs in a prompt, estimated; no model is shown the wire's frame."""
-        return estimate_tokens(json.dumps([self.name, self.description, self.parameters]))
+        return request_tokens(json.dumps([self.name, self.description, self.parameters]))
 
 
 Piece = TextDelta | ReasoningDelta | Retrying | Reply

@@ -73,10 +73,10 @@ def test_long_texts_are_quoted_in_part() -> None:
 
 def test_turns_go_to_the_model_in_runs_that_fit() -> None:
     turns = talk(*[100] * 10)
-    runs = list(batches(turns, 400))
+    runs = list(batches(turns, 400, 9_000))
     assert [turn for run in runs for turn in run] == list(turns)
     assert all(1 <= len(run) <= 3 for run in runs)
-    assert len(list(batches(talk(9_000, 1), 10))) == 2
+    assert len(list(batches(talk(9_000, 1), 10, 9_000))) == 2
 
 
 def test_a_summary_goes_on_from_the_one_before() -> None:

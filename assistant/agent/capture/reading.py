@@ -58,6 +58,8 @@ from assistant.session.transcript import SUFFIX, Transcript, entries_of, notice
 READ_SHARE = 8
 """The turns of one extraction request may take 1/8 of the window: few enough that the existing
 facts nearest to each of their sentences can be shown beside them."""
+TURN_SHARE = 4
+"""A turn that alone takes more than 1/4 of the window is cut."""
 KNOWN_EACH = 8
 """Existing facts looked up for each sentence. Among 1,100 similar facts, the one that a sentence
 changes ranked sixth at worst."""
@@ -170,7 +172,8 @@ def _entry_without_forgotten(entry: Entry) -> Entry:
 def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
     """Extract and write facts batch by batch, as a later batch may supersede earlier facts."""
     captured, turns_read = Captured(), 0
-    for batch in batches(turns, job.budget.window // READ_SHARE):
+    window = job.budget.window
+    for batch in batches(turns, window // READ_SHARE, window // TURN_SHARE):
         yield Compacting("facts", turns_read, len(turns))
         facts: list[CapturedFact] = []
         left_out: list[str] = []

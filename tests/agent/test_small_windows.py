@@ -1,0 +1,84 @@
+"""What is sent to a model with a small window fits into it, whatever it consists of.
+
+The provider counts as small models' tokenizers do: a digit, a sign and a Chinese character cost a
+token or more each.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from assistant.agent.excerpts import batches, quote
+from assistant.conversation import Conversation
+from assistant.memory.base import Fact
+from assistant.messages import Reply, Usage
+from assistant.model.provider.litellm_model import LitellmModel
+from assistant.session import transcript
+from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
+from assistant.session.history import Turn
+from assistant.settings.sections import ModelSettings
+from assistant.tools.files.access import Roots
+from assistant.tools.files.read import reading_tools
+from assistant.tools.memory import memory_tools
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace.folder import Workspace
+from tests.support.conversations import ListMemory, reply
+from tests.support.provider import Provider, Received
+
+ROWS = json.dumps([{"id": 97_531 * n, "ip": f"10.0.{n}.3", "ok": n % 2} for n in range(400)])
+CHINESE = "今天的会议讨论了预算和下个季度的计划。" * 200
+SOUL = "\n".join(f"- Rule {n}: be brief, and say so when you do not know." for n in range(12))
+
+
+def count(request: Received) -> int:
+    """The tokens of a request."""
+    texts = [json.dumps(tool["function"]) for tool in request.body.get("tools", ())]
+    texts += [message["content"] or "" for message in request.body["messages"]]
+    return sum(len(re.findall(r"[A-Za-z]{1,5} ?|[^\x00-\x7f]|\S", text)) for text in texts)
+
+
+@contextmanager
+def talk(workspace: Workspace, window: int) -> Iterator[tuple[Conversation, list[int]]]:
+    """A conversation, and what its requests cost."""
+    sizes: list[int] = []
+
+    def answer(request: Received) -> Reply:
+        sizes.append(count(request))
+        return Reply("All right.", usage=Usage(sizes[-1], 5))
+
+    (workspace.root / "SOUL.md").write_text(SOUL, encoding="utf-8")
+    memory = ListMemory([Fact(f"Boat number {n} lies in harbour {n} of Lisbon") for n in range(8)])
+    with Provider(respond=answer) as provider:
+        settings = ModelSettings(name="openai/test", api_base=provider.url, context_window=window)
+        roots = Roots(workspace)
+        tools = Toolbox([*memory_tools(memory, roots), *reading_tools(roots)])
+        record = transcript.off_the_record()
+        yield Conversation(workspace, LitellmModel(settings), memory, tools, record), sizes
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096])
+def test_turns_with_data_fit_and_the_next_ones_are_answered(
+    workspace: Workspace, window: int
+) -> None:
+    with talk(workspace, window) as (conversation, sizes):
+        for text in ("rows", "chinese", "Where do the boats lie?"):
+            given = {"rows": {"d.json": ROWS}, "chinese": {"z.txt": CHINESE}}.get(text, {})
+            assert reply(conversation.send(text, given)) == "All right."
+    assert max(sizes) <= window
+
+
+def test_a_message_goes_before_what_memory_holds(workspace: Workspace) -> None:
+    with talk(workspace, 2_048) as (conversation, sizes):
+        assert reply(conversation.send("Where do the boats lie? " + "Tell me. " * 150))
+    assert sizes[0] <= 2_048
+
+
+def test_of_a_long_turn_its_results_are_cut_for_the_summary_and_not_its_words() -> None:
+    results = [ToolResultEntry(f"c{n}", "shell", "x1 " * 400, id=f"r{n}") for n in range(9)]
+    turn = Turn((UserEntry("Run it.", id="u"), *results, AssistantEntry("It ran.", id="a")))
+    [[left]] = batches([turn], 100, 400)
+    assert len(quote([left])) < 1_000 < len(quote([turn]))
+    assert "Run it." in quote([left]) and "It ran." in quote([left])
