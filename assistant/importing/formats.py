@@ -41,14 +41,10 @@ class Export:
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
         self._texts = [name for name in names if folders.is_text(package, name)]
         json_files = [name for name in names if name.casefold().endswith(".json")]
-        heads = {name: head(package, name) for name in json_files}
-        marked = {
-            name: next((kind for key, kind in _MARKS.items() if f'"{key}"' in head), "")
-            for name, head in heads.items()
-        }
-        self._json = {name: kind for name, kind in marked.items() if kind}
+        kinds = ((name, _kind(head(package, name))) for name in json_files)
+        self._json = {name: kind for name, kind in kinds if kind}
         if self._json:
-            self.kind = next(kind for kind in marked.values() if kind)
+            self.kind = next(iter(self._json.values()))
             projects = [name for name in json_files if "projects" in PurePosixPath(name).parts]
             more = [*projects, *(name for name in json_files if name.endswith("projects.json"))]
             self._json = dict.fromkeys(more, claude.NAME) | self._json
@@ -79,6 +75,11 @@ class Export:
         except (Malformed, ImportFailure) as error:
             reason = f"it is truncated or damaged after {counted(number, 'item')}"
             yield Problem(name, f"{reason}: {described(error)}", cut=True)
+
+
+def _kind(head: str) -> str:
+    """The program that a document is of, by its beginning; empty if none is recognised."""
+    return next((kind for key, kind in _MARKS.items() if f'"{key}"' in head), "")
 
 
 def _label(item: Any) -> str:

@@ -82,12 +82,10 @@ def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> C
 def placed(chunk: Chunk, ordinal: int, start: int, line: int, occurrence: int = 0) -> Chunk:
     """The chunk with positions in the whole text, given that its piece begins at `start`, as the
     `occurrence`th repetition of its text in the file; 0 is the first."""
-    id = chunk.id
-    if occurrence:
-        id = identify(chunk.source, chunk.heading, chunk.text, occurrence)
+    named = chunk.source, chunk.heading, chunk.text
     return replace(
         chunk,
-        id=id,
+        id=identify(*named, occurrence) if occurrence else chunk.id,
         ordinal=chunk.ordinal + ordinal,
         start_line=chunk.start_line + line,
         end_line=chunk.end_line + line,

@@ -93,6 +93,11 @@ def breaks_in(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
+def line_start(text: str, at: int) -> int:
+    """Where the line begins that a character stands on."""
+    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+
+
 def line_starts(text: str) -> list[int]:
     """The offsets at which the lines of a text begin."""
     return [0, *(end.end() for end in BREAKS.finditer(text))]
@@ -107,7 +112,7 @@ def lines_above(text: str, end: int) -> Iterator[str]:
     """The nearest lines that end at or before a character and are not blank, nearest first."""
     count = 0
     while end > 0 and count < NEAREST:
-        start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+        start = line_start(text, end)
         if line := text[start:end].strip():
             count += 1
             yield line

@@ -24,6 +24,7 @@ from assistant.memory.text.markdown import (
     blotted,
     breaks_in,
     line_digest,
+    line_start,
     line_starts,
     lines_above,
     lines_below,
@@ -137,8 +138,7 @@ def _last_line(text: str, line: str) -> int:
     """Where the last line with this text begins, white space apart; -1 if there is none."""
     at = text.rfind(line)
     while at >= 0:
-        start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-        if not text[start:at].strip() and _REST.match(text, at + len(line)):
+        if not text[line_start(text, at) : at].strip() and _REST.match(text, at + len(line)):
             break
         at = text.rfind(line, 0, at)
     return at
@@ -265,7 +265,7 @@ def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
 def removal(text: str, start: int, end: int) -> Splice:
     """The edit that removes a passage: its whole lines, or only its characters if they share a line
     with others."""
-    first = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    first = line_start(text, start)
     broken = BREAKS.search(text, end)
     last = broken.end() if broken else len(text)
     lead = text[first:start]

@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
@@ -72,14 +73,12 @@ def day_of(text: str, today: date, *, last: bool = False) -> date:
     A weekday, or a day without a year, is the latest one. Raises UsageError.
     """
     word = text.strip().lower()
-    try:
+    with suppress(OverflowError):  # before the calendar begins
         if ago := _AGO.fullmatch(word.removesuffix("ago").strip()):
             return today - timedelta(days=int(ago[1]) * (7 if ago[2][0] == "w" else 1))
         for start, end, weekday in languages.weekdays(word):
             if (start, end) == (0, len(word)):
                 return today - timedelta(days=(today.weekday() - weekday) % 7)
-    except OverflowError as error:
-        raise UsageError(f"{text!r} is not a date", _DAYS) from error
     mention = next(iter(_found(text.strip(), ANY, today)), None)
     if mention is None or (mention.start, mention.end) != (0, len(text.strip())):
         raise UsageError(f"{text!r} is not a date", _DAYS)
