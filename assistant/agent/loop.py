@@ -54,7 +54,7 @@ STOPPED = "Not run: the owner interrupted."
 UNANSWERED = "The owner closed the question without an answer."
 OVER = "Not run: the turn is over."
 
-Reminder = Literal["empty", "malformed", "loop", "circles", "rounds"]
+Reminder = Literal["empty", "malformed", "circles", "rounds"]
 SAME_CALL = 5
 """A call repeated this many times with the same result is a loop."""
 
@@ -241,8 +241,8 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
     if result.interrupted:
         agent.interruption.cancel()
     yield _record(agent, call, result, seconds=round(time.monotonic() - began, 1))
-    if looped and (kind := next_loop_reminder(_turn(agent))):
-        yield _remind(agent, kind)
+    if looped and _was_told_to_stop(_turn(agent)):
+        yield _remind(agent, "circles")
 
 
 def _ask_approval(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
@@ -469,11 +469,6 @@ def listen(stream: Pieces, interruption: Interruption) -> Pieces:
 # When to remind the model, and when to end the turn without an answer
 
 
-def _reminders(turn: Sequence[Entry]) -> list[str]:
-    """The kinds of the reminders in a turn."""
-    return [entry.kind for entry in turn if isinstance(entry, ReminderEntry)]
-
-
 def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
     """Whether the model has answered since it got this reminder in the turn."""
     kinds = [getattr(entry, "kind", "") for entry in turn]
@@ -484,14 +479,15 @@ def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
 def final_reminder(turn: Sequence[Entry]) -> Reminder | None:
     """The reason why the model was told to finish; None if it was not."""
     endings: tuple[Reminder, ...] = ("circles", "rounds")
-    return next((kind for kind in endings if kind in _reminders(turn)), None)
+    kinds = [entry.kind for entry in turn if isinstance(entry, ReminderEntry)]
+    return next((kind for kind in endings if kind in kinds), None)
 
 
-def next_loop_reminder(turn: Sequence[Entry]) -> Reminder | None:
-    """The next reminder about a loop; None while the model has not seen the last one."""
-    if "loop" not in _reminders(turn):
-        return "loop"
-    return "circles" if _answered_since(turn, "loop") else None
+def _was_told_to_stop(turn: Sequence[Entry]) -> bool:
+    """Whether the model had been told of a loop when it answered last."""
+    told = [getattr(entry, "content", "") == LOOPED for entry in turn]
+    answers = [number for number, entry in enumerate(turn) if isinstance(entry, AssistantEntry)]
+    return any(told[: max(answers, default=0)])
 
 
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
