@@ -197,7 +197,9 @@ def standing(
         if entries and estimate_tokens(text) <= most:
             return Standing(text, _sources(entries), frozenset(_sources(entries)))
     marked = [entry for source in sources for entry in _marked(workspace, source, redact)]
-    entries = list(_fitting(marked, CORE_TOKENS))
+    entries, cut = list(_fitting(marked, CORE_TOKENS)), ""
+    if len(entries) < len(marked):
+        cut = f"{len(marked)} facts are marked as core; the first {len(entries)} are in the prompt"
     remaining = CORE_TOKENS - sum(entry.tokens for entry in entries)
     cited = {entry.citation for entry in entries}
     others = (_of_passage(fact, redact) for fact in core(CORE_TOKENS) if not hidden(fact.source))
@@ -205,9 +207,6 @@ def standing(
     if not entries:
         return Standing()
     entries.sort(key=lambda entry: (entry.source, entry.line))
-    cut = ""
-    if (most := len([entry for entry in entries if entry in marked])) < len(marked):
-        cut = f"{len(marked)} facts are marked as core; the first {most} are in the prompt"
     places = frozenset(entry.citation for entry in entries)
     text = _text(TEXT["core_framing"], entries)
     return Standing(text, _sources(entries), places, cut, tuple(entries))
