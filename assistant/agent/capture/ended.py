@@ -282,11 +282,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The report on a session in the next chat: the facts captured `since` then (ISO 8601, UTC), or
-    why it could not be read, the last time after `TRIES` of them."""
+    """The report on a session in the next chat: the facts captured since a `time` (ISO 8601, UTC),
+    or why it could not be read, the last time after `TRIES` of them."""
 
     session: str
-    since: str
+    time: str
     failed: str = ""
     tries: int = TRIES
 
@@ -310,7 +310,7 @@ class State(notebook.Spending):
         failures = progress.failures % TRIES + 1 if read.failed else 0
         earlier = next((news for news in self.untold if news.session == session), None)
         is_told = failures in (1, TRIES) or (earlier is not None and earlier.failed)
-        since = earlier.since if earlier else _stamp(began)
+        since = earlier.time if earlier else _stamp(began)
         self.untold = [news for news in self.untold if news.session != session]
         if earlier or read != Read(session):
             news = News(session, since, read.failed if is_told else "", failures)
@@ -345,7 +345,7 @@ def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str
         failed = [news for news in state.untold if news.failed]
         today, later = now.date().isoformat(), list[News]()
         if failed and state.failures_told == today:
-            later = [replace(news, since=_stamp(datetime.now(UTC))) for news in failed]
+            later = [replace(news, time=_stamp(datetime.now(UTC))) for news in failed]
             state.untold = [replace(news, failed="") for news in state.untold]
         lines = pending_news(state, workspace, memory, now)
         state.untold, state.kept_up = later, ""
@@ -364,7 +364,7 @@ def pending_news(state: State, workspace: Workspace, memory: "Keeper", now: date
         with suppress(SessionError):  # the session may be gone, or damaged
             entries = transcript.read(workspace.sessions, news.session)
         said = [entry.time for entry in entries if isinstance(entry, UserEntry) and entry.time]
-        day = datetime.fromisoformat(said[-1] if said else news.since).astimezone(now.tzinfo).date()
+        day = datetime.fromisoformat(said[-1] if said else news.time).astimezone(now.tzinfo).date()
         when = {0: "today's", 1: "yesterday's"}.get((now.date() - day).days, f"{day}'s")
         lines += _lines(news, f"{when} chat", entries, memory)
         if news.failed:
@@ -377,7 +377,7 @@ def pending_news(state: State, workspace: Workspace, memory: "Keeper", now: date
 
 
 def _lines(news: News, chat: str, entries: Sequence[Entry], memory: "Keeper") -> Iterator[str]:
-    new = [e for e in entries if isinstance(e, CapturedEntry) and e.time >= news.since]
+    new = [e for e in entries if isinstance(e, CapturedEntry) and e.time >= news.time]
     kept = [(fact, entry) for entry in new for fact in entry.kept]
     if facts := [entry.with_struck(fact) for fact, entry in kept if _is_current(memory, fact)]:
         yield _with_facts(f"{counted(len(facts), 'fact')} from {chat}", facts)
