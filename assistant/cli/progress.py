@@ -8,7 +8,7 @@ import typer
 
 PATIENCE = 0.4
 """Seconds of work before the line is shown on a terminal."""
-SILENCE, BETWEEN = 5.0, 30.0
+BETWEEN = 30.0
 """Seconds before the first line without a terminal, and between further ones."""
 REDRAWN = 0.1
 """Seconds between two redraws."""
@@ -28,8 +28,9 @@ class ProgressLine:
         if self._due is None:
             return
         redraws = _is_terminal()
-        if redraws and 0 < total <= done:
-            self._reset()
+        if 0 < total <= done:
+            if redraws:
+                self._reset()
         elif now >= self._due:
             self._due = now + (REDRAWN if redraws else BETWEEN)
             text = f"{what}: {done:,} of {total:,}" if total else f"{what} …"
@@ -41,7 +42,7 @@ class ProgressLine:
         if self._shown:
             typer.echo(ERASE, err=True, nl=False)
         self._shown = False
-        self._due = time.monotonic() + (PATIENCE if _is_terminal() else SILENCE)
+        self._due = time.monotonic() + (PATIENCE if _is_terminal() else BETWEEN)
 
     def __enter__(self) -> "ProgressLine":
         self._reset()
