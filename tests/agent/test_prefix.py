@@ -130,8 +130,13 @@ def common_prefix(one: str, other: str) -> int:
     return sum(1 for _ in same)
 
 
-@pytest.mark.parametrize("turns", [5, 30, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        *((name, 5) for name in WIRES),
+        *(pytest.param(n, turns, marks=pytest.mark.slow) for n in WIRES for turns in (30, 200)),
+    ],
+)
 def test_a_request_begins_as_the_one_before_it_but_for_its_last_turn(
     name: str, turns: int, talk: Callable[..., tuple[Conversation, Provider]]
 ) -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-import shutil
+import time
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -425,10 +425,10 @@ class MemoryContract:
     def test_a_line_saved_in_an_editor_is_recalled_at_once(
         self, memory: Keeper, workspace: Workspace, save: object
     ) -> None:
-        """100 of 100, without a pause between save and question."""
+        """25 of 25, without a pause between save and question."""
         assert callable(save)
         path = workspace.root / "MEMORY.md"
-        for number in range(100):
+        for number in range(25):
             fact = f"The locker number {number} belongs to guest {number * 7919 % 1000}"
             save(path, f"# Memory\n\n- Has a dog\n- {fact}\n")
             recalled = memory.recall(Query(f"locker number {number}", k=5)).passages
@@ -444,12 +444,15 @@ class MemoryContract:
         before = [strip(memory.recall(Query(fact)).passages) for fact in FACTS]
         path = workspace.private / lost
         embedded = memory.status().embedded_total if lost == "index/chroma" else 0
-        path.unlink() if path.is_file() else shutil.rmtree(path)
+        path.rename(workspace.root.with_name("lost"))  # all at once, whatever is just written there
         assert [strip(memory.recall(Query(fact)).passages) for fact in FACTS] == before
         state = memory.status()
         assert state.chunks == len(FACTS)
         assert state.embedded_total == embedded
-        assert state.notices
+        ends = time.monotonic() + 60
+        while not memory.status().notices:  # of Chroma a thread tells when it comes to it
+            assert time.monotonic() < ends
+            time.sleep(0.02)
 
     @pytest.mark.parametrize(
         "query",

@@ -521,7 +521,7 @@ def model(embedder: PolyglotEmbedder) -> None:
 
 @pytest.mark.timeout(1200)
 def test_histories() -> None:
-    run(Histories, examples=4, steps=20)
+    run(Histories, examples=2, steps=20)
 
 
 @pytest.mark.slow

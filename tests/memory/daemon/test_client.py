@@ -40,9 +40,9 @@ def test_no_daemon_is_started_to_ask_for_its_status(workspace: Workspace) -> Non
 
 
 def test_a_fact_of_one_client_is_in_recall_of_another_at_once(workspace: Workspace) -> None:
-    """100 of 100."""
+    """25 of 25."""
     one, other = client.connect(workspace, {}), client.connect(workspace, {})
-    for number in range(100):
+    for number in range(25):
         fact = f"The locker number {number} belongs to guest {number * 7919 % 1000}"
         remember(one, fact)
         assert fact in found(other, f"locker number {number}")

@@ -4,12 +4,13 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.memory.text.blocks import MAX_CHARS
 from assistant.memory.text.chunk import TOP, Chunk, Chunker, placed
 from tests.support.chunking import chunk
+from tests.support.examples import examples
 
 LIMIT = 64
 
@@ -283,7 +284,7 @@ DOCUMENTS = st.lists(st.tuples(BLOCKS | st.text(max_size=12), NEWLINES), max_siz
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(DOCUMENTS)
 def test_any_document(text: str) -> None:
     found = chunks(text)
@@ -302,7 +303,7 @@ def test_any_document(text: str) -> None:
     assert [each.ordinal for each in found] == list(range(len(found)))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.text("ab \n", min_size=1, max_size=9), min_size=1, max_size=9), st.data())
 def test_an_edit_elsewhere_keeps_ids(facts: list[str], data: st.DataObject) -> None:
     items = [f"- {' '.join(fact.split()) or 'x'}\n" for fact in facts]
@@ -335,7 +336,7 @@ def uncut(text: str) -> list[Chunk]:
     return found
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(JOINED)
 def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None:
     whole = uncut(text)
@@ -352,7 +353,7 @@ def test_a_list_s_first_item_is_no_front_matter() -> None:
     assert len(chunks("- A-- said Ben\n- B\n")) == 2
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(JOINED, JOINED, JOINED)
 def test_what_is_remembered_of_one_text_changes_nothing_in_another(
     one: str, other: str, third: str

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.memory.text.chunk import chunks_of
@@ -11,6 +11,7 @@ from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.edits import line_stating
 from assistant.memory.writing.markup import clean, escape
 from assistant.memory.writing.stale_saves import fact_keys
+from tests.support.examples import examples
 
 FACTS = (
     "Lives in Berlin",
@@ -41,7 +42,7 @@ BLOCKS = (
 )
 @example(["- Lives in Berlin", "    indented"], "\n\n", "Lives in Berlin")
 @example(["- x", "```", "- Lives in Berlin", "```"], "\n", "Lives in Berlin")
-@settings(max_examples=800)
+@examples(800)
 def test_the_first_current_passage_that_states_a_fact_is_found(
     blocks: list[str], end: str, fact: str
 ) -> None:
@@ -53,7 +54,7 @@ def test_the_first_current_passage_that_states_a_fact_is_found(
 
 
 @given(st.text(min_size=1, max_size=30), st.lists(st.sampled_from(BLOCKS), max_size=4))
-@settings(max_examples=300)
+@examples(300)
 def test_what_the_ledger_wrote_is_always_found(fact: str, blocks: list[str]) -> None:
     said = clean(fact)
     if not said:

@@ -1,11 +1,12 @@
 """A fact goes to its place as one list item, and no other block is changed by it."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.memory.writing.markup import clean, escape, insertion, line_of
 from tests.memory.writing.test_items import TITLE, facts, outline
+from tests.support.examples import examples
 
 BLOCKS = (
     "# Memory", "## Remembered -- 2026-11-21", "## Remembered -- 2026-11-20", " ## indented",
@@ -27,7 +28,7 @@ documents = st.builds(
 @example("```\nopen", "x")
 @example("---\nx\n<!-- open", "# x")
 @example("## Remembered -- 2026-11-21\n\n- a\n\nx\n---\n- b", "x")
-@settings(max_examples=600)
+@examples(600)
 def test_an_insertion_adds_one_list_item_and_changes_no_other_block(text: str, fact: str) -> None:
     item = escape(clean(fact))
     if not item:
@@ -52,7 +53,7 @@ def test_an_insertion_adds_one_list_item_and_changes_no_other_block(text: str, f
 
 
 @given(documents)
-@settings(max_examples=200)
+@examples(200)
 def test_a_second_fact_of_a_day_goes_under_the_heading_that_the_first_made(text: str) -> None:
     first = insertion(text, f"## {TITLE}", "first").apply(text)
     second = insertion(first, f"## {TITLE}", "second").apply(first)

@@ -5,11 +5,12 @@ import unicodedata
 from datetime import date
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.memory.text.markdown import PARSER, plain
 from assistant.memory.writing.markup import Splice, clean, dated, escape, insertion
+from tests.support.examples import examples
 
 HOSTILE = (
     "# heading", "- item", "+ item", "* item", "1. one", "12) twelve", "---", "***", "___", "===",
@@ -40,7 +41,7 @@ def outline(text: str) -> list[tuple[str, str, int, str]]:
 
 @given(facts)
 @example("`code` [x](y) ~~z~~ <b>")
-@settings(max_examples=400)
+@examples(400)
 def test_escaped_text_says_exactly_what_was_given(fact: str) -> None:
     said = clean(fact)
     if not said:

@@ -3,13 +3,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.patch import FilePatch, Hunk, apply, parse
 from assistant.workspace.folder import Workspace
+from tests.support.examples import examples
 from tests.support.faults import FailingDisk, using
 from tests.tools.conftest import Call
 
@@ -129,7 +130,7 @@ LINE = st.text("ab +-@\\", max_size=4)
 TEXT = st.lists(LINE, max_size=12).map(lambda lines: "".join(f"{line}\n" for line in lines))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(before=TEXT, after=TEXT)
 def test_every_diff_of_two_texts_turns_the_one_into_the_other(before: str, after: str) -> None:
     lines = difflib.unified_diff(
@@ -148,7 +149,7 @@ FRAGMENTS = (
 PIECES = st.sampled_from(FRAGMENTS.split("|"))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join), TEXT)
 @example("diff --git a/x b/y\n@@ -9999999999 +1 @@\n@@ -9999999999 +1 @@\n--- a/x\n", "")
 def test_any_text_is_parsed_or_refused(patch: str, text: str) -> None:

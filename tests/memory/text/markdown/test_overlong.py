@@ -1,9 +1,10 @@
 """A text that is too long is cut at its best places, and nothing of it is lost."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.memory.text.blocks import MAX_CHARS, SENTENCES, pieces
+from tests.support.examples import examples
 
 
 def cut(text: str, longest: int = MAX_CHARS) -> list[str]:
@@ -24,7 +25,7 @@ def test_a_visible_character_is_not_parted() -> None:
 
 
 @given(st.text(alphabet="ab .!\n\r\té漢", max_size=400), st.integers(3, 60))
-@settings(max_examples=150)
+@examples(150)
 def test_nothing_but_white_space_is_lost(text: str, longest: int) -> None:
     found = cut(text, longest)
     assert "".join("".join(found).split()) == "".join(text.split())

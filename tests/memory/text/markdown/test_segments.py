@@ -2,11 +2,12 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.memory.text.chunk import cuts
 from assistant.memory.text.markdown import PARSER
+from tests.support.examples import examples
 
 LINES = st.sampled_from(
     ["# Head", "## Sub", "- item", "- another item", "* star", "words", "", "  nested", "> quote"]
@@ -25,7 +26,7 @@ def blocks(text: str) -> list[str]:
 
 
 @given(st.lists(LINES, max_size=30).map("\n".join))
-@settings(max_examples=150)
+@examples(150)
 def test_the_pieces_are_the_text_and_say_the_same(text: str) -> None:
     pieces = cut(text)
     assert "".join(pieces) == text
