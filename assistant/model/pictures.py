@@ -54,8 +54,10 @@ def picture_of(data: bytes) -> Picture | None:
 
 
 def is_picture(path: Path) -> bool:
-    """Return whether a file starts like a picture."""
+    """Return whether a file starts like a picture. A pipe is not opened: that may wait for ever."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return _kind(file.read(HEAD)) is not None
     except (OSError, ValueError):

@@ -1,11 +1,14 @@
 """Pictures in messages: told by their contents, made to fit, kept with the session, sent again."""
 
 import io
+import os
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from assistant.agent.capture.origins import is_tainted
+from assistant.cli.chat.completion import picture_mentions
 from assistant.conversation import Conversation
 from assistant.errors import ModelError, ModelFailure, UsageError
 from assistant.messages import Picture, Reply, ToolCall
@@ -191,3 +194,10 @@ def test_off_the_record_a_picture_of_a_tool_is_shown_and_not_kept(workspace: Wor
     list(talk.send("look around"))
     assert model.requests[1].messages[-1].pictures[0].data.startswith(b"\x89PNG")
     assert not list(talk.workspace.root.rglob("*.png"))
+
+
+def test_a_pasted_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.png")
+    assert picture_mentions(str(tmp_path / "p.png")) == ""
+    (tmp_path / "q.png").write_bytes(drawn("PNG"))
+    assert picture_mentions(str(tmp_path / "q.png")) == f"@{tmp_path / 'q.png'}"
