@@ -8,6 +8,7 @@ import pytest
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
+from assistant.memory.writing.copies import Copies
 from assistant.settings.tree import Settings
 from assistant.workspace import machine
 from assistant.workspace.folder import Workspace
@@ -68,3 +69,31 @@ def test_what_is_one_machines_lies_outside_a_synced_folder(workspace: Workspace,
     assert (workspace.index / "catalog.db").exists()
     assert workspace.root not in workspace.index.parents
     assert unlisted(workspace) == []
+
+
+def test_what_another_machine_forgot_goes_when_its_copy_is_merged(
+    workspace: Workspace, on: On
+) -> None:
+    file = workspace.root / "MEMORY.md"
+    laptop = on("laptop")
+    for fact in ("The tide is high", "The buoy is red", "The quay is wet"):
+        laptop.remember([Fact(fact)])
+    laptop.close()
+    before = file.read_text()
+    desktop = on("desktop")
+    for fact in ("tide is high", "buoy is red"):
+        desktop.forget(desktop.locate(f"The {fact}").passages)
+    desktop.close()
+    (workspace.root / "MEMORY.sync-conflict-20261122-101010-ABCDEFG.md").write_text(
+        file.read_text().replace("- The quay is wet\n", "- The desktop wrote\n")
+    )
+    file.write_text(before.replace("- The buoy is red\n", ""))
+    laptop = on("laptop")
+    laptop.remember([Fact("The buoy is red")])  # again, since it was forgotten
+    laptop.close()
+    copies = Copies(workspace)
+    copies.take_in(copies.plan())
+    text = file.read_text()
+    assert "The tide is high" not in text
+    for fact in ("The buoy is red", "The quay is wet", "The desktop wrote"):
+        assert text.count(f"- {fact}\n") == 1, text

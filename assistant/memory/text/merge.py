@@ -8,7 +8,7 @@ the same whichever side is called ours.
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -90,10 +90,11 @@ def merge_texts(base: str, ours: str, theirs: str) -> Merged:
     return _Merge(_Version(base), _Version(ours), _Version(theirs)).result()
 
 
-def merge_copy(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str, list[str]]:
+def merge_copy(ours: str, copy: str, forgotten: Set[str] = frozenset()) -> tuple[str, list[str]]:
     """Our text with the facts that a copy of it has more, and the prose of the copy not taken.
 
-    Without a common base nothing is deleted; `forgotten` facts, by their keys, do not come back.
+    Without a common base nothing is deleted but facts that were `forgotten`, by their keys, and
+    stand in one of both.
     """
     own, other, base = (_Version(with_newlines(text, "\n")) for text in (ours, copy, ""))
     facts = sorted(other.facts, key=lambda fact: struck_on(fact.text))
@@ -110,6 +111,8 @@ def merge_copy(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[st
             taken.setdefault((kind, key, 0), replace(latest[key], name=(kind, key, 0)))
     other.units = [*taken.values()]
     base.units = [unit for unit in other.units if unit.name[0] == "heading"]
+    copied = {fact.name[1] for fact in other.facts}
+    base.units += [fact for fact in own.facts if fact.name[1] in forgotten - copied]
     merged = _Merge(base, own, other, own).result()
     return with_newlines(merged.text, newline(ours)), left
 

@@ -4,6 +4,7 @@ A copy that was merged is moved to `.assistant/merged`, since `undo` reverses th
 alone.
 """
 
+import heapq
 from collections.abc import Sequence
 from itertools import chain, count
 
@@ -95,17 +96,19 @@ class Copies:
         return text, ""
 
     def _history(self) -> tuple[set[str], set[str]]:
-        """The keys of facts that were written here, and of those that were forgotten after that."""
-        journal = self._commits.journal
-        journal.refresh()
+        """The keys of facts that were written here, and of those that any machine has forgotten
+        since they were written."""
+        own, others = self._commits.journals.own, self._commits.journals.others()
+        own.refresh()
+        records = (journal.records.values() for journal in (own, *others))
         written: set[str] = set()
         forgotten: set[str] = set()
-        for record in journal.records.values():
+        for record in heapq.merge(*records, key=lambda record: record.write.time):
             keys = {fact_key(line) for line in record.write.text.split("\n") if line}
             if record.state != "done" or record.write.action == "undo":
                 continue
             if record.write.action != "forget":
-                written |= keys
+                written |= keys if record.write.id in own.records else set()
                 forgotten -= keys
             elif not record.undone:
                 forgotten |= keys
