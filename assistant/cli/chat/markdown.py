@@ -86,6 +86,7 @@ class _Table(TableElement):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for table in super().__rich_console__(console, options):
             assert isinstance(table, Table)
+            table.show_edge = False  # it would be a blank line above and below
             for column in table.columns:
                 column.overflow = "fold"
             yield table
