@@ -184,7 +184,8 @@ def ollama() -> Iterator[str]:
 
 def test_what_is_at_hand_is_offered_by_name_and_never_by_value(ollama: str) -> None:
     environ = {"ANTHROPIC_API_KEY": "sk-secret", "OPENAI_API_KEY": "", "SOME_API_KEY": "x"}
-    found = offers(environ, ollama)
+    tries = (offers(environ, ollama) for _ in range(30))  # a busy machine may answer too late
+    found = next((each for each in tries if each[1:]), [])
     assert found == [
         Offer("ollama_chat/qwen3:8b", "Ollama is running here"),
         Offer(KEYS["ANTHROPIC_API_KEY"], "ANTHROPIC_API_KEY is set"),

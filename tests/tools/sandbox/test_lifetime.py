@@ -49,8 +49,21 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("end", KILLS)
-@pytest.mark.parametrize("background", [False, True], ids=["waited for", "in the background"])
+@pytest.mark.parametrize(
+    ("end", "background"),
+    [
+        *(pytest.param(end, False, id=f"{end}-waited for") for end in KILLS),
+        *(
+            pytest.param(
+                end,
+                True,
+                id=f"{end}-in the background",
+                marks=[] if end == "killed" else [pytest.mark.slow],
+            )
+            for end in KILLS
+        ),
+    ],
+)
 def test_it_ends_with_the_assistant(
     workspace: Workspace, number: str, way: str, end: str, background: bool
 ) -> None:
