@@ -85,7 +85,7 @@ def start(
 
 def run(place: Workspace, *arguments: str, env: Mapping[str, str], said: str = "") -> str:
     """What the command printed, once it has ended well."""
-    out, errors = start(place, *arguments, env=env, said=said).communicate(timeout=120)
+    out, errors = start(place, *arguments, env=env, said=said).communicate(timeout=600)
     assert "Traceback" not in errors, errors
     return out
 
@@ -202,7 +202,7 @@ class Killer:
         self._child, self._due = child, self._dice.randrange(6)
         if not self._due:
             self._strike(self._dice.uniform(0, 3))
-        child.communicate(timeout=120)
+        child.communicate(timeout=600)
         self._child = None
 
     def __call__(self, request: Received) -> Answer:
@@ -230,7 +230,7 @@ def kill_and_go_on(place: Workspace, seed: int, kills: int) -> None:
         env = environment(provider)
         for _ in range(kills):
             killer.kill(go_on(place, env))
-        _, errors = go_on(place, env).communicate(timeout=120)
+        _, errors = go_on(place, env).communicate(timeout=600)
         assert "Traceback" not in errors, errors
         check_done(place, provider)
 

@@ -55,7 +55,7 @@ def assistant(place: Workspace, *arguments: str, said: str = "", **more: str) ->
         env={**os.environ, **SHAPELESS, **more},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

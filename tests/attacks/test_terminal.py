@@ -199,7 +199,7 @@ def test_the_command_itself(workspace: Workspace) -> None:
     def run(*arguments: str) -> str:
         command = [sys.executable, "-m", "assistant.cli.main", "--no-daemon", *arguments]
         done = subprocess.run(
-            command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=120
+            command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=600
         )
         return done.stdout + done.stderr
 

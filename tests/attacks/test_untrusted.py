@@ -68,7 +68,7 @@ def command(place: Workspace, *arguments: str) -> "subprocess.CompletedProcess[s
         input="",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 

@@ -36,7 +36,7 @@ def run(place: Path) -> Run:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=170,
+            timeout=600,
             env=dict(os.environ),
         )
 

@@ -90,7 +90,7 @@ def test_the_model_is_asked_with_consent_only(place: Path) -> None:
                     "ASSISTANT_API_BASE": provider.url,
                 },
                 encoding="utf-8",
-                timeout=90,
+                timeout=600,
                 dimensions=(40, 200),
             )
             child.expect("Send openai/test one word")

@@ -33,7 +33,7 @@ def run_assistant(*arguments: str, stdin: str = "") -> subprocess.CompletedProce
     """The command in a process of its own; the last line of stderr names heavy imports."""
     program = PROBE.format(arguments=list(arguments), heavy=HEAVY.split())
     return subprocess.run(
-        [sys.executable, "-c", program], input=stdin, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program], input=stdin, capture_output=True, text=True, timeout=600
     )
 
 
@@ -82,7 +82,7 @@ def test_a_hook_loads_next_to_nothing(workspace: Workspace) -> None:
         input='{"prompt": "who has the key?"}',
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "assistant.integrations.hook_prompt" in names
@@ -116,7 +116,7 @@ run()
 """
     for command in ("recall", "doctor"):
         words = [sys.executable, "-c", begin, "-w", workspace.root, command]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600)
         assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
@@ -132,7 +132,7 @@ def test_what_cannot_be_written_or_was_closed_is_no_crash(workspace: Workspace) 
             workspace.root,
             "--no-daemon",
         ]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600)
         return done.returncode, done.stderr
 
     full = "assistant: the output could not be written: No space left on device. See --debug\n"
@@ -144,7 +144,7 @@ def test_what_cannot_be_written_or_was_closed_is_no_crash(workspace: Workspace) 
 def test_arguments_are_utf8_in_any_locale_or_refused(workspace: Workspace) -> None:
     def remembered(fact: bytes, **more: str) -> subprocess.CompletedProcess[bytes]:
         words = [ASSISTANT, "-w", workspace.root, "--no-daemon", "remember", fact]
-        return subprocess.run(words, capture_output=True, env={**os.environ, **more}, timeout=120)
+        return subprocess.run(words, capture_output=True, env={**os.environ, **more}, timeout=600)
 
     ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     assert remembered("Grüße an Jürgen".encode(), **ascii_alone).returncode == 0

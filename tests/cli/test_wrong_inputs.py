@@ -221,7 +221,7 @@ def test_no_other_program_is_served_a_workspace_without_a_name(line: str, tmp_pa
         input="{}",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env=os.environ | {"ASSISTANT_WORKSPACE": str(root)},
     )
     assert (done.stdout, done.returncode) == ("", 0 if "hook" in line else 2)

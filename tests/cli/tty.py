@@ -11,7 +11,7 @@ import pyte
 
 from tests.cli.conftest import ASSISTANT
 
-PATIENCE = 90.0
+PATIENCE = 300.0
 """Seconds until a test gives up on something that should come to stand on the screen."""
 SCROLLBACK = 5000
 Condition = str | Callable[["Tty"], object]

@@ -74,7 +74,7 @@ def test_pips_own_words_are_shown_when_it_fails(tmp_path: Path) -> None:
 def offered(home: Path) -> "pexpect.spawn[str]":
     environment = {**os.environ, "HOME": str(home), "PATH": f"/usr/bin:/bin:{home}/.local/bin"}
     script = str(ROOT / "scripts/offer-path")
-    return pexpect.spawn(script, env=environment, encoding="utf-8", timeout=60)
+    return pexpect.spawn(script, env=environment, encoding="utf-8", timeout=600)
 
 
 def test_the_path_is_offered_once(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def run(words: Sequence[object], folder: Path, **more: str) -> subprocess.Comple
     variables = {**os.environ, "PWD": str(folder), **more}
     command, none = list(map(str, words)), subprocess.DEVNULL
     return subprocess.run(
-        command, cwd=folder, env=variables, stdin=none, capture_output=True, text=True, timeout=120
+        command, cwd=folder, env=variables, stdin=none, capture_output=True, text=True, timeout=600
     )
 
 

@@ -68,7 +68,7 @@ def ask(
         input=stdin or "",
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=600,
         env=environment(url) | variables,
     )
     assert done.returncode == status, done.stderr

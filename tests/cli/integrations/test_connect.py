@@ -35,7 +35,7 @@ def connect(workspace: Workspace, *arguments: str) -> str:
 
 def asked(workspace: Workspace, name: str, typed: str) -> str:
     words = ["-w", str(workspace.root), "connect", name]
-    child = pexpect.spawn(str(ASSISTANT), words, encoding="utf-8", timeout=60)
+    child = pexpect.spawn(str(ASSISTANT), words, encoding="utf-8", timeout=600)
     child.expect("Replace it")
     child.sendline(typed)
     child.expect(pexpect.EOF)

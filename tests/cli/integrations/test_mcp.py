@@ -74,7 +74,7 @@ def test_it_answers_and_loads_no_model(place: Path) -> None:
         input="".join(f"{line}\n" for line in ["{ no JSON", "", "[1]", *map(json.dumps, asked)]),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     told = list(map(json.loads, done.stdout.splitlines()))
     errors = [each["error"]["code"] for each in told if each["id"] is None]
@@ -102,7 +102,7 @@ def test_the_tools_are_listed_before_the_protocol_is_imported(place: Path) -> No
         input="".join(f"{json.dumps(line)}\n" for line in asked),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     answers = {each["id"]: each["result"] for each in map(json.loads, done.stdout.splitlines())}
     assert set(answers) == {1, "tools/list", "resources/list", "prompts/list", "ping"}

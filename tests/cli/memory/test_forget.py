@@ -70,7 +70,7 @@ def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> N
         ["-w", str(place), "forget", "dentist is in Hull"],
         env=dict(os.environ),
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(24, 100),
     )
     child.expect(r"1\. MEMORY\.md:\d+ - .*2\. MEMORY\.md:\d+ - (\S+)")
@@ -93,7 +93,7 @@ def test_a_purge_says_that_it_is_for_good_and_is_asked_about(
         ["-w", str(place), "forget", "--purge", words],
         env=dict(os.environ),
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(24, 100),
     )
     if words != DENTIST:
@@ -163,7 +163,7 @@ def test_all_that_goes_with_a_line_is_shown(place: Path, run: Run) -> None:
         ["-w", str(place), "forget", "MEMORY.md:4"],
         env=dict(os.environ),
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(24, 60),
     )
     child.expect("Forget it")

@@ -46,7 +46,7 @@ def memory(place: Workspace) -> Iterator[DaemonMemory]:
 
 def run(place: Workspace, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [ASSISTANT, "-w", place.root, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, input="")
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, input="")
 
 
 def shown(place: Workspace, *arguments: str) -> Any:

@@ -276,7 +276,7 @@ def test_a_broken_file_is_edited_until_it_is_well(file: Path, tmp_path: Path) ->
         ["config", "edit"],
         env={**os.environ, "EDITOR": str(editor)},
         encoding="utf-8",
-        timeout=30,
+        timeout=600,
     )
     child.expect("line 2, column")
     child.expect("Edit it again")

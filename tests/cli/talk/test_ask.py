@@ -28,7 +28,7 @@ def command(place: Path, url: str, *arguments: str) -> "subprocess.Popen[str]":
 
 
 def done(process: "subprocess.Popen[str]", stdin: str = "") -> tuple[int, str, str]:
-    shown, beside = process.communicate(stdin, timeout=90)
+    shown, beside = process.communicate(stdin, timeout=600)
     return process.returncode, shown, beside
 
 

@@ -30,7 +30,7 @@ def start_load(*arguments: str) -> "subprocess.Popen[str]":
 
 
 def outcome(process: "subprocess.Popen[str]") -> str:
-    out, complaint = process.communicate(timeout=120)
+    out, complaint = process.communicate(timeout=600)
     assert process.returncode == 0, complaint
     return out
 

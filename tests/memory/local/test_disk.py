@@ -77,7 +77,7 @@ def test_recall_works_on_a_disk_that_takes_no_writes_and_says_so_once(
         [str(UNSHARE), "-rm", "sh", "-c", mount, "sh", sys.executable, "-c", SCRIPT, disk, state],
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -183,7 +183,7 @@ model = LitellmModel(ModelSettings(name="openai/test", api_base={provider.url!r}
 assert reply.text == "Hello."
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=600
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert provider.requests[0].headers["authorization"] == "Bearer none"

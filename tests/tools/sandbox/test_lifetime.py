@@ -96,7 +96,7 @@ def test_it_ends_with_its_supervisor(workspace: Workspace, number: str, way: str
     assert reached(workspace.root / "started")
     (supervisor,) = children(process.pid)
     os.kill(supervisor, signal.SIGKILL)
-    said, _ = process.communicate(timeout=90)
+    said, _ = process.communicate(timeout=600)
     assert b"[ended: killed]" in said
     assert way == "outside" or ends(number)
 
@@ -105,7 +105,7 @@ def test_it_ends_with_its_supervisor(workspace: Workspace, number: str, way: str
 def test_what_it_leaves_behind_ends_with_it(workspace: Workspace, number: str, way: str) -> None:
     arguments = host(workspace, way, HIDES.format(n=number) + "echo done")
     done = subprocess.run(
-        arguments, env=environment(), stdout=subprocess.PIPE, timeout=90, check=True
+        arguments, env=environment(), stdout=subprocess.PIPE, timeout=600, check=True
     )
     assert done.stdout == b"done\n"
     assert ends(number)

@@ -67,7 +67,7 @@ def test_a_killed_assistant_leaves_nothing_running(
     assert reached(place.root / "started")
     assert running(number)
     process.send_signal(sign)
-    process.communicate(timeout=90)
+    process.communicate(timeout=600)
     assert ends(number)
 
 
@@ -78,6 +78,6 @@ def test_what_runs_in_the_background_ends_when_the_answer_is_given(
     wait = Reply(tool_calls=(ToolCall("c2", "read_job", {"job": 1, "wait": 20}),))
     provider.enqueue(command(number, background=True), wait, "It runs.")
     process = asking(place, provider)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=600)
     assert b"It runs." in said
     assert ends(number)

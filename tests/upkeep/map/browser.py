@@ -37,7 +37,7 @@ def look(page: str, script: str, folder: Path, width: int = 1280) -> Any:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
     found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
