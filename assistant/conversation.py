@@ -57,7 +57,7 @@ from assistant.memory.base import Memory, Passage, Query, Recall, clear, readabl
 from assistant.messages import Given, Message, Note, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
-from assistant.model.smalltalk import small_talk
+from assistant.model.smalltalk import is_sum, small_talk
 from assistant.secrets.redactor import Redactor
 from assistant.session import keeping
 from assistant.session.entries import (
@@ -323,10 +323,10 @@ class Conversation:
     def _ask_memory(self, text: str, stable: Sequence[Section]) -> Recall:
         """Query memory with the message; the message before it gives the context.
 
-        Small talk recalls nothing. AGENTS.md has a quota of its own, or is left out if the prompt
-        contains all of it.
+        Small talk and arithmetic recall nothing. AGENTS.md has a quota of its own, or is left out
+        if the prompt contains all of it.
         """
-        if small_talk(text):
+        if small_talk(text) or is_sum(text):
             return Recall(text, ())
         messages = (e.text for e in reversed(self.transcript.entries) if isinstance(e, UserEntry))
         query = Query(

@@ -6,6 +6,7 @@ recognises most of it by its vectors in any language that it reads.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Literal, get_args
 
@@ -38,3 +39,17 @@ def small_talk(text: str) -> Kind | None:
     words = plain_words(text) if len(text) <= LONGEST else ""
     kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
     return next(kinds, None)
+
+
+_SUM = re.compile(
+    r"\d[\d.,]*\s*(?:[+*×÷^]|plus|minus|times|divided by|(?:%|percent) of)\s*\d[\d.,]*",
+    re.IGNORECASE,
+)
+_FRAME = 3
+"""The most words around a sum, such as "what is the"."""
+
+
+def is_sum(text: str) -> bool:
+    """Return whether a message is a sum and little else, so that memory is irrelevant."""
+    remainder, sums = _SUM.subn(" ", unicodedata.normalize("NFKC", text))
+    return bool(sums) and len(remainder.split()) <= _FRAME and not re.search(r"\d", remainder)

@@ -67,11 +67,15 @@ REWORDED = 1
 of NYC; a fact that is mostly not theirs and has more of them is a guess."""
 ANSWER_LIMIT = 60_000
 """Characters of an answer."""
+FEWEST_FACTS, MOST_FACTS = 10, 200
+"""An answer may hold ten facts, or one for each word of the owner's, but at most 200: a message of
+twelve words does not state a thousand facts."""
 _data = beside(__file__)
 OPERATIONS = {name: op for op, names in _data["operations"].items() for name in names.split()}
 """Our operation for every name that models use for it."""
 _KEYS = {key: names.split() for key, names in _data["keys"].items()}
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_WORD = re.compile(r"\w+")
 _HANDLES = re.compile(r"[\W_]*(?:[kK]?\d{1,4}[\W_]*)+")
 _HANDLE = re.compile(r"\W*[kK](\d{1,4})\W+")
 _BRACKET = re.compile(r"[\[{]")
@@ -175,13 +179,19 @@ def parse(
     cites no entry of these turns. A fact may name one of the `headings` to be put under.
     """
     reader = _Reader(turns, known, session, headings, earlier.refused)
+    said = (message.text for message in reader.said.values() if message.kind == "owner")
+    words = sum(len(_WORD.findall(text)) for text in said)
+    limit = min(MOST_FACTS, max(FEWEST_FACTS, words))
     facts: list[CapturedFact] = []
     refused: list[Refused] = []
     operations, is_cut = _operations(answer)
-    for operation in operations:
+    for number, operation in enumerate(operations):
         if _op(operation) == "skip":
             continue
         try:
+            if number >= limit:
+                text = one_line(str(operation.get("text", "")))
+                raise Refused(text, "these are more facts than the words state", may_mend=False)
             new = reader.facts(operation)
         except Refused as fault:
             refused.append(fault)

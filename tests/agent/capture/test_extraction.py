@@ -175,6 +175,13 @@ def test_a_monstrous_answer_is_an_error_at_once(answer: str) -> None:
         parse(answer, TURNS, KNOWN, ())
 
 
+def test_a_short_turn_does_not_state_a_thousand_facts() -> None:
+    turn = Turn((UserEntry("My cats are many, and each of them has a name of its own", id="e1"),))
+    answer = json.dumps([add(f"Cat {n} has a name", "e1", quote="has a name") for n in range(500)])
+    found = parse(answer, [turn], (), ())
+    assert len(found.facts) == 14 and len(found.refused) == 486
+
+
 def test_each_entry_is_shown_and_each_fact_recorded_under_its_own_day() -> None:
     friday = datetime(2026, 11, 20, 18, 5).astimezone().isoformat()
     monday = datetime(2026, 11, 23, 9, 0).astimezone().isoformat()
