@@ -49,6 +49,8 @@ WRONG = {
     "See `assistant memory log --help`",
     "ask --add-dir /nowhere x": "invalid value for '--add-dir': there is nothing at '/nowhere'. "
     "See `assistant ask --help`",
+    "config set sources [{notes": "the setting 'sources' cannot be '[{notes': it should be a list "
+    "as JSON. Correct it with `assistant config set sources VALUE`",
     "config set sources ~/notes": "the setting 'sources.1.name' cannot be '~/notes': it should be "
     "a name of letters, digits, - and _. Correct it with "
     "`assistant config set sources.1.name VALUE`",

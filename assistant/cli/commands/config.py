@@ -263,7 +263,9 @@ def _put(document: Any, path: Keys, value: Any) -> None:
         table[path[-1]] = value
         return
     if len(path) == 1 or not isinstance(document.get(section), AoT):
-        tables = as_tables(value if len(path) == 1 else document.get(section, []))
+        tables = value if len(path) == 1 else document.get(section, [])
+        with contextlib.suppress(ValueError):  # validation says what is wrong
+            tables = as_tables(tables)
         document[section] = tables or tomlkit.aot()
     if len(path) == 1:
         return
