@@ -336,8 +336,12 @@ class Conversation:
             turn=True,
         )
         if any(PROCEDURES_FILE in section.source.split(", ") for section in stable):
-            return self.memory.recall(replace(query, without=(PROCEDURES_FILE,)))
-        return self.memory.recall(replace(query, own=(PROCEDURES_FILE, MOST_PROCEDURES)))
+            recall = self.memory.recall(replace(query, without=(PROCEDURES_FILE,)))
+        else:
+            recall = self.memory.recall(replace(query, own=(PROCEDURES_FILE, MOST_PROCEDURES)))
+        if not self.model.extracts:  # the offline responder quotes what it is given
+            return replace(recall, passages=tuple(clear(recall.passages)) or recall.passages)
+        return recall
 
     def _core(self, tokens: int) -> Sequence[Passage]:
         """Return memory's core facts; none if memory fails, which `_recall` reports."""

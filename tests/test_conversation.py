@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from assistant.events import (
     TurnFinished,
     TurnStarted,
 )
-from assistant.memory.base import Fact
+from assistant.memory.base import Fact, Query, Recall
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.offline import OfflineModel
 from assistant.session import transcript
@@ -447,6 +448,19 @@ def test_the_offline_responder_extracts_nothing_and_says_so(opened: Opened) -> N
         isinstance(event, Notice) and "no facts were extracted" in event.text for event in events
     )
     assert isinstance(talk.transcript.entries[-1], CompactionEntry)
+
+
+def test_the_offline_responder_quotes_only_what_clearly_bears_on_the_message(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = ListMemory([Fact("Rover is my dog"), Fact("Rover is a car"), Fact("Rover, Rover")])
+    found = memory.recall(Query("rover"))
+    talk = opened(OfflineModel(find_offers=list), memory=memory)
+    for scores, quoted in (((1.0, 0.6, 0.1), 2), ((0.1, 0.09, 0.0), 3)):
+        pairs = zip(found.passages, scores, strict=True)
+        passages = tuple(replace(passage, score=score) for passage, score in pairs)
+        monkeypatch.setattr(memory, "recall", lambda query, of=passages: Recall(query.text, of))
+        assert reply(talk.send("Which rover?")).count("MEMORY.md:") == quoted
 
 
 def test_one_turn_is_not_compacted(opened: Opened) -> None:
