@@ -445,8 +445,23 @@ class Conversation:
                 refusals += 1
                 yield from self._make_room(prompt, refusals)
             else:
+                yield from self._tell_of_dropped_tools(reply.usage.input_tokens)
                 budget.learn(reply.usage.input_tokens)
                 return reply
+
+    def _tell_of_dropped_tools(self, reported: int) -> Iterator[Event]:
+        """Tell the owner if the model seems not to be shown its tools: some servers' templates
+        have no place for them."""
+        called = any(isinstance(entry, ToolResultEntry) for entry in self._running)
+        if called or self.model.tools_in_prompt:
+            return
+        if self.budget.tools_dropped(reported, self.toolbox.specs()):
+            yield notice(
+                self.transcript,
+                f"{self.model.name} seems not to be shown its tools: the server counted only "
+                f"{reported:,} tokens. `assistant config set model.tool_format xml` puts them "
+                "into the prompt",
+            )
 
     def _make_room(self, prompt: Prompt, refusals: int) -> Iterator[Event]:
         """Shorten the next request: compact at the first refusal, then leave out the oldest turns.

@@ -85,6 +85,17 @@ class ContextBudget:
         """Tokens that remain for the history; negative if the prompt alone is too long."""
         return self.window - self.reserve - self.measured(system) - self.specs(tools)
 
+    def tools_dropped(self, reported: int, tools: Sequence[ToolSpec]) -> bool:
+        """Whether the provider's first count is that of the messages alone, without the tools.
+
+        Only told where they are a third of the request, as the estimate is not exact.
+        """
+        cost = sum(tool.tokens for tool in tools)
+        if self._ratio != 1 or not self.sent or 3 * cost < self.sent:
+            return False
+        message_tokens = self.sent - cost
+        return message_tokens // 2 < reported < message_tokens + cost // 5
+
     def learn(self, reported: int) -> None:
         """Correct the estimate by the tokens that the provider reported for the latest request."""
         if self.sent and reported:

@@ -6,13 +6,14 @@ token or more each.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from assistant.agent.excerpts import batches, quote
 from assistant.conversation import Conversation
+from assistant.events import Notice
 from assistant.memory.base import Fact
 from assistant.messages import Reply, Usage
 from assistant.model.provider.litellm_model import LitellmModel
@@ -41,12 +42,14 @@ def count(request: Received) -> int:
 
 
 @contextmanager
-def talk(workspace: Workspace, window: int) -> Iterator[tuple[Conversation, list[int]]]:
+def talk(
+    workspace: Workspace, window: int, counted: Callable[[Received], int] = count
+) -> Iterator[tuple[Conversation, list[int]]]:
     """A conversation, and what its requests cost."""
     sizes: list[int] = []
 
     def answer(request: Received) -> Reply:
-        sizes.append(count(request))
+        sizes.append(counted(request))
         return Reply("All right.", usage=Usage(sizes[-1], 5))
 
     (workspace.root / "SOUL.md").write_text(SOUL, encoding="utf-8")
@@ -74,6 +77,23 @@ def test_a_message_goes_before_what_memory_holds(workspace: Workspace) -> None:
     with talk(workspace, 2_048) as (conversation, sizes):
         assert reply(conversation.send("Where do the boats lie? " + "Tell me. " * 150))
     assert sizes[0] <= 2_048
+
+
+@pytest.mark.parametrize("is_dropped", [True, False])
+def test_tools_that_a_template_drops_are_noticed(workspace: Workspace, is_dropped: bool) -> None:
+    def counted(request: Received) -> int:
+        if is_dropped:
+            request.body.pop("tools")
+        return count(request)
+
+    with talk(workspace, 4_096, counted) as (conversation, _):
+        (workspace.root / "SOUL.md").unlink()
+        told = [
+            [event.text for event in conversation.send("Hello") if isinstance(event, Notice)]
+            for _ in range(2)
+        ]
+    assert ["model.tool_format xml" in text for text in told[0]] == [True] * is_dropped
+    assert told[1] == []
 
 
 def test_of_a_long_turn_its_results_are_cut_for_the_summary_and_not_its_words() -> None:
