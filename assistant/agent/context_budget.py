@@ -88,13 +88,14 @@ class ContextBudget:
     def tools_dropped(self, reported: int, tools: Sequence[ToolSpec]) -> bool:
         """Whether the provider's first count is that of the messages alone, without the tools.
 
-        Only told where they are a third of the request, as the estimate is not exact.
+        Only told where they are a third of the request, as the estimate is not exact: providers
+        that write tools in short count less than half of their JSON.
         """
         cost = sum(tool.tokens for tool in tools)
         if self._ratio != 1 or not self.sent or 3 * cost < self.sent:
             return False
         message_tokens = self.sent - cost
-        return message_tokens // 2 < reported < message_tokens + cost // 5
+        return 0.5 * message_tokens < reported < 1.1 * message_tokens
 
     def learn(self, reported: int) -> None:
         """Correct the estimate by the tokens that the provider reported for the latest request."""

@@ -180,7 +180,7 @@ def test_tidy_changes_what_is_accepted_hunk_by_hunk_and_nothing_else(
     assert "terminal" in piped.stderr and text(place) == before
     child = at_terminal(place, "memory", "tidy")
     for each in proposals:
-        child.expect("-- ")
+        child.expect(r"\[n\]: ")
         child.sendline("n" if "4711" in each["old"]["text"] else "y")
     child.expect(pexpect.EOF)
     lines = text(place).splitlines()
