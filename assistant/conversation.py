@@ -445,8 +445,9 @@ class Conversation:
                 refusals += 1
                 yield from self._make_room(prompt, refusals)
             else:
-                yield from self._tell_of_dropped_tools(reply.usage.input_tokens)
-                budget.learn(reply.usage.input_tokens)
+                if not reply.usage.estimated:
+                    yield from self._tell_of_dropped_tools(reply.usage.input_tokens)
+                    budget.learn(reply.usage.input_tokens)
                 return reply
 
     def _tell_of_dropped_tools(self, reported: int) -> Iterator[Event]:

@@ -103,13 +103,15 @@ class Usage:
 
     `input_tokens` counts the whole prompt, including the cached part. `cached_tokens` is the part
     served from the provider's cache in the *latest* call: each call reports the same prefix again,
-    so sums are meaningless. `cost` is US dollars, None where no price is known.
+    so sums are meaningless. `cost` is US dollars, None where no price is known. `estimated`: the
+    provider did not count the tokens, and the estimate knows no tools.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cost: float | None = None
+    estimated: bool = False
 
     @property
     def tokens(self) -> int:
@@ -123,6 +125,7 @@ class Usage:
             self.output_tokens + later.output_tokens,
             later.cached_tokens,
             sum(costs) if costs else None,
+            self.estimated or later.estimated,
         )
 
 

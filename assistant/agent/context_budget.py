@@ -155,7 +155,7 @@ class ContextBudget:
             )
         past = history(record.entries)
         older, latest = past.turns[:-1], past.turns[-1:]
-        for briefing in (prompt.briefing, prompt.least_briefing):
+        for briefing in (prompt.briefing, *prompt.shorter_briefings()):
             briefed = (replace(turn, briefing=briefing) for turn in latest)
             fitting = replace(past, turns=(*older, *briefed))
             try:

@@ -58,6 +58,13 @@ def framed(passages: Sequence[Passage], more: str = "") -> str:
     return f"{framing}\n\n{entries(passages)}"
 
 
+def shorter(text: str) -> Iterator[str]:
+    """A framed text with ever fewer of its passages, the best ones."""
+    framing, *passages = text.split("\n- (")
+    while passages := passages[: len(passages) // 2]:
+        yield "\n- (".join([framing, *passages]) + "\n[/MEMORY]"
+
+
 def whole_procedures(text: str) -> str:
     """AGENTS.md as it is put into the prefix; empty if it is too long."""
     if not text.strip() or estimate_tokens(text) > WHOLE_TOKENS:

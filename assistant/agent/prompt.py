@@ -15,7 +15,7 @@ from functools import cached_property
 
 import msgspec
 
-from assistant.agent.memory_text import Standing, clean, memory_text, whole_procedures
+from assistant.agent.memory_text import Standing, clean, memory_text, shorter, whole_procedures
 from assistant.errors import StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
@@ -156,10 +156,12 @@ class Prompt:
         """The sections that change, as the head of the owner's message."""
         return self._as_briefing(self.turn)
 
-    @cached_property
-    def least_briefing(self) -> str:
-        """The briefing where there is no room: only the time and place."""
-        return self._as_briefing((replace(self.turn[0], text=TEXT["no_room"]), self.turn[-1]))
+    def shorter_briefings(self) -> Iterator[str]:
+        """The briefing where there is no room for it: with ever fewer passages, the best ones, and
+        at last only with the time and place."""
+        bearing, *_, now = self.turn
+        for text in (*shorter(bearing.text), TEXT["no_room"]):
+            yield self._as_briefing((replace(bearing, text=text), now))
 
     def _as_briefing(self, sections: Iterable[Section]) -> str:
         turn = "\n\n".join(section.rendered for section in sections)

@@ -6,7 +6,7 @@ Each is a corpus with its own index, which is opened for the first query.
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from assistant.errors import LedgerError, UsageError
@@ -218,17 +218,12 @@ class Library:
 def merged(
     facts: Sequence[Passage], notes: Sequence[Passage], k: int, budget: int
 ) -> list[Passage]:
-    """The best facts and notes, best first, at most `k` passages and `budget` tokens.
+    """The best facts and notes, best first, at most `k` passages and `budget` tokens; beside facts,
+    notes get half of it at most."""
+    share = SHARE if facts else 1
+    chosen, _ = fill(_best_first(notes), max(1, k // share), budget // share)
+    return fill(_best_first([*facts, *chosen]), k, budget)[0]
 
-    Notes get half of it at most, facts the rest. `facts` are the results of a recall without notes,
-    best first.
-    """
-    best_first = sorted(notes, key=lambda passage: -passage.score)
-    if k == 1 and facts:
-        best_first = [passage for passage in best_first if passage.score > facts[0].score]
-    room = budget // SHARE if facts else budget
-    count = max(1, k // SHARE) if facts else k
-    chosen_notes, _ = fill(best_first, count, room)
-    used = sum(passage.tokens for passage in chosen_notes)
-    chosen_facts, _ = fill(facts, k - len(chosen_notes), budget - used)
-    return sorted([*chosen_facts, *chosen_notes], key=lambda passage: -passage.score)
+
+def _best_first(passages: Iterable[Passage]) -> list[Passage]:
+    return sorted(passages, key=lambda passage: -passage.score)

@@ -312,7 +312,7 @@ class LitellmModel:
                 raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
             raise self._endpoint.failed(ModelFailure.CONNECTION, case="broke_off")
         self._unopened = assembly.unopened
-        yield assembly.reply(watch.finish, self._usage(usage))
+        yield assembly.reply(watch.finish, self._usage(usage, estimated=not watch.counted))
 
     def _chunks(self, request: Json, watch: "Watch") -> Generator[Any, None, None]:
         """Yield the chunks of the response, each read under the watch. Raises ModelError."""
@@ -384,7 +384,7 @@ class LitellmModel:
             request |= thinking
         return request
 
-    def _usage(self, usage: Any) -> Usage:
+    def _usage(self, usage: Any, *, estimated: bool) -> Usage:
         """Return the tokens and the cost in dollars; None where no price is known."""
         if usage is None:
             return Usage()
@@ -398,4 +398,5 @@ class LitellmModel:
             usage.completion_tokens or 0,
             getattr(details, "cached_tokens", None) or 0,
             None if cost is None else float(cost),
+            estimated,
         )

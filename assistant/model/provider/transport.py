@@ -35,8 +35,10 @@ FINISH = re.compile(
     rb'("(?:[^"\\]|\\.){1,60}")'
 )
 """A finish reason on the wire, in the form of any provider."""
-FINISH_LENGTH = 100
-"""The most bytes of a finish reason with its name; it may be split anywhere."""
+COUNT = re.compile(rb'(?<!\\)"(?:usage(?:Metadata)?"\s*:\s*{|prompt_eval_count")')
+"""The tokens that an answer took, in the form of any provider."""
+FOUND_LENGTH = 100
+"""The most bytes of either; it may be split anywhere."""
 ALWAYS_FINISHED = (":streamGenerateContent", "/messages", ":streamRawPredict")
 """Endpoints of Gemini and Anthropic, also on Vertex: for them litellm makes up a finish reason
 where there is none on the wire."""
@@ -58,6 +60,7 @@ class Watch:
     `answered`: its status was not an error. `web_page`: the body starts like HTML. `finish` is the
     provider's own finish reason: litellm loses it where an adapter says that more may come, and
     makes one up where an adapter knows no other. `only_heard`: litellm's is not to be believed.
+    `counted`: the provider said how many tokens there were.
     """
 
     def __init__(self, silence: float, first_word: float | None, answer: float) -> None:
@@ -67,6 +70,7 @@ class Watch:
         self.web_page = False
         self.only_heard = False
         self.finish: str | None = None
+        self.counted = False
         self._started = time.monotonic()
         self._silent_since = math.inf
         self._has_word = False
@@ -93,7 +97,9 @@ class Watch:
         self._silent_since = time.monotonic()
         for piece in pieces:
             self._silent_since = math.inf  # until the next piece is waited for
-            for match in FINISH.finditer(self._tail[-FINISH_LENGTH:] + piece):
+            searched = self._tail[-FOUND_LENGTH:] + piece
+            self.counted = self.counted or COUNT.search(searched) is not None
+            for match in FINISH.finditer(searched):
                 if match[2] == b"stop" and not self.only_heard:
                     continue  # vLLM's is the text at which it stopped
                 with contextlib.suppress(ValueError):
