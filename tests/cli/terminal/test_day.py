@@ -31,7 +31,7 @@ DAY = (
     ("n they are still needed", "I left them."),
     ("/usage", "100 out"),
 )
-USED = Usage(1300, 20)
+USED = Usage(5300, 20)
 VARYING = (
     (r"assistant \d\S+ · /help · \S+", "assistant VERSION"),
     (r" · \d+ s$", ""),
