@@ -225,9 +225,9 @@ class Checkpoint:
         with _open_directory(path.parent) as parent:
             status = storage.status_in(parent, path.name)
             is_directory = status is not None and stat.S_ISDIR(status.st_mode)
-            if status is not None and stat.S_ISREG(status.st_mode) and before.kind == "nothing":
-                self._move_aside(path.name, parent)
-            elif is_directory and before.kind != "directory":
+            if status is not None and stat.S_ISREG(status.st_mode):
+                self._keep(path.name, parent)
+            if is_directory and before.kind != "directory":
                 os.rmdir(path.name, dir_fd=parent)
             elif status is not None and before.kind in ("nothing", "link", "directory"):
                 os.unlink(path.name, dir_fd=parent)
@@ -241,12 +241,14 @@ class Checkpoint:
                         parent, path.name, (self.files / before.digest).read_bytes(), before.mode
                     )
 
-    def _move_aside(self, name: str, parent: int) -> None:
-        """Move away a file that the turn created: it may be the only copy."""
-        aside = self.folder.with_name(f"undone.{self.folder.name}")
-        storage.private_directory(aside)
-        storage.private_directory(aside / "files")
-        os.rename(name, aside / "files" / f"{token_hex(4)}-{name}", src_dir_fd=parent)
+    def _keep(self, name: str, parent: int) -> None:
+        """Copy a file that is removed or replaced: it may be the only one, and of what a killed
+        turn had changed nobody knows what is the owner's work."""
+        kept = self.folder.with_name(f"undone.{self.folder.name}") / "files"
+        for folder in (kept.parent, kept):
+            storage.private_directory(folder)
+        with os.fdopen(os.open(name, storage.REGULAR, dir_fd=parent), "rb") as file:
+            (kept / f"{token_hex(4)}-{name}").write_bytes(file.read())
 
 
 class Checkpoints:

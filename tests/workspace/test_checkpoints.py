@@ -131,6 +131,20 @@ def test_a_killed_command_is_taken_back_too(root: Path, tmp_path: Path) -> None:
         assert state(root) == before
 
 
+def test_what_is_taken_back_is_kept(root: Path, tmp_path: Path) -> None:
+    """After a kill nobody knows what the turn had changed, and what is the owner's work since."""
+    kept = Checkpoints(tmp_path / "kept")
+    kept.begin("s", "e1")
+    with kept.around([root]):
+        rewritten(root)
+        added(root)  # and here it is killed
+        (root / "diary/may.md").write_text("my own, since\n")
+        load(tmp_path / "kept", "s", "e1").restore()
+        found = {path.read_text() for path in (tmp_path / "kept/undone.s.e1/files").iterdir()}
+    assert (root / "diary/may.md").read_text() == "May was warm.\n"
+    assert found == {"my own, since\n", "MILK\n", "true\n"}
+
+
 def test_what_somebody_changed_since_is_left(root: Path, tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path / "kept")
     kept.begin("s", "e1")
