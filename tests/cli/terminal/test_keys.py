@@ -131,7 +131,7 @@ MATRIX: dict[str, tuple[Callable[[Tty, str], None], str, dict[str, tuple[str, st
     "menu": (menu, "/re", {
         ESCAPE: ("", "/re"),
         CTRL_C: ("", ""),
-        ENTER: ("there is no command /re", ""),
+        ENTER: ("", "/remember"),
         TAB: ("", "/remember"),
     }),
     "working": (answering, DRAFT, {
