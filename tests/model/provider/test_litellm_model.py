@@ -51,6 +51,7 @@ def test_a_reply_comes_through_each_wire_format(provider: Provider, name: str) -
         ("look", {}, ""),
     ]
     assert (whole.usage.input_tokens, whole.usage.output_tokens) == (100, 20)
+    assert not whole.usage.estimated
     assert whole.finish_reason == "tool_calls"
 
 
@@ -113,6 +114,12 @@ def test_the_stable_prefix_is_marked_where_marks_are_taken(provider: Provider) -
     ]
     assert second.body["messages"][0] == {"role": "system", "content": "rules"}
     assert second.roles == ["system", "user"]
+
+
+def test_where_a_server_counts_no_tokens_the_usage_is_an_estimate(provider: Provider) -> None:
+    provider.enqueue('It says "usage": {} and no more.')
+    usage = reply(list(model(provider).stream(ASK))).usage
+    assert usage.estimated and usage.input_tokens > 0
 
 
 def test_usage_counts_the_cached_part_and_has_a_price_where_one_is_known(
