@@ -21,8 +21,9 @@ from assistant.errors import DaemonError
 from assistant.workspace import machine
 
 LONGEST_PATH = 100
-SILENCE_SECONDS = 10.0
-"""How long a daemon may be silent before it counts as hung: at work it reports more often."""
+SILENCE_SECONDS = 30.0
+"""How long a daemon may be silent before it counts as hung. At work it reports every other second,
+but Chroma keeps it from that while the disk syncs: some twenty times when it creates an index."""
 LINK = "daemon.sock"
 """In `.assistant/`: a symbolic link to where the daemon listens."""
 _NOT_LISTENING = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
