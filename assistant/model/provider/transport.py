@@ -321,12 +321,15 @@ def _chunks(answer: Json) -> Iterator[Json]:
         yield shared | {"choices": [], "usage": usage}
 
 
-# Repairs to the events of a stream that litellm's adapters would lose or misread: its lines are
-# split where text only looks like a line's end; a refusal, and content that is a list of parts,
-# are dropped; Anthropic's arguments that come whole are ignored; Gemini's call without arguments
-# is an error; and Ollama's `<think>` counts as the start of reasoning wherever it stands, or as
-# nothing.
+# Repairs to a stream that litellm's adapters would lose or misread: of server-sent events they know
+# only `data`, each on one line; lines are split where text only looks like a line's end; a refusal,
+# and content that is a list of parts, are dropped; Anthropic's arguments that come whole are
+# ignored; Gemini's call without arguments is an error; and Ollama's `<think>` counts as the start
+# of reasoning wherever it stands, or as nothing.
 
+FIELD = re.compile(rb"(data|event|id|retry)?:")
+"""The start of a line of server-sent events; without a name it is a comment."""
+DONE = b"[DONE]"
 SEPARATORS = re.compile(rb"[\x0b\x0c\x1c-\x1e]|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """The characters that Python ends a line at, besides line breaks."""
 IN_TAG = re.compile(r"(?<=<)(?=/?think>)")
@@ -335,34 +338,53 @@ MARKS = re.compile(rb'functionCall|tool_use|think|"refusal"|"content"\s*:\s*\[')
 
 
 def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The stream, in whole lines and repaired."""
-    inputs: dict[int, dict[Any, Any]] = {}
+    """The stream, repaired, in whole lines; of server-sent events only the data.
+
+    Raises ValueError for an event that is broken.
+    """
+    inputs: dict[int, dict[Any, Any]] = {}  # Anthropic's arguments that came whole, by block
+    data: list[bytes] = []  # of an event that is not whole yet
+    for line in _lines(pieces):
+        field = FIELD.match(line)
+        if field and field[1] == b"data":
+            data.append(line.removeprefix(b"data:").strip())
+            text = b"".join(data)
+            if parts := [DONE] if text == DONE else _repaired(text, inputs):
+                data.clear()
+                objects = (part for part in parts if part.startswith((b"{", DONE)))
+                yield from (b"data: " + part + b"\n\n" for part in objects)
+        elif data and not line.strip():  # it ends here
+            if data[0].startswith(b"{"):
+                json.loads(b"".join(data))
+            data.clear()
+        elif not field:
+            yield from [part.strip() + b"\n" for part in _repaired(line, inputs)] or [line]
+    if data:
+        yield b"data: " + b"".join(data)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     pending: list[bytes] = []
     for piece in pieces:
         whole, newline, rest = piece.rpartition(b"\n")
         if newline:
-            lines = b"".join([*pending, whole]).split(b"\n")
-            yield b"".join(_repaired(line, inputs) + b"\n" for line in lines)
+            text = SEPARATORS.sub(_escaped, b"".join([*pending, whole]))
+            yield from (line + b"\n" for line in text.split(b"\n"))
             pending.clear()
         pending.append(rest)
     if last := b"".join(pending):
-        yield _repaired(last, inputs)
+        yield SEPARATORS.sub(_escaped, last)
 
 
-def _repaired(line: bytes, inputs: dict[int, dict[Any, Any]]) -> bytes:
-    """Return a line, or those that take its place.
-
-    `inputs` are Anthropic's arguments that came whole, by the index of their block.
-    """
-    line = SEPARATORS.sub(_escaped, line)
-    if not inputs and not MARKS.search(line):
-        return line
-    head, end = (b"data: ", b"\n\n") if line.startswith(b"data:") else (b"", b"\n")
+def _repaired(text: bytes, inputs: dict[int, dict[Any, Any]]) -> list[bytes]:
+    """Return the events in place of one; none if it is not whole."""
     try:
-        event = json.loads(line.removeprefix(b"data:"))
+        event = json.loads(text)
     except ValueError:
-        return line
-    return end.join(head + json.dumps(part).encode() for part in _events(event, inputs))
+        return []
+    if not inputs and not MARKS.search(text):
+        return [text]
+    return [json.dumps(part).encode() for part in _events(event, inputs)]
 
 
 def _events(event: Any, inputs: dict[int, dict[Any, Any]]) -> Iterator[Any]:

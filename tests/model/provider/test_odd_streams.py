@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from assistant.errors import ModelError
 from assistant.events import ReasoningDelta, TextDelta
-from assistant.messages import Message, Reply
+from assistant.messages import Message, Reply, ToolCall
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, Raw
@@ -132,3 +133,46 @@ def test_an_answer_that_a_server_compresses_unasked_is_whole(path: str) -> None:
     raw = Raw((body[:9], body[9:]), headers={"Content-Encoding": "gzip"}, content_type=kind)
     shown, reply = answered(NAMES[path], raw)
     assert (shown, reply.finish_reason) == ("Hello there", "stop")
+
+
+TALK = Reply("Look there", tool_calls=(ToolCall("c1", "look", AT_A), ToolCall("c2", "look", AT_B)))
+FRAMES = {
+    "a comment": b": keep-alive\n\n",
+    "an id": b"id: 3\n\n",
+    "a pause": b"retry: 10\n\n",
+    "an event without data": b"event: ping\n\n",
+    "a foreign event": b'event: ping\nid: 3\ndata: {"type": "ping"}\n\n',
+    "a word": b"data: ping\n\n",
+    "a null": b"data: null\n\n",
+}
+
+
+def framed(path: str, frame: bytes) -> Raw:
+    return Raw(tuple(part for piece in WIRES[path](TALK) for part in (frame, piece)))
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("path", [path for path in NAMES if path != "/api/chat"])
+def test_what_stands_between_the_events_of_a_stream_costs_none_of_them(
+    path: str, frame: str
+) -> None:
+    shown, reply = answered(NAMES[path], framed(path, FRAMES[frame]))
+    assert (shown, reply.finish_reason) == ("Look there", "tool_calls")
+    assert [call.arguments for call in reply.tool_calls] == [AT_A, AT_B]
+
+
+@pytest.mark.parametrize("path", [path for path in NAMES if path != "/api/chat"])
+def test_data_over_several_lines_and_without_empty_lines_is_whole(path: str) -> None:
+    pieces = list(WIRES[path](TALK))
+    several = [piece.replace(b", ", b",\ndata: ") for piece in pieces]
+    packed = [piece.replace(b"\n\n", b"\n") for piece in pieces]
+    for parts in (several, packed):
+        shown, reply = answered(NAMES[path], Raw(tuple(parts)))
+        assert (shown, reply.finish_reason) == ("Look there", "tool_calls")
+        assert [call.arguments for call in reply.tool_calls] == [AT_A, AT_B]
+
+
+@pytest.mark.parametrize("path", [path for path in NAMES if path != "/api/chat"])
+def test_a_broken_event_is_an_error_and_not_left_out(path: str) -> None:
+    with pytest.raises(ModelError):
+        answered(NAMES[path], framed(path, b'data: {"a": \n\n'))
