@@ -5,6 +5,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -46,13 +47,16 @@ def _hard_links(paths: Iterable[str | Path], directories: Sequence[Path]) -> set
 
 
 def _files(path: str | Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the regular files at or below a path."""
+    """Yield the regular files at or below a path, without those that vanish meanwhile, such as
+    another command's placeholders."""
     if not Path(path).is_dir():
-        yield str(path), Path(path).lstat()
+        with suppress(FileNotFoundError):
+            yield str(path), Path(path).lstat()
         return
     for entry in _below(path, lambda _: False):
         if entry.is_file(follow_symlinks=False):
-            yield entry.path, entry.stat(follow_symlinks=False)
+            with suppress(FileNotFoundError):
+                yield entry.path, entry.stat(follow_symlinks=False)
 
 
 def _below(

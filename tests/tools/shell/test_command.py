@@ -1,6 +1,7 @@
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,20 @@ def test_a_failure_shows_its_exit_code(anywhere: Call, command: str, ending: str
     result = anywhere("shell", command=command)
     assert result.error
     assert result.content.endswith(ending) or "[exit -9]" in result.content
+
+
+@confined
+def test_commands_that_run_at_once_do_not_disturb_each_other(
+    roots: Roots, interrupt: threading.Event
+) -> None:
+    shell = Toolbox(Shell(roots, Redactor(), interrupt).tools())
+
+    def several(number: int) -> list[str]:
+        calls = (ToolCall("c", "shell", {"command": f"echo {number}"}) for _ in range(8))
+        return [shell.run(shell.review(call)).content for call in calls]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(several, range(4))) == [[str(number)] * 8 for number in range(4)]
 
 
 def test_silence_is_said(anywhere: Call) -> None:
