@@ -1,6 +1,6 @@
 """A personal assistant for the terminal whose long-term memory is plain markdown.
 
-The flow, and the room each step lives in::
+The flow, and the module or package of each step::
 
     markdown file            workspace/folder.py     the owner's files; the truth
       → chunks               memory/text/            a list item, a paragraph: the unit of recall

@@ -1,4 +1,4 @@
-"""`python -m assistant` is the command `assistant`."""
+"""`python -m assistant` runs the command `assistant`."""
 
 from assistant.cli.front import run
 

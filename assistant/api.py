@@ -93,7 +93,7 @@ class Memory:
     ) -> Recall:
         """Return the best passages for a question, best first; iterate over the result.
 
-        There are at most `k` passages, of at most `budget` tokens; the defaults are in the
+        Returns at most `k` passages, of at most `budget` tokens; the defaults are in the
         settings. `as_of` (ISO date) considers only what was recorded by that day; `superseded`
         includes facts that were replaced. Raises UsageError if `k` or `budget` is less than 1.
         """
@@ -119,7 +119,7 @@ class Memory:
 
         `replaces` is the fact it supersedes, as an id or `FILE:LINE`. `origin` records who stated
         it. With `review` it waits for the owner's review first. A fact that certainly contains a
-        secret is not written: its status is then `secret`.
+        secret is not written, and its status is `secret`.
         """
         _check_types(str, fact=fact, section=section, origin=origin)
         _check_types(str, True, replaces=replaces)
@@ -139,13 +139,13 @@ class Memory:
     def forget(self, target: str) -> Forgotten:
         """Remove the one fact with this id, at this `FILE:LINE`, or with exactly this text.
 
-        Raises LedgerError, which names similar facts, unless there is exactly one.
+        Raises LedgerError, which names similar facts, if none or several match.
         """
         _check_types(str, target=target)
         return self._keeper.forget([self._keeper.locate(target).one(target)])
 
     def undo(self) -> tuple[JournalEntry, ...]:
-        """Undo the latest write that has not been undone yet, with those that belong to it."""
+        """Undo the latest write that has not been undone yet, and the writes that belong to it."""
         return self._keeper.undo()
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
@@ -185,10 +185,12 @@ class Memory:
 class Assistant:
     """A conversation with the assistant of a workspace. Safe to use from several threads.
 
-    Turns run one at a time: a thread waits while another thread's turn is running. The default of
-    `model` is the configured one, or else the offline responder. `resume` is the id of a session to
-    continue. `approve` decides about dangerous calls; without it they are denied. With
-    `off_the_record` nothing is kept. Raises WorkspaceError, ConfigError, SessionError, DaemonError.
+    Turns run one at a time: a thread waits while another thread's turn is running. `model`
+    defaults to the configured one, or else the offline responder. `resume` is the id of a session
+    to continue. `approve` decides about dangerous calls; without it they are denied. With
+    `off_the_record` nothing is saved.
+
+    Raises WorkspaceError, ConfigError, SessionError, DaemonError.
     """
 
     def __init__(
@@ -225,10 +227,10 @@ class Assistant:
     def send(
         self, message: str, attached: Attached | None = None
     ) -> "Generator[Event, None, None]":
-        """Run one turn and yield its events, the last of which is TurnFinished or TurnFailed.
+        """Run one turn and yield its events; the last is TurnFinished or TurnFailed.
 
         `attached` maps titles to texts and pictures (bytes) that go with the message: data, not the
-        owner's own words. The events are those of `assistant.events`. To stop early, close the
+        owner's own words. The events are defined in `assistant.events`. To stop early, close the
         iterator. Raises UsageError for an empty message, for bytes that are not a picture, for a
         picture that the model cannot see, and while a turn of this thread is still running.
         """
@@ -282,7 +284,7 @@ class Assistant:
 
 
 class _CallbackApprover:
-    """Asks the caller's function instead of the owner at a terminal; nobody answers questions."""
+    """Calls the caller's function to decide; leaves the model's questions unanswered."""
 
     def __init__(self, approve: Approve) -> None:
         self._approve = approve
@@ -290,7 +292,7 @@ class _CallbackApprover:
     def decide(self, request: "ApprovalRequested") -> "Decision":
         from assistant.tools.policy import Decision
 
-        if self._approve(request) is True:  # a text such as "no" would count as yes
+        if self._approve(request) is True:  # a text such as "no" would be truthy
             return Decision("once")
         return Decision("no", "it was not allowed")
 
@@ -334,7 +336,7 @@ _TYPES = {str: "a string", int: "a whole number", bool: "True or False"}
 
 
 def _check_types(kind: type, optional: bool = False, /, **values: object) -> None:
-    """Raise UsageError unless each value is of this type, or None if it is optional; no later check
+    """Raise UsageError unless each value is of type `kind`, or None if `optional`; no later check
     would name the mistake."""
     for name, value in values.items():
         fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -1,4 +1,4 @@
-"""Invisible characters. `characters.txt` decides; `python -m scripts.unseen` writes it anew.
+"""Invisible characters, from `characters.txt`, which `python -m scripts.unseen` generates.
 
 `IGNORABLE` is Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt), from the
 package `regex`: joiners, fillers, direction marks, variation selectors, tags.
@@ -15,7 +15,7 @@ BLANK = frozenset("\u2800\U00013441\U00013442\U0001d159")
 """Letters and symbols with an empty glyph: braille, Egyptian, the null notehead."""
 UNSEEN = BLANK | {chr(point) for first, last in IGNORABLE for point in range(first, last + 1)}
 JOINING = frozenset("\u200c\u200d\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
-"""Those that Persian, Mongolian, Indic scripts and emoji need for correct rendering."""
+"""Those that Persian, Mongolian, Indic scripts and emoji need to render correctly."""
 
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,7 +36,7 @@ def plain_words(text: str) -> str:
 
 
 STRETCH = 1 << 16
-"""The size of a stretch in characters; up to twice that to end at a line."""
+"""The minimum size of a stretch in characters; it may be up to twice as long to end at a line."""
 
 
 def stretches(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
@@ -49,5 +49,5 @@ def stretches(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def ends_a_line(text: str, index: int) -> bool:
-    """Return whether a line, or the text, ends at this index."""
+    """Return whether a line or the text ends at this index."""
     return index >= len(text) or text[index] in "\r\n"

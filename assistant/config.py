@@ -1,8 +1,8 @@
 """Loads settings as plain nested values: flag > environment > file > default.
 
-Only TOML syntax is checked here: `settings/` validates, with pydantic, which costs 0.2 s to
-import. A command-line client needs only this module: which workspace, and a digest of what an
-index depends on.
+Only TOML syntax is checked here: `settings/` validates, with pydantic, which takes 0.2 s to
+import. A command-line client needs only this module: the workspace, and a digest of the settings
+that an index depends on.
 """
 
 import hashlib
@@ -72,8 +72,8 @@ class Layer:
 
 
 def load(flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None) -> Raw:
-    """Return the settings as nested values: the file's, overridden by the environment's, then by
-    `flags`.
+    """Return the settings as nested values; the environment overrides the file, and `flags`
+    override both.
 
     `recipe` is a workspace's assistant.toml, which overrides the file. Raises ConfigError if a
     file is not TOML or cannot be read, or a recipe sets more than it may.
@@ -102,10 +102,10 @@ def layers(
 
 
 def origin_of(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
-    """Return where a setting comes from: `FILE:LINE`, a variable, the flags; empty for a default.
+    """Return where a setting is made: `FILE:LINE`, a variable, the flags; empty for a default.
 
-    `path` holds its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; list items count
-    from 0.
+    `path` contains its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; list indices
+    start at 0.
     """
     layer = next((source for source in reversed(sources) if _has_path(source.values, path)), None)
     if layer is None:
@@ -118,7 +118,7 @@ def origin_of(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
 
 
 def _has_path(values: Any, path: Sequence[str | int]) -> bool:
-    """Return whether values contain a path; a text for a whole section contains the names in it."""
+    """Return whether values contain a path; a whole section as text is searched for the name."""
     for key in path:
         if isinstance(values, str):
             return path[-1] == "name" or f'"{path[-1]}"' in values
@@ -130,9 +130,9 @@ def _has_path(values: Any, path: Sequence[str | int]) -> bool:
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """Return the line of a setting in a TOML text, from 1; 0 if it cannot be found.
+    """Return the 1-based line of a setting in a TOML text; 0 if it cannot be found.
 
-    For a part of a value, such as an item in brackets, return the value's line.
+    For a part of a value, such as an item of an inline list, return the value's line.
     """
     table: list[str | int] = []
     table_counts: dict[str, int] = {}
@@ -180,9 +180,9 @@ def read_file(path: Path) -> Raw:
 
 
 def read_recipe(path: Path) -> Raw:
-    """Return the values of a workspace's own file, which may come from somebody else.
+    """Return the values of a workspace's own file, which may be written by somebody else.
 
-    Raises ConfigError if it sets anything but the prompt's recipe.
+    Raises ConfigError if it sets anything but the recipe of the prompt.
     """
     values = read_file(path)
     for section, entries in values.items():
@@ -191,7 +191,7 @@ def read_recipe(path: Path) -> Raw:
             raise ConfigError(
                 f"{path} may contain only {allowed}, not {section!r}", f"Move it to {config_file()}"
             )
-    if "folders" in values.get("skills", {}):  # they would be opened outside the workspace
+    if "folders" in values.get("skills", {}):  # they would be read outside the workspace
         raise ConfigError(f"{path} may not set skills.folders", f"Move it to {config_file()}")
     return values
 

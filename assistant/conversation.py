@@ -1,12 +1,12 @@
 """One turn through the whole cycle. Read this first.
 
 `Conversation.send` is the program's main flow. It writes the owner's message to the transcript,
-recalls the passages of memory that bear on it, builds the prompt and runs the agent loop until the
-model replies. When the history has grown too long, it compacts the older turns into facts in memory
-and a summary.
+recalls the relevant passages of memory, builds the prompt and runs the agent loop until the model
+replies. When the history has grown too long, it compacts the older turns into facts in memory and
+a summary.
 
-Everything is written to the transcript before it is shown or sent, so a conversation that was
-killed at any point continues from its file (`resume`).
+Everything is written to the transcript before it is shown or sent, so a conversation that is
+killed at any point can continue from its file (`resume`).
 """
 
 import time
@@ -94,12 +94,12 @@ NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
 """All of memory is in the prompt if it fits in 1/4 of the window."""
 SHOWN_CHARACTERS = 40
-"""Characters of each passage that are shown in the `Recalled` event."""
+"""Characters of each passage in the `Recalled` event."""
 MOST_PROCEDURES = 4
 """Passages of AGENTS.md recalled with each turn when the file is too long for the prefix; they do
 not count against the other results."""
 MOST_REFUSALS = 6
-"""The turn fails when the provider has rejected its request as too long this many times."""
+"""The turn fails once the provider has rejected its request as too long this many times."""
 
 
 @dataclass
@@ -107,15 +107,15 @@ class Conversation:
     """A session with the owner; off the record if its transcript is.
 
     `skills` are listed in the prompt; a skill's text is added when a message contains one of its
-    triggers. `recipe` are the parts of the prompt. Once the session has cost `max_tokens`, its
+    triggers. `recipe` lists the parts of the prompt. Once the session has used `max_tokens`, its
     turn fails. `interruption` is shared with long-running tools. If the workspace
     is not `trusted`, its files and memory stay out of the prompt. `captures` says whether
-    compaction extracts facts from the turns it removes. Memory of at most `whole` tokens is put
-    into the prompt entirely, except for files that are `hidden`. `untold` are notices to show with
-    the next turn; memory adds to them. `begun` is called once a message has been written down.
-    `daily` returns the notices that are due once a day; it is given the day, and whether this is
-    the conversation's first turn. `due` returns what is due on the days to come that a message
-    names, by the message and today. `checkpoints` back up the files that a turn changes.
+    compaction extracts facts from the turns it removes. Memory of at most `whole` tokens is
+    included in the prompt entirely, except for files that are `hidden`. `untold` are notices to
+    show with the next turn; memory adds to them. `begun` is called once a message has been saved.
+    `daily` takes the day and whether this is the conversation's first turn, and returns the notices
+    due once a day. `due` takes a message and today's date, and returns what is due on the coming
+    days that the message names. `checkpoints` back up the files that a turn changes.
     """
 
     workspace: Workspace
@@ -155,7 +155,7 @@ class Conversation:
 
         `attached` maps titles to data that comes with the message; it is not part of the recall
         query. Raises UsageError for an empty message or a picture that the model cannot see, and
-        StorageError if the message cannot be written down. Any later error ends the turn with
+        StorageError if the message cannot be saved. Any later error ends the turn with
         `turn_failed`.
         """
         message = self.redactor.redact(text)
@@ -187,7 +187,7 @@ class Conversation:
             yield from self._turn(turn.asked)
 
     def _turn(self, request: UserEntry) -> Iterator[Event]:
-        """Run the turn that `request` began; every way it can end is handled here."""
+        """Run the turn that `request` began, and handle every way it can end."""
         now, began = self.clock(), time.monotonic()
         self.checkpoints.begin(self.transcript.session, request.id)
         try:
@@ -218,7 +218,7 @@ class Conversation:
             raise
         except AssistantError as error:
             message, cure = self.redactor.redact(error.message), self.redactor.redact(error.cure)
-            if not isinstance(error, StorageError):  # if so, the next `send` settles the turn
+            if not isinstance(error, StorageError):  # otherwise the next `send` settles the turn
                 self.transcript.settle(f"{NO_REPLY}{message}")
             yield events.StateChanged(events.State.FAILED)
             yield events.TurnFailed(message, cure, type(error).__name__)
@@ -250,7 +250,7 @@ class Conversation:
         return turn.asked
 
     def _attached(self) -> Iterator[Event]:
-        """Show the attachments of the running turn."""
+        """Yield an event for each attachment of the running turn."""
         for entry in self._running:
             if isinstance(entry, AttachmentEntry) and not entry.call_id:
                 picture = entry.text.strip("()") if entry.picture else ""
@@ -259,7 +259,7 @@ class Conversation:
     def _notices(self, stable: Sequence[Section], now: datetime) -> Iterator[Event]:
         """Show the pending notices to the owner.
 
-        The first turn also names the files that had to be cut to fit the prompt.
+        The first turn also reports the files that were truncated to fit the prompt.
         """
         texts = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
@@ -274,7 +274,7 @@ class Conversation:
     def _bring_skills_in(self) -> Iterator[Event]:
         """Add the skills that the message triggers, unless the history already has their text.
 
-        The offline responder gets none: it does not follow instructions.
+        The offline responder gets none, as it does not follow instructions.
         """
         turns = history(self.transcript.entries).turns
         if not turns or not self.model.extracts:
@@ -321,10 +321,10 @@ class Conversation:
         return recall
 
     def _ask_memory(self, text: str, stable: Sequence[Section]) -> Recall:
-        """Query memory with the message; the message before it gives the context.
+        """Query memory with the message; the previous message gives the context.
 
         Small talk and arithmetic recall nothing. AGENTS.md has a quota of its own, or is left out
-        if the prompt contains all of it.
+        if all of it is in the prompt.
         """
         if small_talk(text) or is_sum(text):
             return Recall(text, ())
@@ -339,7 +339,7 @@ class Conversation:
             recall = self.memory.recall(replace(query, without=(PROCEDURES_FILE,)))
         else:
             recall = self.memory.recall(replace(query, own=(PROCEDURES_FILE, MOST_PROCEDURES)))
-        if not self.model.extracts:  # the offline responder quotes what it is given
+        if not self.model.extracts:  # the offline responder quotes whatever it is given
             return replace(recall, passages=tuple(clear(recall.passages)) or recall.passages)
         return recall
 
@@ -353,7 +353,8 @@ class Conversation:
     # The prompt
 
     def _stable(self) -> list[Section]:
-        """Build the cacheable prefix of the prompt. Reads the workspace's files, once a turn."""
+        """Build the cacheable prefix of the prompt. Called once a turn: reads the workspace's
+        files."""
         self._fit_tools()
         self._standing = Standing()
         shows_memory = any(part.name == "memory" for part in self.recipe)
@@ -373,8 +374,8 @@ class Conversation:
         )
 
     def _fit_tools(self) -> None:
-        """Limit the tool descriptions to a sixth of a small window, and a part of a result to a
-        quarter of any."""
+        """Limit the tool descriptions to a sixth of a small window, and each part of a tool result
+        to a quarter of any window."""
         window = self._window
         most = self.settings.result_characters
         self.toolbox.part = min(most, window // 4 * CHARACTERS_PER_TOKEN)
@@ -383,7 +384,7 @@ class Conversation:
     def _prompt(
         self, text: str, stable: Sequence[Section], recall: Recall | None, now: datetime
     ) -> Prompt:
-        """Build the prompt of the turn: the stable prefix and the sections of this turn."""
+        """Build the prompt of the turn: the stable prefix and this turn's sections."""
         due = ""
         with suppress(MemoryFailure):  # recall reports it
             due = self.due(text, now.date()) if self.trusted else ""
@@ -400,7 +401,7 @@ class Conversation:
         return Prompt(redacted(stable, redact), redacted(turn, redact))
 
     def _keep(self, prompt: Prompt, request: UserEntry, now: datetime) -> None:
-        """Save the prompt for `context --session`; nothing is saved off the record."""
+        """Save the prompt for `context --session`; off the record nothing is saved."""
         sections = prompt.whole(self.model, self.toolbox.specs())
         sent_parts = tuple(keeping.Part(part.title, part.source, part.text) for part in sections)
         sent = keeping.Sent(request.id, now.isoformat(), self.model.name, sent_parts)
@@ -451,8 +452,8 @@ class Conversation:
                 return reply
 
     def _tell_of_dropped_tools(self, reported: int) -> Iterator[Event]:
-        """Tell the owner if the model seems not to be shown its tools: some servers' templates
-        have no place for them."""
+        """Notify the owner if the model does not seem to see its tools: some servers' chat
+        templates omit them."""
         called = any(isinstance(entry, ToolResultEntry) for entry in self._running)
         if called or self.model.tools_in_prompt:
             return
@@ -465,9 +466,9 @@ class Conversation:
             )
 
     def _make_room(self, prompt: Prompt, refusals: int) -> Iterator[Event]:
-        """Shorten the next request: compact at the first refusal, then leave out the oldest turns.
+        """Shorten the next request: compact after the first refusal, then omit the oldest turns.
 
-        Raises ModelError at the last of `MOST_REFUSALS` refusals.
+        Raises ModelError after `MOST_REFUSALS` refusals.
         """
         if refusals == MOST_REFUSALS:
             raise ModelError(
@@ -486,7 +487,7 @@ class Conversation:
             yield notice(self.transcript, f"Left out, as the model's window is too small: {turns}")
 
     def _compact_if_full(self, prompt: Prompt) -> Iterator[Event]:
-        """Compact when the history exceeds its share of the room; an error is only a notice."""
+        """Compact if the history exceeds its share of the window; an error is only a notice."""
         fullness = self.budget.fullness(prompt, self.transcript, self.toolbox.specs())
         if fullness <= self.settings.compact_at:
             return
@@ -511,7 +512,7 @@ class Conversation:
         return compacted
 
     def _put_bootstrap_away(self) -> Iterator[Event]:
-        """Move BOOTSTRAP.md out of the prompt: it is followed in the first turn only."""
+        """Move BOOTSTRAP.md out of the prompt: it applies to the first turn only."""
         is_followed = any(BOOTSTRAP_FILE in part.files for part in self.recipe)
         if not (self.trusted and is_followed) or self.transcript.off_the_record:
             return
@@ -532,7 +533,7 @@ class Conversation:
 
     @property
     def budget(self) -> ContextBudget:
-        """The budget of this model's window, corrected by the sizes its provider has reported."""
+        """The token budget of this model's window, corrected by the sizes its provider reported."""
         if self.model.name not in self._budgets:
             window, reserve = self.model.context_window, self.settings.reserve_tokens
             self._budgets[self.model.name] = ContextBudget(window, reserve)
@@ -545,7 +546,7 @@ class Conversation:
 
     @property
     def filled(self) -> tuple[int, int] | None:
-        """Tokens of the latest request and its answer, and of the model's window.
+        """The tokens of the latest request and its answer, and those of the model's window.
 
         None before the first request.
         """

@@ -1,4 +1,4 @@
-"""Text for a terminal: nothing in it controls the screen, and nothing is hidden."""
+"""Formats text for a terminal: nothing in it controls the screen, and nothing is hidden."""
 
 import json
 import re
@@ -19,13 +19,13 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 
 
 def spelled(text: str) -> str:
-    """Escape what controls a terminal, or is invisible, as `\\u{1b}`; line ends become LF."""
+    """Escape control and invisible characters, as in `\\u{1b}`; line ends become LF."""
     plain = text.isprintable() and (text.isascii() or UNSEEN.isdisjoint(text))
     return text if plain else exactly(text.replace("\r\n", "\n"), KEPT)
 
 
 def exactly(text: str, kept: Collection[str] = (), categories: Collection[str] = SPELLED) -> str:
-    """Escape everything that controls, breaks lines or is invisible, except `kept`."""
+    """Escape every control, line-breaking or invisible character, except `kept`."""
     return "".join(
         f"\\u{{{ord(char):x}}}"
         if char not in kept and (char in UNSEEN or unicodedata.category(char) in categories)
@@ -37,8 +37,8 @@ def exactly(text: str, kept: Collection[str] = (), categories: Collection[str] =
 def revealed(text: str) -> str:
     """Escape every deceptive character, in a text that somebody is to approve.
 
-    Beyond what `exactly` escapes: line ends and tabs, spaces other than the space, unassigned
-    characters.
+    In addition to what `exactly` escapes: line ends and tabs, spaces other than the space, and
+    unassigned characters.
     """
     return exactly(text, " ", UNTOLD)
 
@@ -64,7 +64,7 @@ def counted(number: int, thing: str, things: str = "") -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the text to `most` characters, the last of them an ellipsis."""
+    """Cut the text to `most` characters; the last becomes an ellipsis if it was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -81,7 +81,7 @@ def compact_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def abbreviated(value: Any) -> str:
-    """Return the beginning of an argument on one line."""
+    """Return the beginning of an argument, on one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return shortened(" ".join(text.split()), ARGUMENT)
 
@@ -104,5 +104,5 @@ def local_time(iso: str) -> str:
 
 
 def in_words(rows: Iterable[str]) -> Iterator[str]:
-    """The rows of a unified diff, with `line 3` in place of `@@ -3,4 +3,5 @@`."""
+    """Yield the rows of a unified diff, with `line 3` in place of `@@ -3,4 +3,5 @@`."""
     return (HUNK.sub(lambda hunk: f"line {max(1, int(hunk[1]))}", row) for row in rows)

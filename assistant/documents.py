@@ -1,7 +1,7 @@
 """Converts documents to markdown: web pages, PDF, DOCX, ODT, EPUB, feeds and text files.
 
-A document can be crafted to take forever, so a separate process reads it, which runs this file and
-has a limit on processor time. The first line of its output is the title.
+A document can be crafted to take forever, so a separate process, which runs this file with a limit
+on processor time, reads it. The first line of its output is the title.
 """
 
 import io
@@ -20,18 +20,18 @@ from zipfile import ZipFile
 SUFFIXES = (".pdf", ".docx", ".odt", ".epub")
 """Suffixes of binary documents."""
 SECONDS = 5
-"""Processor seconds for a page from elsewhere."""
+"""Processor seconds for a downloaded page."""
 OWN_SECONDS = 60
-"""Processor seconds for a file of the owner's."""
+"""Processor seconds for one of the owner's files."""
 PATIENCE = 4
 """The wall-clock limit as a multiple of processor seconds, for a busy machine."""
 LONGEST = 5_000_000
-"""The most characters of a text: a crafted table can expand far beyond the page."""
+"""The maximum length of a text in characters: a crafted table can expand far beyond the page."""
 MEMORY = 2_000_000_000
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset=["']?([\w-]{1,40})""", re.IGNORECASE)
 HTML = re.compile(rb"<(!doctype html|html|head|body|p|div)\b", re.IGNORECASE)
 UNTOLD = ("", "application/octet-stream")
-"""Content types without information."""
+"""Content types that carry no information."""
 TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 FEED = re.compile(rb"<(rss|feed|rdf:RDF)\b")
 BEGINNING = 2_000
@@ -40,7 +40,7 @@ AROUND = [
     *("nav", "footer", "aside", "dialog", "[role=navigation]", "[role=contentinfo]"),
     *("[role=complementary]", "[role=banner]", "[role=search]", "[role=dialog]"),
 ]
-"""Selectors of the parts around a page's main text."""
+"""Selectors of the elements around a page's main text."""
 TOLD = ("link", "pubDate", "published", "updated", "date", "creator")
 WORDS = ("encoded", "description", "content", "summary")
 """Fields of a feed's entry."""
@@ -130,7 +130,7 @@ def decoded(data: bytes, charset: str) -> str:
 
 
 def _html(text: str, url: str) -> tuple[str, str]:
-    """Convert the only `<main>` if it has text, else the whole page."""
+    """Convert the `<main>` element if there is exactly one and it has text, else the whole page."""
     title = TITLE.search(text)
     start, end = text.find("<main"), text.rfind("</main>")
     main = text[start:end] if 0 <= start < end and text.count("<main") == 1 else ""

@@ -1,19 +1,19 @@
-"""Every error this program raises on purpose, in one tree.
+"""Every error that this program raises on purpose, in one tree.
 
 ::
 
     AssistantError            one line: what went wrong; `cure` says what to do about it
     ├── UsageError            the command line is wrong (exit 2)
     ├── ConfigError           a setting is unknown, of the wrong type, or contradicts another
-    ├── WorkspaceError        no workspace here, or not one that can be used
+    ├── WorkspaceError        there is no workspace here, or it is unusable
     ├── StorageError          a file cannot be read or written (permissions, full disk, not UTF-8)
     ├── MemoryFailure         recall or the index failed
     │   ├── EmbedderError     the embedding model is missing, damaged, or does not fit the index
     │   ├── LedgerError       a memory write was refused (ambiguous target, the file changed)
     │   └── DaemonError       the memory daemon does not answer, or will not yield the index
     ├── ModelError            the language model failed; `kind` says how
-    ├── TurnError             the model did not fail, and yet there is no answer
-    ├── ImportFailure         what is to be imported cannot be read, or is not to be trusted
+    ├── TurnError             the model did not fail, but the turn produced no answer
+    ├── ImportFailure         data to be imported cannot be read or trusted
     ├── SessionError          a transcript is open elsewhere, missing, or damaged
     └── ToolError             a tool refused or failed; the model sees the message
 
@@ -56,7 +56,7 @@ class ConfigError(AssistantError):
 
 
 class WorkspaceError(AssistantError):
-    """There is no workspace here, or not a usable one."""
+    """There is no workspace here, or it is unusable."""
 
 
 class StorageError(AssistantError):
@@ -85,7 +85,7 @@ class ModelFailure(StrEnum):
     AUTH = "auth"  # 401, 403: the key is missing, wrong, or not allowed this model
     BILLING = "billing"  # 402, or an exhausted quota
     RATE_LIMIT = "rate_limit"  # 429
-    OVERFLOW = "overflow"  # 413, or the provider's own words for "too many tokens"
+    OVERFLOW = "overflow"  # 413, or the provider's own wording for "too many tokens"
     NOT_FOUND = "not_found"  # no such model or endpoint
     CONNECTION = "connection"  # refused, reset, no such host
     TIMEOUT = "timeout"
@@ -97,8 +97,8 @@ class ModelFailure(StrEnum):
 class ModelError(AssistantError):
     """The language model failed.
 
-    `retry_after` is the provider's requested delay in seconds, if any. `unserved`: it should be on
-    this machine, and nothing listens there.
+    `retry_after` is the delay in seconds that the provider asked for, if any. `unserved`: the model
+    should run on this machine, but nothing listens on its port.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class TurnError(AssistantError):
 
 
 class ImportFailure(AssistantError):
-    """Data to be imported cannot be read, or is not to be trusted."""
+    """Data to be imported cannot be read or trusted."""
 
 
 class SessionError(AssistantError):

@@ -1,6 +1,6 @@
 """The closed set of events that a turn yields, for the terminal, `--json` and the tests.
 
-A turn is `turn_started`, then any of the others, then exactly one of `turn_finished` or
+A turn is `turn_started`, then any of the others, then exactly one `turn_finished` or
 `turn_failed`. Everything an event shows is already in the transcript when it is yielded.
 """
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class State(StrEnum):
     """The state of a turn."""
 
-    INITIALIZING = "initializing"  # recall runs, and the prompt is built
+    INITIALIZING = "initializing"  # recalling, and building the prompt
     THINKING = "thinking"  # the model is answering
     EXECUTING_TOOL = "executing_tool"
     FINALIZING = "finalizing"  # the reply is complete; usage, compaction
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event; its `name` is that of its class in snake case: `turn_started`."""
+    """An event; its `name` is its class name in snake case: `turn_started`."""
 
     name: ClassVar[str]
 
@@ -56,8 +56,8 @@ class StateChanged(Event):
 class Recalled(Event):
     """The passages in this turn's prompt; `citations` are `file:line`, best first.
 
-    `weak`: they are only the nearest. `texts` are the first words of those that clearly bear on the
-    message, and empty for the others.
+    `weak`: none is clearly relevant. `texts` are the beginnings of those that are clearly relevant
+    to the message, and empty for the others.
     """
 
     citations: tuple[str, ...]
@@ -68,7 +68,7 @@ class Recalled(Event):
 
 @dataclass(frozen=True, slots=True)
 class SkillLoaded(Event):
-    """A skill is in this turn's prompt, since the message contains its `trigger`."""
+    """A skill is in this turn's prompt because the message contains its `trigger`."""
 
     skill: str
     path: str
@@ -77,8 +77,7 @@ class SkillLoaded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Attached(Event):
-    """An attachment of the owner's message: its title, and its number of lines, or its
-    `picture`."""
+    """An attachment of the owner's message: its title, and its number of lines or its `picture`."""
 
     title: str
     lines: int
@@ -111,7 +110,7 @@ class ToolStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolPrinted(Event):
-    """The latest lines that a running command has printed."""
+    """The latest lines printed by a running command."""
 
     call_id: str
     text: str
@@ -135,7 +134,7 @@ class ToolFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested(Event):
-    """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write.
+    """A dangerous call waits for the owner; `detail` is what they see, a diff for a write.
 
     `who` is the subtask that made the call; empty for the conversation itself.
     """
@@ -174,7 +173,7 @@ class QuestionAsked(Event):
         return "\n".join([self.question, *lines])
 
     def meant(self, answer: str) -> str:
-        """Return the options that the answer names by number or text, else the answer itself."""
+        """Return the options that the answer names by number or text, or else the answer itself."""
         choices = {_plain(option): option for option in self.options}
         choices |= {str(number): option for number, option in enumerate(self.options, start=1)}
         separators = (";", ",", " ") if self.several else ()
@@ -194,7 +193,7 @@ def _plain(answer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskMoved(Event):
-    """A subtask of a call has started, does something, or has ended.
+    """A subtask of a call has started, changed its activity, or ended.
 
     `state` is `running`, `done`, `failed` or `stopped`; `doing` is its current activity, or why it
     ended.
@@ -236,7 +235,7 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class Retrying(Event):
-    """The model call failed and is retried, after `delay` seconds, on `model`."""
+    """The model call failed and is retried after `delay` seconds, on `model`."""
 
     model: str
     reason: str
@@ -281,8 +280,8 @@ class FactsCaptured(Event):
 class TurnFinished(Event):
     """The turn is over and its reply is in the transcript.
 
-    `waiting`: nobody was there to answer the question in `reply`; the next message answers it. It
-    took `seconds`, and the model answered `requests` times.
+    `waiting`: nobody was there to answer the question in `reply`; the next message answers it. The
+    turn took `seconds`, and the model answered `requests` times.
     """
 
     reply: str
@@ -311,7 +310,7 @@ def to_json(event: Event) -> str:
 
 
 def drained(work: Generator[Event, None, T]) -> T:
-    """Run the work to its end without its events; return its result."""
+    """Run the generator to its end, discard its events, and return its result."""
     while True:
         try:
             next(work)

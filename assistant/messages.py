@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 FORGOTTEN = "(forgotten)"
-"""Replaces the words of a purged fact in a conversation."""
+"""Replaces the text of a purged fact in a conversation."""
 STATING = 4
-"""Words that may state something by themselves."""
+"""Minimum number of words that can state something by themselves."""
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 Role = Literal["system", "user", "assistant", "tool"]
 UNKNOWN_PICTURE = 1_600
-"""Tokens of a picture of unknown size, and the most that a picture costs."""
+"""Tokens of a picture of unknown size, which is also the maximum for any picture."""
 PIXELS_A_TOKEN = 750
 """Anthropic's rule of thumb."""
 Signed = tuple[Mapping[str, Any], ...]
@@ -23,9 +23,9 @@ Signed = tuple[Mapping[str, Any], ...]
 class ToolCall:
     """The model's request to call a tool.
 
-    `arguments` is the decoded JSON object. A call whose arguments did not decode has `fault`, one
-    line the model can act on, and is never run. In a model's reply `id` is the provider's, which
-    may be missing or used before; in a transcript it is unique.
+    `arguments` is the decoded JSON object. If the arguments could not be decoded, `fault` explains
+    why, in one line the model can act on, and the call is never run. In a model's reply `id` is the
+    provider's, which may be missing or repeated; in a transcript it is unique.
     """
 
     id: str
@@ -36,8 +36,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, named by its digest and the suffix of its format. `data` is present only when
-    it is attached and when it is sent; an unreadable picture has size 0. `returned`: by a tool."""
+    """A picture, named by its digest and the suffix of its format. `data` is present only while
+    it is attached or sent; an unreadable picture has size 0. `returned`: by a tool."""
 
     name: str
     width: int = 0
@@ -63,7 +63,8 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text that the program attaches, such as what an undo did. Nothing in it is from outside."""
+    """A text that the program attaches, such as the result of an undo. It contains no outside
+    data."""
 
     text: str
 
@@ -73,7 +74,7 @@ class Note:
 
 Attached = str | Picture | Note
 Given = Mapping[str, Attached]
-"""Attachments of a message, by title: data, and not the owner's word."""
+"""Attachments of a message, by title: data, not the owner's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ class Message:
 
     `tool_call_id` is the call that a `tool` message answers. `cache` marks the end of a stable
     prefix, for providers that accept such marks. `reasoning` and `signed` are the assistant's
-    reasoning before this message, for providers that want it back. `json`: it asks for an answer of
-    one JSON object, for providers that can hold a model to that.
+    reasoning before this message, for providers that want it back. `json` asks for an answer of
+    one JSON object, for providers that can enforce that.
     """
 
     role: Role
@@ -103,8 +104,8 @@ class Usage:
 
     `input_tokens` counts the whole prompt, including the cached part. `cached_tokens` is the part
     served from the provider's cache in the *latest* call: each call reports the same prefix again,
-    so sums are meaningless. `cost` is US dollars, None where no price is known. `estimated`: the
-    provider did not count the tokens, and the estimate knows no tools.
+    so sums are meaningless. `cost` is in US dollars, None if no price is known. `estimated`: the
+    provider did not count the tokens, and the estimate excludes tools.
     """
 
     input_tokens: int = 0
@@ -131,12 +132,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's whole answer to one request. `reasoning` is kept separate from `text`.
+    """A model's complete answer to one request. `reasoning` is kept separate from `text`.
 
-    `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, `malformed_call` where the
-    provider could not parse a call, or `incomplete` where it gave no reason or one that means a
-    fault of its own. For an incomplete answer with an unknown reason it is the provider's own
-    word, quoted.
+    `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, `malformed_call` if the
+    provider could not parse a call, or `incomplete` if it gave no reason or one that means a fault
+    of its own. For an incomplete answer with an unknown reason it is the provider's own word,
+    quoted.
     """
 
     text: str = ""
@@ -148,8 +149,8 @@ class Reply:
 
 
 def without_forgotten(text: str) -> str:
-    """A message without what stands for purged words, and without the rest of their sentence where
-    it is too short to state anything by itself."""
+    """Return the text without `FORGOTTEN`, and without the rest of its sentence if that is too
+    short to state anything by itself."""
     if FORGOTTEN not in text:
         return text
     lines = [(line, _line_without_forgotten(line)) for line in text.split("\n")]
@@ -174,8 +175,8 @@ _DIGITS = b"0123456789"
 
 
 def request_tokens(text: str) -> int:
-    """Estimate what a text costs in a request, of whatever it consists: 4 letters or spaces are a
-    token, and so are a digit, and two other bytes (a Chinese character has three)."""
+    """Estimate the tokens of any text in a request: one for 4 lower-case letters or spaces, one for
+    a digit, and one for 2 other bytes (a Chinese character has three)."""
     data = text.encode("utf-8", "replace")
     dear = data.translate(None, _CHEAP)
     digits = len(dear) - len(dear.translate(None, _DIGITS))

@@ -1,7 +1,7 @@
-"""Quotes foreign text into a prompt so that it cannot break out. Pure.
+"""Quotes foreign text in a prompt so that it cannot break out. Pure.
 
 Recalled passages, tool results and past messages are data. A tag, a chat template's marker or a
-heading in them must not be read as the prompt's own, however disguised: by invisible characters,
+heading in them must not be read as the prompt's own, even if disguised by invisible characters,
 full-width or look-alike letters, or characters between the letters.
 """
 
@@ -16,7 +16,7 @@ from assistant.characters import UNSEEN
 _lines = Path(__file__).with_name("chat_templates.txt").read_text("utf-8").splitlines()
 _families = dict(line.split(": ", 1) for line in _lines if not line.startswith("#"))
 MARKUP = tuple(_families.pop("markup").split("  "))
-"""Marks that models are trained to obey and that ordinary texts are full of, too."""
+"""Marks that models are trained to obey but that are common in ordinary texts."""
 MARKS = {family: tuple(marks.split("  ")) for family, marks in _families.items()}
 """Marks by the model family that obeys them."""
 
@@ -24,9 +24,9 @@ OUR_TAGS = (
     *("memory", "transcript", "known", "summary", "reminder", "briefing"),
     *("toolcall", "toolresult"),
 )
-"""Tags that only the prompt itself may contain, whatever else is in the bracket."""
+"""Tags that only the prompt itself may contain, whatever else is in the brackets."""
 ROLES = ("system", "assistant", "user", "owner", "human", "tool", "inst", "sys")
-"""Words that models take for a speaker when alone in brackets."""
+"""Words that models take for a speaker if they are alone in brackets."""
 
 LOOKALIKES = (
     dict(zip("аверсоуухкмнтіјѕԁһӏɩıⅼ", "abepcoyyxkmhtijsdhliil", strict=True))
@@ -36,11 +36,11 @@ LOOKALIKES = (
     | dict.fromkeys("「『【〔〘〚〈《❲❴❬❮⟦⟨⟪⁅‹«", "[")
     | dict.fromkeys("」』】〕〙〛〉》❳❵❭❯⟧⟩⟫⁆›»", "]")
 )
-"""Letters and brackets that look like ASCII, after Unicode's confusables.txt."""
+"""Letters and brackets that look like ASCII, from Unicode's confusables.txt."""
 ANY = "¿"
-"""Stands for any other non-ASCII letter, which may be a disguise too."""
+"""Any other non-ASCII letter, which may be a disguise too."""
 SHORT = 3
-"""A mark of at most this many letters matches only as spelled."""
+"""A mark of at most this many letters matches only as written."""
 
 
 def _word(tags: tuple[str, ...]) -> str:
@@ -54,28 +54,28 @@ FORGED = (
     re.compile(rf"[\[<{{]\s?/[\s/|]{{0,9}}{_word(ROLES)}"),
     re.compile(r"<\s?(?P<word>\|)"),  # <|im_start|> and its kin, listed or not
 )
-"""Patterns over the skeleton of `_skeleton`."""
+"""Patterns that match the output of `_skeleton`."""
 CALLS = (re.compile(rf"[\[<{{][\s/|]{{0,9}}{_word(('toolcall', 'toolresult'))}"),)
-"""The markup of calls and results, also over the skeleton."""
+"""The markup of calls and results, also matched in the skeleton."""
 _LISTED = sorted(set(chain.from_iterable(MARKS.values())))
 _TAIL = "|".join(
     [r"\|[^<>|\s]{1,40}\|>", r"｜[^<>｜\s]{1,40}｜>", *(re.escape(mark[1:]) for mark in _LISTED)]
 )
-"""The marks of chat templates after their bracket. Some servers take one for the end of a
+"""Chat templates' marks, without their opening bracket. Some servers take one for the end of a
 message wherever it occurs, even in a tool's result."""
 LIVE, INERT = (
     re.compile(rf"([<\[\]])(?=\\*(?:{_TAIL}))"),
     re.compile(rf"([<\[\]])\\(?=\\*(?:{_TAIL}))"),
 )
 CLOSERS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>", "<!": ">"}
-"""The ends of invisible HTML constructs, by their start."""
+"""The ends of invisible HTML constructs, by their beginnings."""
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 """An HTML comment; an unclosed one extends to the end."""
 HIDDEN = re.compile(r"(?P<ticks>`+)|(?P<opener><!--|<!\[CDATA\[|<\?|<!(?=[A-Za-z]))")
 BRIEFING = re.compile(r"[\[［](\s*/?\s*briefing)", re.IGNORECASE)
-"""The briefing's tag in text that is not the program's."""
+"""The briefing's tag, in text that is not the program's."""
 REMOVED = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
-"""Categories of control and invisible characters, removed like those of the table."""
+"""Categories of control and invisible characters; they are removed like `UNSEEN`."""
 
 
 def visible(text: str) -> str:
@@ -90,30 +90,29 @@ def _is_invisible(char: str) -> bool:
 
 
 def neutralised(text: str) -> str:
-    """Return the visible text with the opening bracket of tags and markers replaced by a round
-    one."""
+    """Return the visible text; the opening bracket of each tag or marker becomes a round one."""
     return _neutralise(visible(text), (*FORGED, _marks()))
 
 
 def without_calls(text: str) -> str:
-    """Neutralise the markup of calls and results in the same way."""
+    """Return the text with the markup of calls and results neutralised in the same way."""
     return _neutralise(text, CALLS)
 
 
 def inert(text: str) -> str:
-    """Put a backslash into each mark of a chat template; `live` removes them."""
+    """Insert a backslash into each chat template mark; `live` removes it."""
     return LIVE.sub(r"\1\\", text)
 
 
 def without_briefings(text: str) -> str:
-    """Neutralise briefing tags: only the program briefs the model."""
+    """Neutralise briefing tags: only the program may brief the model."""
     return BRIEFING.sub(r"(\1", text)
 
 
 def uncommented(text: str, *, keep_lines: bool = False) -> str:
-    """Remove what readers of rendered markdown do not see: comments, instructions, declarations.
+    """Remove what rendered markdown does not show: comments, processing instructions, declarations.
 
-    Those inside code are text, as are unclosed ones. `keep_lines` keeps their line ends.
+    Those in code are text, as are unclosed ones. `keep_lines` keeps their line ends.
     """
     if "<!" not in text and "<?" not in text:
         return text
@@ -135,8 +134,8 @@ def uncommented(text: str, *, keep_lines: bool = False) -> str:
 
 
 def _code_until(text: str, opening: "re.Match[str]") -> int | None:
-    """Return where code that starts with these ticks ends: 0 if not in its paragraph, None if
-    nowhere."""
+    """Return the end of the code that these ticks open: 0 if it is not in the same paragraph, None
+    if there is none."""
     end_match = re.compile(rf"(?<!`){opening['ticks']}(?!`)|\n[ \t]*\n").search(text, opening.end())
     if end_match is None:
         return None
@@ -144,7 +143,7 @@ def _code_until(text: str, opening: "re.Match[str]") -> int | None:
 
 
 def _hidden_until(text: str, opening: "re.Match[str]") -> int | None:
-    """Return where hidden text that starts here ends; None if it does not."""
+    """Return the end of the hidden text that starts here; None if there is none."""
     closer = CLOSERS[opening["opener"]]
     end = text.find(closer, opening.end())
     return end + len(closer) if end >= 0 else None
@@ -157,7 +156,7 @@ def live(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _marks() -> "re.Pattern[str]":
-    """Compile the marks of chat templates, with their own brackets, over the skeleton."""
+    """Compile the chat template marks, with their brackets, to match in the skeleton."""
     other_marks = (mark for mark in (*_LISTED, *MARKUP) if not mark.startswith(("<|", "<｜")))
     patterns = set(map(_mark_pattern, other_marks))
     return re.compile("|".join(sorted(patterns, key=len, reverse=True)))
@@ -187,11 +186,11 @@ def _neutralise(text: str, forged: tuple["re.Pattern[str]", ...]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return the neutralised text without HTML comments, with every line after the first behind a
+    """Return the neutralised text without HTML comments; every line after the first starts with a
     bar.
 
-    No line of it starts where the prompt's own lines do, so none can pass for a heading, a list
-    item or a speaker of the prompt.
+    No other line starts at the prompt's own margin, so none can pass for a heading, a list item or
+    a speaker of the prompt.
     """
     lines = re.split(
         r"[\n\v\f\x1c-\x1e\x85\u2028\u2029]", neutralised(uncommented(visible(text))).strip()
@@ -205,7 +204,7 @@ def one_line(text: str) -> str:
 
 
 def _skeleton(text: str) -> tuple[str, list[int]]:
-    """Return what the text looks like in lower-case ASCII, and the source position of each
+    """Return the text's appearance in lower-case ASCII, and the source position of each
     character.
 
     A run of anything but letters, digits, brackets, bars and slashes becomes one space or line
@@ -223,7 +222,7 @@ def _skeleton(text: str) -> tuple[str, list[int]]:
 
 @lru_cache(maxsize=4096)
 def _appearance(char: str) -> str:
-    """Return what one character looks like."""
+    """Return the appearance of one character."""
     letters = unicodedata.normalize("NFKD", LOOKALIKES.get(char, char)).casefold()
     return "".join(_plain(LOOKALIKES.get(letter, letter)) for letter in letters)
 

@@ -1,4 +1,4 @@
-"""Tables and texts of TOML: those that stand beside the modules that use them, and their values."""
+"""Reads the TOML tables next to the modules that use them."""
 
 import re
 import tomllib
@@ -23,8 +23,8 @@ def value_at(values: Any, path: Sequence[str | int]) -> Any:
 
 
 def patterns(table: Mapping[str, str | Sequence[str]]) -> dict[str, re.Pattern[str]]:
-    """Return the patterns in a table by their names, which ignore case; each is a text or a list of
-    its parts. A name in braces stands for a pattern above it."""
+    """Compile the patterns of a table by name, ignoring case; each is a text or a list of its
+    parts. A name in braces stands for an earlier pattern."""
     texts: dict[str, str] = {}
     for name, parts in table.items():
         texts[name] = "".join(parts)
