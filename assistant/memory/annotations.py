@@ -1,8 +1,8 @@
-"""Comments at the end of a fact's line that say something of the fact. Never shown; pure.
+"""Comments at the end of a fact's line that describe the fact. Never displayed; pure.
 
-`<!-- core -->` puts the fact into every prompt, `<!-- not core -->` keeps it from being chosen for
-that. `<!-- for: restaurants, travel -->` says what it matters for: it is found by these words too.
-`<!-- 2026-11-21 -->` is the day on which it was recorded.
+`<!-- core -->` puts the fact into every prompt; `<!-- not core -->` keeps it from being chosen for
+that. `<!-- for: restaurants, travel -->` lists the occasions it matters for, which also match
+queries. `<!-- 2026-11-21 -->` is the day on which it was recorded.
 """
 
 import re
@@ -14,16 +14,16 @@ from typing import Final, Literal
 from assistant.secrets.stand_ins import STAND_IN
 
 MOST_PHRASES = 8
-"""The most phrases that say what a fact matters for."""
+"""The maximum number of phrases in a `for:` comment."""
 MOST_CHARACTERS = 80
-"""Their characters together."""
+"""The maximum of their total length in characters."""
 CORE: Final = "core"
 NOT_CORE: Final = "not core"
 _COMMENT = r"[ \t]*<!--[ \t]*(?:{})[ \t]*-->"
 _CORE = re.compile(_COMMENT.format("core"), re.IGNORECASE)
 _NOT_CORE = re.compile(_COMMENT.format("not core"), re.IGNORECASE)
 _DAY = re.compile(_COMMENT.format(r"((?:18|19|20|21)\d\d-\d\d-\d\d)"))
-"""In the years that a heading may name: nothing counted from them leaves the calendar."""
+"""Only years that a heading may name, so that no date computed from it leaves the calendar."""
 _FOR = re.compile(_COMMENT.format(r"for:((?:(?!-->).)*?)"), re.IGNORECASE)
 _COMMENTS = (_CORE, _NOT_CORE, _FOR, _DAY)
 _LAST = re.compile(rf"(?:{'|'.join(one.pattern for one in _COMMENTS)})+\s*\Z", re.IGNORECASE)
@@ -39,18 +39,18 @@ def core_mark(text: str) -> Literal["core", "not core", ""]:
 
 
 def is_core(text: str) -> bool:
-    """Whether a fact belongs to the core."""
+    """Return whether a fact belongs to the core."""
     return core_mark(text) == CORE
 
 
 def recorded(text: str) -> str | None:
-    """The day (ISO) on which a fact says that it was recorded."""
+    """Return the day (ISO) on which a fact was recorded, if a comment gives it."""
     match = _DAY.search(text) if "<!--" in text else None
     return real_day(match[1]) if match else None
 
 
 def real_day(iso: str) -> str | None:
-    """The day, if a calendar has it."""
+    """Return the date if it exists in the calendar."""
     try:
         return date.fromisoformat(iso).isoformat()
     except ValueError:
@@ -58,8 +58,8 @@ def real_day(iso: str) -> str | None:
 
 
 def matters_for(text: str, shown: str = "") -> tuple[str, ...]:
-    """What a fact says that it matters for. `shown` are its words: a comment that is among them, as
-    in a block of code, says nothing."""
+    """Return the phrases of a fact's `for:` comments. A comment that is part of the `shown` text,
+    as in a code block, is ignored."""
     if "<!--" not in text:
         return ()
     comments = (match for match in _FOR.finditer(text) if match[0].strip() not in shown)
@@ -67,14 +67,14 @@ def matters_for(text: str, shown: str = "") -> tuple[str, ...]:
 
 
 def searched(plain: str, text: str) -> str:
-    """The words that a passage is found by: its own, and what it says that it matters for."""
+    """Return the text that a passage is indexed by: its own, and the phrases it matters for."""
     found = matters_for(text, plain)
     return f"{plain}\n{', '.join(found)}" if found else plain
 
 
 def phrases(given: Iterable[str]) -> tuple[str, ...]:
-    """The first few phrases of texts that list them, as they are written: letters, digits, spaces
-    and hyphens alone; whatever else stands in them is ignored."""
+    """Return the first few phrases of comma-separated texts, with letters, digits, spaces and
+    hyphens only; other characters are dropped."""
     kept: list[str] = []
     left = MOST_CHARACTERS
     for phrase in dict.fromkeys(_phrases(given)):
@@ -98,7 +98,7 @@ def _phrases(given: Iterable[str]) -> Iterator[str]:
 
 
 def without(text: str) -> str:
-    """The text without these comments."""
+    """Return the text without these comments."""
     if "<!--" not in text:
         return text
     for comment in _COMMENTS:
@@ -107,14 +107,14 @@ def without(text: str) -> str:
 
 
 def parted(line: str) -> tuple[str, str]:
-    """A line before these comments at its end, and the comments."""
+    """Split a line into its text and the comments at its end."""
     last = _LAST.search(line) if "<!--" in line else None
     return (line[: last.start()], last[0]) if last else (line, "")
 
 
 def merged(base: str, one: str, other: str) -> str:
-    """Return the comments of two versions of a line, each kind as the version has it that changed
-    it; as `one` has it if both did."""
+    """Return the comments of two versions of a line, each kind as changed since `base`; `one` wins
+    if both changed it."""
     result = ""
     for kind in (re.compile(f"{_CORE.pattern}|{_NOT_CORE.pattern}", re.IGNORECASE), _FOR, _DAY):
         was, first, second = (
@@ -126,13 +126,12 @@ def merged(base: str, one: str, other: str) -> str:
 
 
 def without_phrases(text: str) -> str:
-    """The text without the comments that say what it matters for: the same line before that was
-    said."""
+    """Return the text without its `for:` comments."""
     return _FOR.sub("", text) if "<!--" in text else text
 
 
 def dated(item: str, day: date) -> str:
-    """An item of a list with the day on which it was recorded."""
+    """Return a list item with the day on which it was recorded."""
     return f"{_DAY.sub('', item)} <!-- {day.isoformat()} -->"
 
 
@@ -153,7 +152,7 @@ def in_core(item: str, mark: str) -> str:
 
 
 def inherited(item: str, old: str) -> str:
-    """Return the item with the core mark of the fact that it replaces, and with its phrases unless
-    the item has phrases of its own."""
+    """Return the item with the core mark of the fact that it replaces, and with that fact's phrases
+    unless it has its own."""
     marked = item if matters_for(item) else mattering(item, matters_for(old))
     return in_core(marked, core_mark(old))

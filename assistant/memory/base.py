@@ -1,11 +1,12 @@
 """The operations of long-term memory and their values: queries, passages, facts, status.
 
-`Memory` is what a conversation needs, `Keeper` what the owner's commands and upkeep need as well;
-in this process or over the daemon's socket. The annotations are also the schema of the daemon's
-protocol (`daemon/wire.py`). Imports nothing heavy, since a client of the daemon needs all of it.
+`Memory` contains what a conversation needs, `Keeper` also what the owner's commands and upkeep
+need, either in this process or over the daemon's socket. The annotations are also the schema of the
+daemon's protocol (`daemon/wire.py`). Imports nothing heavy, since a client of the daemon needs all
+of it.
 
-A `request` names a write: if the answer was lost and the same request is sent again, nothing is
-written twice and the answer is what was done the first time.
+A `request` identifies a write: if the answer was lost and the same request is sent again, nothing
+is written twice and the first answer is returned.
 """
 
 import contextlib
@@ -26,14 +27,14 @@ Status = Literal["current", "superseded"]
 FACTS = "memory"
 SESSIONS = "sessions"
 """`within` of a query for past conversations. The `source` of such a passage is a session, and its
-lines are the number of a turn."""
+line is the number of a turn."""
 Progress = Callable[[str, int, int], None]
 """Called as `progress(message, done, total)`; `total` is 0 while it is unknown."""
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CODE = re.compile(r"(?<!\\)`")
 LONGEST_LINE = 100
-"""Characters of a passage on one line."""
+"""The maximum length of a passage shown on one line, in characters."""
 
 
 def no_progress(message: str, done: int, total: int) -> None:
@@ -49,7 +50,7 @@ def no_notices(notice: str) -> None:
 
 
 def readable(text: str) -> str:
-    """Markdown; a list item without the backslashes that its text needs."""
+    """Return the markdown; a list item without its backslash escapes."""
     is_item = text.startswith("- ") and not _CODE.search(text)
     return _ESCAPED.sub(r"\1", text) if is_item else text
 
@@ -59,10 +60,10 @@ class Passage:
     """A piece of a memory file, verbatim, with its position.
 
     `text` is the file's text from `start_char` to `end_char` (code points, end exclusive; a
-    byte-order mark is not counted). `plain` is the text without markup; of a superseded passage,
-    what it said before. Lines are 1-based and inclusive. `date` (ISO) is when it was recorded;
-    `mentions` are the dates (ISO) in its text. `signals` has each ranking signal's share of
-    `score`. `origin` is who recorded it, according to the journal.
+    byte-order mark is not counted). `plain` is the text without markup; for a superseded passage,
+    its text before it was superseded. Lines are 1-based and inclusive. `date` (ISO) is when it was
+    recorded; `mentions` are the dates (ISO) in its text. `signals` has each ranking signal's share
+    of `score`. `origin` is who recorded it, according to the journal.
     """
 
     id: str
@@ -88,33 +89,33 @@ class Passage:
 
     @property
     def shown(self) -> str:
-        """The text without the comments about it."""
+        """The text without annotations."""
         return annotations.without(self.text)
 
     @property
     def readable(self) -> str:
-        """What is shown, a list item without the backslashes that its markdown needs."""
+        """The shown text; a list item without its backslash escapes."""
         return readable(self.shown)
 
     @property
     def tokens(self) -> int:
-        """What the passage costs of a token budget."""
+        """The tokens that the passage takes of a budget."""
         return estimate_tokens(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to recall, at most `k` passages and `budget` tokens; None takes the setting.
+    """What to recall: at most `k` passages and `budget` tokens; None means the setting.
 
     `as_of` (ISO date) recalls what was recorded by that day. `include_superseded` is `--all`. `why`
     asks for near misses below the cut. `verbatim` is for the owner only: secrets in passages are
     not masked.
 
-    For a `turn` of a conversation only relevant passages are returned, and at least the nearest;
-    for one with a `coding` agent none but clearly relevant ones, and if it is about software only
-    those that are, too. Its `before` is what the owner said before, to which the text may refer;
-    `own` is a source and how many passages of it come first, whatever else matches; `without` are
-    sources to leave out, since they are in the prompt already, or past conversations, as
+    For a `turn` of a conversation, only relevant passages are returned, but at least the nearest;
+    with a `coding` agent, only clearly relevant ones, and if the turn is only about software, only
+    passages about software. `before` is the owner's previous message, to which the text may refer;
+    `own` is a source and how many of its passages come first, whatever else matches; `without` are
+    sources to leave out because they are in the prompt already, or past conversations, as
     `SESSIONS`.
 
     `within` searches one thing only: the owner's facts (`FACTS`), past conversations (`SESSIONS`),
@@ -137,13 +138,13 @@ class Query:
 
 
 CLEAR, OF_BEST = 0.2, 0.5
-"""The least score of a passage that may bear on what was asked, and the least share of the best
-one's. Of 120 questions about a person's life the right fact had less in one; of 40 pieces of small
-talk 31 had nothing with as much."""
+"""The minimum score of a relevant passage, and its minimum share of the best score. Of 120
+questions about a person's life, the right fact scored less in one; of 40 pieces of small talk, 31
+had no passage that scored as much."""
 
 
 def clear(passages: Sequence[Passage]) -> list[Passage]:
-    """Those of these passages, best first, that clearly bear on what was asked."""
+    """Return those of these passages, best first, that are clearly relevant."""
     least = max([CLEAR, *(OF_BEST * passage.score for passage in passages[:1])])
     return [passage for passage in passages if passage.score >= least]
 
@@ -152,9 +153,9 @@ def clear(passages: Sequence[Passage]) -> list[Passage]:
 class Recall:
     """The passages recalled, best first.
 
-    `weak`: none is clearly relevant to the turn, these are just the nearest. `notices` say what
-    could not be searched; `behind` are files of which an older version was searched, since they are
-    being indexed.
+    `weak`: none is clearly relevant to the turn, these are only the nearest. `notices` report what
+    could not be searched; `behind` are files of which an older version was searched because they
+    are still being indexed.
     """
 
     query: str
@@ -169,12 +170,12 @@ class Recall:
 
     @property
     def tokens(self) -> int:
-        """What the passages cost of a token budget."""
+        """The tokens that the passages take of a budget."""
         return sum(passage.tokens for passage in self.passages)
 
     @property
     def caveat(self) -> str:
-        """What a model must know about these results, or about there being none."""
+        """What a model must know about these results, or about the lack of any."""
         return "Part of memory is still being indexed: there may be more." if self.behind else ""
 
 
@@ -182,15 +183,16 @@ class Recall:
 class Located:
     """The facts that a target names, best first.
 
-    `exact`: they have this id, are on this line, or say just these words. Otherwise they only
-    contain the words, or are similar, and must not be removed without asking.
+    `exact`: they have this id, are on this line, or have exactly this text. Otherwise they only
+    contain the text, or are similar, and must not be removed without asking.
     """
 
     passages: tuple[Passage, ...]
     exact: bool = False
 
     def one(self, target: str) -> Passage:
-        """The only fact that the target names. Raises LedgerError with the closest matches."""
+        """Return the only fact that the target names. Raises LedgerError with the closest
+        matches."""
         if self.exact and len(self.passages) == 1:
             return self.passages[0]
         fault = f"{target!r} does not identify a single fact"
@@ -214,8 +216,8 @@ class Origin:
 
 
 Secrets = Literal["tell", "ask", "keep"]
-"""What to do with a fact that holds secrets. `keep`: write it as it is. `ask`: do not write it.
-`tell`: write and report what only looks like a secret; do not write what is certainly one, since
+"""How to treat a fact that contains secrets. `keep`: write it as it is. `ask`: do not write it.
+`tell`: write and report what only looks like a secret; do not write what certainly is one, because
 the owner registered it or it is in the environment."""
 
 
@@ -224,12 +226,12 @@ class Fact:
     """A fact to be written as one list item under `## {section} -- {today}`.
 
     `replaces` names the fact it supersedes, as an id or `FILE:LINE`. Consecutive writes with the
-    same `together` are undone together. A fact that `waits` is reviewed by the owner before it is
-    memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps that day.
-    `under` is a heading of the owner's in MEMORY.md (`People › Lena`) to write it under instead,
+    same `together` are undone together. A fact that `waits` needs the owner's review before it is
+    written, whatever its origin. One that was `recorded` elsewhere (ISO date) keeps that day.
+    `under` is one of the owner's headings in MEMORY.md (`People › Lena`) to write it under instead,
     with its day in a comment; "" asks for the heading that fits. `matters_for` are the occasions
-    that it is found for, kept in a comment; without any, those of what it replaces. `core` is its
-    core mark.
+    it matters for, kept in a comment; if empty, those of the fact it replaces. `core` is its core
+    mark.
     """
 
     text: str
@@ -246,9 +248,9 @@ class Fact:
 
     @property
     def as_line(self) -> "Fact":
-        """The fact, if its text is a line of a list: comments at its end are marks, not words.
+        """The fact with the annotations at the end of its text parsed, as for a list item.
 
-        A core mark counts only from the owner's own hand.
+        A core mark counts only if it comes from the owner.
         """
         text, comments = annotations.parted(self.text)
         if not comments:
@@ -264,9 +266,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Comments (`annotations.py`) to write at the end of a fact's line; None leaves one as it is.
+    """Annotations to write at the end of a fact's line; None leaves one as it is.
 
-    `core` is "core", "not core" or "", `matters_for` the occasions that the fact is found for.
+    `core` is "core", "not core" or ""; `matters_for` are the occasions the fact matters for.
     """
 
     passage: Passage
@@ -285,7 +287,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Upkept:
-    """How many facts the daily upkeep moved: into the archive, and to where they belong."""
+    """How many facts the daily upkeep moved: into the archive, and to the headings they fit."""
 
     archived: int = 0
     sorted: int = 0
@@ -293,8 +295,8 @@ class Upkept:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A fact that waits for the owner's review. Its id is a digest of what the owner is shown: its
-    words, what it replaces and its origin."""
+    """A fact that waits for the owner's review. Its id is a digest of what the owner sees: its
+    text, what it replaces and its origin."""
 
     id: str
     time: str
@@ -312,12 +314,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Where a fact is now. `similar` are facts that it may supersede.
+    """The location of a fact. `similar` are facts that it may supersede.
 
     `exists`: the same fact was there already (equal when folded), so nothing was written.
     `waiting`: it is in quarantine until the owner reviews it; `source` and `line` are empty.
     `secret`: nothing was written because of the `secrets`. With another status they only look like
-    secrets, and were written. If there are any, `text` is the unchanged fact, in which they stand.
+    secrets, and were written. If there are any, `text` is the unchanged fact that contains them.
     """
 
     status: Literal["stored", "exists", "superseded", "waiting", "secret"]
@@ -333,8 +335,8 @@ class Remembered:
 class Forgotten:
     """What was removed; `entry` is the journal entry that `undo` reverses.
 
-    `cleared` are the names of the stores (`stores.py`) that a purge took words out of; `left` says
-    where the words still are that a purge must not touch, each with the command that removes them.
+    `cleared` are the names of the stores (`stores.py`) that a purge removed text from; `left` lists
+    where the text remains because a purge must not touch it, each with the command that removes it.
     """
 
     entry: str
@@ -346,7 +348,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A forgotten line that is in a file again; `id` is the journal's, of what forgot it."""
+    """A forgotten line that is in a file again; `id` is the journal entry that forgot it."""
 
     id: str
     source: str
@@ -370,8 +372,8 @@ class JournalEntry:
     """One acknowledged write, as `memory log` shows it. `time` is ISO 8601 with offset.
 
     `waits_again`: its fact waits for review again because the write was undone. `gone`: its line
-    was gone before the write was undone with others. `stays`: another write states its fact too, so
-    the undone one only struck out what it superseded.
+    was already gone when the write was undone with others. `stays`: another write states its fact
+    too, so the undone one only struck out what it superseded.
     """
 
     id: str
@@ -394,9 +396,9 @@ AGENDA_DAYS = 30
 class Due:
     """A day or a span of days (ISO, inclusive) that a current fact mentions, and the fact.
 
-    `time` is `18:40`, or empty. What recurs has an RRULE as `rule`, in words as `rhythm`, and
-    `years` if it is known since which year a yearly day is counted. Day and time are those of the
-    local clock; `zone` is that of the words, in which it recurs.
+    `time` is `18:40`, or empty. A recurring date has an RRULE as `rule`, described by `rhythm`; a
+    yearly one has `years` if its first year is known. Day and time are those of the local clock;
+    `zone` is the time zone of the text, in which it recurs.
     """
 
     start: str
@@ -411,7 +413,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A cluster of similar facts, named by the words that distinguish them; a disk on the chart."""
+    """A cluster of similar facts, named by its distinguishing words; a disk on the chart."""
 
     name: str
     x: float
@@ -422,7 +424,7 @@ class Topic:
 @dataclass(frozen=True, slots=True)
 class Charted:
     """A fact at its position in a topic. `until` is the day it was superseded (ISO), `near` the
-    indices in the chart of the facts most similar to it, nearest first."""
+    indices in the chart of the most similar facts, nearest first."""
 
     passage: Passage
     topic: int
@@ -451,7 +453,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class NotesStatus:
-    """The notes of a source: how many are indexed, in how many chunks, and how many are not."""
+    """The notes of a source: how many are indexed, in how many chunks, and how many are `left`."""
 
     name: str
     path: str
@@ -471,8 +473,8 @@ class DaemonStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The configured Chroma server: how many vectors it lacks, as far as is known, and why it is
-    not used at present, if it is not."""
+    """The configured Chroma server: how many vectors it `lacks`, as far as known, and why it is not
+    in use, if so."""
 
     url: str
     lacks: int
@@ -481,7 +483,7 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServerCollection:
-    """The vectors of one workspace by one model on a Chroma server."""
+    """The vectors of one workspace and one model on a Chroma server."""
 
     name: str
     vectors: int
@@ -509,7 +511,7 @@ class MemoryStatus:
 
     @property
     def facts(self) -> int:
-        """Its chunks without those of procedures and tasks."""
+        """The number of chunks outside procedures and tasks."""
         return sum(source.chunks for source in self.sources if source.source not in PROCEDURE_FILES)
 
 
@@ -517,7 +519,7 @@ class MemoryStatus:
 class Finding:
     """A fault that a check of memory found in the journal, the index or a file.
 
-    If it was not `mended`, the owner has to.
+    If it was not `mended`, the owner has to fix it.
     """
 
     part: Literal["journal", "index", "file"]
@@ -526,7 +528,7 @@ class Finding:
 
 
 def fill(passages: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
-    """Choose the first `k` passages that fit the budget; return those chosen, and the others."""
+    """Choose the first `k` passages that fit the budget; return them and the others."""
     chosen: list[Passage] = []
     others: list[Passage] = []
     remaining = budget
@@ -546,15 +548,15 @@ class Memory(Protocol):
     """The operations that a conversation needs."""
 
     def recall(self, query: Query) -> Recall:
-        """The best passages for a query, from the files as they are now."""
+        """Return the best passages for a query, from the files' current contents."""
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
-        """The current facts that should shape any answer, most important first, as many as fit so
-        many tokens; no procedures and tasks."""
+        """Return the current facts that should shape any answer, most important first, as many as
+        fit into so many tokens; no procedures and tasks."""
 
     def existing(self, texts: Sequence[str], k: int) -> Existing:
-        """The `k` current facts nearest to each text, and those that share a rare word with it; no
-        procedures and tasks. Also the headings that a fact may be written under."""
+        """Return the `k` current facts nearest to each text, those that share a rare word with it,
+        and the headings that a fact may be written under; no procedures and tasks."""
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
@@ -566,31 +568,31 @@ class Memory(Protocol):
 
 
 class Keeper(Memory, Protocol):
-    """All operations: also those of the owner's commands and of upkeep."""
+    """All operations, including those of the owner's commands and of upkeep."""
 
     def waiting(self) -> tuple[Held, ...]:
-        """The facts that wait for the owner's review, oldest first."""
+        """Return the facts that wait for the owner's review, oldest first."""
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        """The writes whose facts an editor's stale save erased, until the owner decides on them."""
+        """Return the writes whose facts an editor's stale save erased, until the owner decides."""
 
     def returned(self) -> tuple[Returned, ...]:
-        """The forgotten facts that a save brought back, until the owner decides on them."""
+        """Return the forgotten facts that a save brought back, until the owner decides."""
 
     def close(self) -> None:
         """Close the index or the connection."""
 
     def locate(self, target: str) -> Located:
-        """The facts that an id, `FILE:LINE` or words name.
+        """Return the facts that an id, `FILE:LINE` or a text names.
 
-        Words name the facts that say just this, else those that contain them, else the likeliest.
-        A wrong id or line names none.
+        A text names the facts with exactly this text, else those that contain it, else the most
+        likely ones. A wrong id or line names none.
         """
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         """Remove exactly these passages from their files and every derived store.
 
-        Raises LedgerError if a file no longer holds the bytes of a passage.
+        Raises LedgerError if a file no longer contains the bytes of a passage.
         """
 
     def purge(
@@ -601,27 +603,28 @@ class Keeper(Memory, Protocol):
         sessions: bool = False,
         request: str | None = None,
     ) -> Forgotten:
-        """Remove these passages and take their words out of every store; it cannot be undone.
+        """Remove these passages and their text from every store; it cannot be undone.
 
-        `past` are facts, in their own words, that no file holds any more. `sessions`: past
-        conversations and the prompt's history are covered as well. Raises LedgerError if a file no
-        longer holds the bytes of a passage, or still holds a past fact; SessionError if a session
-        that must change is open.
+        `past` are texts of facts that no file contains any more. `sessions` includes past
+        conversations and the prompt history. Raises LedgerError if a file no longer contains the
+        bytes of a passage, or still contains a past fact; SessionError if a session that must
+        change is open.
         """
 
     def undo(
         self, ids: Sequence[str] = (), *, request: str | None = None
     ) -> tuple[JournalEntry, ...]:
-        """Reverse these writes, or the latest that still stands with those that belong to it;
+        """Reverse these writes, or the latest one not yet undone and those that belong to it;
         return what was reversed, newest first.
 
-        Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
+        Raises LedgerError if the owner has since changed the lines, or nothing is left to undo.
         """
 
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
-        """Write these comments at the ends of facts' lines, as one write; return how many changed.
+        """Write these annotations at the end of facts' lines, as one write; return how many
+        changed.
 
-        A fact that has changed since it was shown, or whose line can hold no comment, is skipped.
+        A fact that has changed since it was shown, or whose line cannot take a comment, is skipped.
         Raises LedgerError if that leaves none.
         """
 
@@ -634,47 +637,48 @@ class Keeper(Memory, Protocol):
         together: str = "",
         request: str | None = None,
     ) -> Remembered | None:
-        """Write a fact that waits, or `text` in its place; or drop it, and return None.
+        """Write a waiting fact, or `text` in its place; or drop it, and return None.
 
-        Facts accepted one after another with the same `together` are undone together. Raises
-        LedgerError if nothing waits under this id, which names the very words that were shown.
+        Consecutive facts accepted with the same `together` are undone together. Raises LedgerError
+        if no waiting fact has this id, which is a digest of the text that was shown.
         """
 
     def restore(
         self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        """Write erased facts again; or never offer again these, or what came back.
+        """Write erased facts again; or never offer these erased or returned facts again.
 
         Raises LedgerError for other ids.
         """
 
     def status(self) -> MemoryStatus:
-        """The state of memory, from the files as they are now."""
+        """Return the state of memory, from the files' current contents."""
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        """The latest acknowledged writes, newest first."""
+        """Return the latest acknowledged writes, newest first."""
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        """The most similar pairs of current facts, nearest first: the input of `memory tidy`."""
+        """Return the most similar pairs of current facts, nearest first, for `memory tidy`."""
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
-        """What current facts say of the days from `first` to `last` (ISO, inclusive), in order."""
+        """Return what current facts say about the days from `first` to `last` (ISO, inclusive), in
+        order."""
 
     def chart(self) -> Chart:
-        """All facts, superseded ones too, laid out by their meanings."""
+        """Return a chart of all facts, including superseded ones, laid out by meaning."""
 
     def upkeep(self) -> Upkept:
-        """Move what is no longer needed in MEMORY.md: superseded facts, past appointments,
-        duplicates, facts under the heading of a day long ago. One write, which `undo` reverses."""
+        """Move what MEMORY.md no longer needs: superseded facts, past appointments, duplicates,
+        facts under the heading of a day long ago. One write, which `undo` reverses."""
 
     def check(self) -> tuple[Finding, ...]:
-        """The faults of the journal, the index and the files, mended where that is possible."""
+        """Return the faults of the journal, the index and the files, mended if possible."""
 
     def rebuild(self) -> MemoryStatus:
-        """Drop the derived index and make it again, with cached vectors."""
+        """Drop the derived index and build it again from cached vectors."""
 
     def unowned(self, *, remove: bool = False) -> tuple[ServerCollection, ...]:
-        """This program's collections on the Chroma server whose workspace or model is gone;
+        """Return this program's collections on the Chroma server whose workspace or model is gone;
         `remove` deletes them.
 
         Raises MemoryFailure if no server is set, or it does not answer.
@@ -693,7 +697,7 @@ _is_wanted: ContextVar[Callable[[], bool]] = ContextVar("is_wanted", default=lam
 
 @contextlib.contextmanager
 def wanted_by(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """Do the block for a client; `is_wanted` tells whether it still waits.
+    """Run the block for a client; `is_wanted` returns whether the client still waits.
 
     A client that gives up while its write waits for a lock must not find it written later; a write
     that has begun is completed. Raises Abandoned at once if the client has gone already.
@@ -707,6 +711,6 @@ def wanted_by(is_wanted: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_wanted() -> None:
-    """Raise Abandoned if the client has gone: called just before a write begins."""
+    """Raise Abandoned if the client has gone; called just before a write begins."""
     if not _is_wanted.get()():
         raise Abandoned

@@ -1,7 +1,7 @@
-"""Memory in the process that owns the index: every operation of `Keeper` is carried out here.
+"""`Keeper` in the process that owns the index: all operations are carried out here.
 
-The index is refreshed from the files before each answer, and after each write, so that a fact can
-be recalled when `remember` returns. Writes are made one at a time; reads wait for none.
+The index is refreshed from the files before each answer and after each write, so a fact can be
+recalled when `remember` returns. Writes run one at a time; reads never wait.
 """
 
 import threading
@@ -66,21 +66,21 @@ from assistant.settings.tree import Settings
 from assistant.workspace.folder import PROCEDURE_FILES, Workspace
 
 DOUBTFUL = frozenset({"tool", "recalled", "guess"})
-"""Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
-and what the assistant concludes from recalled facts is memory listening to itself."""
+"""Origins whose facts wait for the owner: what a tool returned may be written to deceive, and what
+the assistant concludes from recalled facts would be memory feeding on itself."""
 KEPT_NOTICES = 10
-"""The latest events that `status` reports."""
+"""The number of latest events that `status` reports."""
 UNKNOWN = "files that changed"
-"""Reported as not indexed yet if another thread is finding out which files these are."""
+"""Reported as not yet indexed while another thread determines which files have changed."""
 MOST_UNDATED, MOST_TOKENS = 500, 50_000
-"""Passages of a past day that are read, since only the journal has the dates of some."""
+"""Passages to read for a past day, since only the journal has the dates of some."""
 MOST_NAMED = 5
-"""Facts missing from a file that are told one by one."""
+"""Facts missing from a file that are reported one by one."""
 _T = TypeVar("_T")
 
 
 class Notices:
-    """What the owner should know: the latest events, and faults while they last."""
+    """Notices for the owner: the latest events, and faults while they last."""
 
     def __init__(self, notify: Notify) -> None:
         self._notify = notify
@@ -103,7 +103,7 @@ class Notices:
             self._faults = faults
 
     def all(self) -> tuple[str, ...]:
-        """All notices, each once: events, oldest first, then faults."""
+        """Return all notices without duplicates: events, oldest first, then faults."""
         return tuple(dict.fromkeys((*self._events, *self._faults)))
 
 
@@ -127,7 +127,7 @@ class LocalMemory:
         *,
         resident: bool = False,
     ) -> None:
-        """`resident`: the process stays, so large files may be indexed in the background."""
+        """With `resident`, the process stays, so it may index large files in the background."""
         self.embedder = embedder
         self.index = Synchronizer(
             workspace,
@@ -157,7 +157,7 @@ class LocalMemory:
         self._folders = (workspace.private, config.cache_dir(), config.state_dir())
         self._on_close = on_close
         self._lock = threading.RLock()
-        """Held by writers; readers do not wait."""
+        """Acquired by writers; readers do not wait."""
         self._has_resumed_purges = self._is_closed = False
         self._journal_faults: tuple[str, ...] = ()
         """Why the journal cannot be read, if it cannot."""
@@ -417,14 +417,14 @@ class LocalMemory:
         return unowned
 
     def _findings(self) -> Iterator[Finding]:
-        """What is wrong with journal, index and files, mended where that is possible."""
+        """Yield what is wrong with journal, index and files, mended if possible."""
         images = self._ledger.commits.images
         with self._ledger.commits.locked():
             yield from self._review.mend()
         for name in images.names():
             try:
                 images.read(name)
-            except StorageError as error:  # what it held cannot be restored
+            except StorageError as error:  # its contents cannot be restored
                 images.drop(name)
                 yield Finding("journal", f"{error.message}; it is dropped", True)
         if not self.index.verify():
@@ -435,11 +435,11 @@ class LocalMemory:
     # The index
 
     def _read(self, read: Callable[[], _T]) -> _T:
-        """Read a refreshed index; one that is damaged is rebuilt."""
+        """Read a refreshed index; a damaged one is rebuilt."""
         return self._read_index(read)[0]
 
     def _read_index(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
-        """Read a refreshed index; return also the files of which it still has an older version."""
+        """Read a refreshed index; also return the files of which it has an older version."""
         behind = self._refresh_index()
         catalog = self.index.store.catalog
         try:
@@ -490,7 +490,7 @@ class LocalMemory:
         self._notices.set_faults((*refreshed.faults, *self._journal_faults))
 
     def _scrub(self) -> None:
-        """Leave no byte in any index of what the files no longer hold."""
+        """Erase from every index what the files no longer contain, to the last byte."""
         try:
             self.index.scrub()
         except CatalogDamaged:
@@ -508,25 +508,26 @@ class LocalMemory:
             self._notices.add(str(error))
 
     def _give_to_owner(self) -> None:
-        """Leave nothing that belongs to root, if root works in another user's workspace."""
+        """Leave no file owned by root if root works in another user's workspace."""
         for folder in self._folders:
             storage.give_to_owner(folder)
 
     # Passages and facts
 
     def _annotated(self, passages: Iterable[Passage], query: Query) -> tuple[Passage, ...]:
-        """The passages with the journal's dates, without those it dates after the query's day."""
+        """Return the passages with the journal's dates, without those dated after the query's
+        day."""
         dated = map(self._recorded if query.why else self._dated, passages)
         if query.as_of is None:
             return tuple(dated)
         return tuple(passage for passage in dated if (passage.date or "") <= query.as_of)
 
     def _dated(self, passage: Passage) -> Passage:
-        """The passage with the journal's date, if the file names none."""
+        """Return the passage with the journal's date, if the file gives none."""
         return passage if passage.date else self._recorded(passage)
 
     def _recorded(self, passage: Passage) -> Passage:
-        """The passage with the date and the origin that the journal has of it."""
+        """Return the passage with its date and origin from the journal."""
         entry = None if self._journal_faults else self._journals.adding(passage.plain)
         if entry is None:
             return passage
@@ -537,7 +538,7 @@ class LocalMemory:
         )
 
     def _indexed(self, written: Iterable[Remembered]) -> tuple[Remembered, ...]:
-        """What was written with its ids, once it is indexed, and the facts it may supersede."""
+        """Index what was written; return it with its ids and the facts it may supersede."""
         return self._read(lambda: tuple(map(self._with_id, written)))
 
     def _with_id(self, written: Remembered) -> Remembered:
@@ -548,27 +549,27 @@ class LocalMemory:
         return replace(written, id=chunk.id, similar=self._locator.similar(chunk) if is_new else ())
 
     def _under_heading(self, fact: Fact) -> Fact:
-        """A fact that asks for one of the owner's headings with the one that fits best, if any."""
+        """Return the fact with the owner's heading that fits best, if it asks for one."""
         headings = self._ledger.headings() if fact.under == "" and not fact.replaces else ()
         if not headings:
             return fact
         return replace(fact, under=self._read(lambda: self._heading_for(fact.text, headings)))
 
     def _heading_for(self, fact: str, headings: Sequence[str]) -> str:
-        """The one of the owner's headings that fits a fact; "" if none does."""
+        """Return the owner's heading that fits a fact; "" if none does."""
         return self._locator.heading_of(fact, self.embedder.embed([fact])[0], headings)
 
     def _hold(self, fact: Fact) -> Remembered:
-        """Let a fact wait for the owner; until then it is in no file and no recall."""
+        """Queue a fact for the owner's review; until then it is in no file and no recall."""
         if existing := self._ledger.stated(fact.text):
             return self._with_id(existing)
         (held,) = self._review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)
 
     def _with_id_replaced(self, fact: Fact) -> Fact:
-        """The fact with the id of what it replaces, since lines move until the owner reviews it.
+        """Return the fact with the id of what it replaces, since lines move before the review.
 
-        Raises LedgerError if it names nothing.
+        Raises LedgerError if `replaces` names nothing.
         """
         if fact.replaces is None:
             return fact
@@ -576,7 +577,8 @@ class LocalMemory:
         return replace(fact, replaces=given_up_by(fact, replaced)[0].id)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
-        """The passages that each `replaces` names; the ledger refuses a fact that names none."""
+        """Return the passages that each `replaces` names; the ledger rejects one that names
+        none."""
         targets = {fact.replaces for fact in facts if fact.replaces}
         for target in targets:
             self._library.check_changeable(target)
@@ -586,14 +588,14 @@ class LocalMemory:
         return replaced
 
     def _superseded_twins(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The superseded passages that say the same as these, and are purged with them."""
+        """Return the superseded passages with the same text as these, to purge with them."""
         facts = {passage.plain for passage in passages}
         twins = self._read(lambda: [self._locator.superseded(fact) for fact in facts])
         return [passage for passage in chain.from_iterable(twins) if passage not in passages]
 
     def _check_past(self, fact: str) -> None:
-        """Raise LedgerError if a file still states a fact, or contains its words, or if these are
-        only a part of facts in the journal."""
+        """Raise LedgerError if a file still states or contains a fact, or if it is only part of a
+        fact in the journal."""
         located = self.locate(fact)
         for passage in located.passages:
             if located.exact or fact_key(fact) in fact_key(passage.plain):
@@ -611,7 +613,7 @@ class LocalMemory:
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:
-    """The notices about facts that saves removed or brought back, until the owner decides."""
+    """Yield notices about facts that saves removed or brought back, until the owner decides."""
     erased: dict[str, list[JournalEntry]] = {}
     for entry in ledger.erased():
         erased.setdefault(entry.source, []).append(entry)
@@ -639,7 +641,7 @@ def _is_doubtful(fact: Fact) -> bool:
 
 
 def _with_secrets(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:
-    """The answer with what looks like a secret in the fact, unless the owner knows already."""
+    """Return the answer with the likely secrets in the fact, unless the owner knows already."""
     if fact.secrets == "keep" or not secrets:
         return answer
     return replace(answer, text=fact.text, secrets=secrets)

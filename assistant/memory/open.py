@@ -1,7 +1,7 @@
 """Open the memory of a workspace: over its daemon's socket, or in this process.
 
-Clients import this module, so what parses markdown, loads a model or validates settings is imported
-only where it is needed.
+Clients import this module, so whatever parses markdown, loads a model or validates settings is
+imported only when needed.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ def open_memory(
     progress: Progress = no_progress,
     notify: Notify = no_notices,
 ) -> Keeper:
-    """Open memory over the workspace's daemon, which is started if none runs, or in this process.
+    """Open memory over the workspace's daemon, which is started if needed, or in this process.
 
-    `raw` are the settings of `config.load`; `notify` is given lines for the owner. Raises
+    `raw` are the settings from `config.load`; `notify` receives lines for the owner. Raises
     ConfigError, DaemonError, EmbedderError, StorageError.
     """
     if not no_daemon:
@@ -83,9 +83,9 @@ def open_model_switch(
 def amending(
     workspace: Workspace, texts: Mapping[str, str], origin: Origin
 ) -> AbstractContextManager[None]:
-    """Journal a change of whole memory files (source to new text), which the block makes.
+    """Journal the change of whole memory files (source to new text) that the block makes.
 
-    It is one write, so that `undo` reverses it. If the block raises, it must have changed nothing.
+    It is one write, so `undo` reverses it. If the block raises, it must have changed nothing.
     Raises StorageError if a file is not UTF-8.
     """
     from assistant.memory.writing.transaction import Commits
@@ -96,7 +96,7 @@ def amending(
 def amend_files(
     workspace: Workspace, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
 ) -> None:
-    """Give memory files (source to old and new text) new texts, as one write for `undo`.
+    """Replace the texts of memory files (source to old and new text), as one write for `undo`.
 
     Writes with the same `together` are undone together. Raises LedgerError if a file has changed,
     StorageError.
@@ -107,9 +107,9 @@ def amend_files(
 
 
 def with_item(text: str, title: str, item: str) -> tuple[str, int]:
-    """The text with `item` as the last list item under `## {title}`, and the number of its line.
+    """Return the text with `item` as the last list item under `## {title}`, and its line number.
 
-    Raises LedgerError for a text without a place for it.
+    Raises LedgerError if the text has no position for it.
     """
     from assistant.memory.writing.markup import insertion, item_of, line_of
 
@@ -119,7 +119,7 @@ def with_item(text: str, title: str, item: str) -> tuple[str, int]:
 
 
 def copies(workspace: Workspace) -> "Copies":
-    """The conflict copies of memory files that syncing left."""
+    """Return the conflict copies of memory files that syncing left behind."""
     from assistant.memory.writing.copies import Copies
 
     return Copies(workspace)

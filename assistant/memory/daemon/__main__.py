@@ -1,7 +1,7 @@
 """The resident process that owns a workspace's index: `python -m assistant.memory.daemon FD`.
 
-It reads its order from standard input, detaches from its parent, and reports on the descriptor `FD`
-that it listens, or why it cannot. Nothing heavy is imported before.
+It reads its order from standard input, detaches from its parent, and reports on the file descriptor
+`FD` that it listens, or why it cannot. Nothing heavy is imported before that.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from assistant.memory.local import LocalMemory
 
 LOG_BYTES = 1 << 20
-"""A log is put aside when it has this size; the two before it are kept."""
+"""A log of this size is rotated; two older ones are kept."""
 SWITCH_SECONDS = 0.0005
 """How soon a thread that parses yields to one that answers; Python's default is ten times that."""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "BLIS_NUM_THREADS": "1"}
-"""The matrices of an answer are small: more threads would only wait busily, and double a recall's
-processor time."""
+"""The matrices of an answer are small: more threads would only busy-wait and double the processor
+time of a recall."""
 OPEN_FILES = 4096
 """Enough for `MOST_CONNECTIONS`; the default on macOS is 256."""
 
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 def main(descriptor: int) -> None:
-    """Become a daemon and serve until there is a reason to end."""
+    """Become a daemon and serve until there is a reason to exit."""
     order = wire.parse(sys.stdin.buffer.read(), wire.Greeting)
     os.environ |= ONE_THREAD
     if os.fork():
@@ -64,7 +64,7 @@ def _serve(order: wire.Greeting, ready: IO[bytes]) -> None:
     lock = lifecycle.claim(
         workspace, progress=report, is_needless=lambda: sockets.answers(workspace.root)
     )
-    if lock is None:  # its owner listens again, whose socket was lost
+    if lock is None:  # another daemon listens by now
         ready.write(wire.line(wire.Answer()))
         return
 

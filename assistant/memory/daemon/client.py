@@ -1,8 +1,8 @@
-"""`Memory` over the daemon's socket; starts the daemon when there is none.
+"""`Memory` over the daemon's socket; starts the daemon if none runs.
 
-A warm command needs only this module: it imports nothing beyond what sends a request and reads its
-answer. If the daemon dies during a request, another is started and the request repeated with the
-same id, so that a write happens once.
+A warm command needs only this module, which imports nothing beyond what it takes to send a request
+and read its answer. If the daemon dies during a request, another is started and the request is
+repeated with the same id, so a write happens only once.
 """
 
 import os
@@ -31,10 +31,10 @@ def connect(
     progress: Progress = no_progress,
     notify: Notify = no_notices,
 ) -> Keeper:
-    """The memory of a workspace over its daemon, which is started if none runs.
+    """Return the memory of a workspace over its daemon, which is started if none runs.
 
-    `notify` is given lines for the owner. `raw` are the settings of `config.load`. Raises what
-    keeps the daemon from starting.
+    `notify` receives lines for the owner. `raw` are the settings from `config.load`. Raises
+    whatever keeps the daemon from starting.
     """
     return cast(Keeper, DaemonMemory(workspace, raw, progress, notify))
 
@@ -63,7 +63,7 @@ class DaemonMemory:
         self._connected()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The operation of this name, carried out by the daemon."""
+        """Return the operation of this name, which the daemon carries out."""
         if name not in wire.OPERATIONS:
             raise AttributeError(name)
         return partial(self._perform, wire.OPERATIONS[name])
@@ -75,7 +75,7 @@ class DaemonMemory:
 
     def _perform(self, operation: wire.Operation, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the daemon's memory returns. Raises what it raised, DaemonError, and
-        StorageError if another folder has taken the workspace's place since it was opened."""
+        StorageError if another folder has replaced the workspace since it was opened."""
         ident = os.urandom(8).hex()
         message = operation.request(ident, *args, **kwargs)
         with self._lock:
@@ -94,7 +94,7 @@ class DaemonMemory:
             except ConnectionError:
                 self._hang_up()
             except BaseException:
-                self._hang_up()  # its answer may still come, and would be taken for the next one's
+                self._hang_up()  # a late answer would be taken for the next request's
                 raise
         raise DaemonError(
             f"the memory daemon ended {ATTEMPTS} times during a request",
@@ -118,12 +118,12 @@ class DaemonMemory:
             self._channel = None
 
     def _dial(self) -> "_Channel | None":
-        """Connect to a daemon that matches this client; wait for the end of one that does not."""
+        """Connect to a daemon that matches this client; wait for one that does not to exit."""
         connection = sockets.connect(self._workspace.root)
         if connection is None:
             return None
         channel = _Channel(connection, self._progress)
-        with ExitStack() as stack, suppress(ConnectionError):  # it is about to end
+        with ExitStack() as stack, suppress(ConnectionError):  # the daemon is exiting
             stack.callback(channel.close)
             answer = channel.ask("hello", wire.request("hello", wire.HELLO, self._greeting()))
             if answer.error:
@@ -165,7 +165,8 @@ class _Channel:
         self._progress = progress
 
     def ask(self, ident: str, message: bytes) -> wire.Answer:
-        """The answer, with `result` or `error`. Raises ConnectionError if the daemon has gone."""
+        """Return the answer, with `result` or `error`. Raises ConnectionError if the daemon has
+        gone."""
         try:
             self._connection.sendall(message)
             while True:

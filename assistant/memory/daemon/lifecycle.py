@@ -1,7 +1,7 @@
 """Own a workspace's index; start and end its daemon.
 
 Exactly one process owns an index: a daemon, or a command with `--no-daemon`. Ownership is a kernel
-lock on `.assistant/owner.lock`, which ends with its holder.
+lock on `.assistant/owner.lock`, which is released when its holder exits.
 """
 
 import contextlib
@@ -36,32 +36,32 @@ if TYPE_CHECKING:
 
 CLAIM_SECONDS = 20.0
 """How long a new owner waits for the old one to finish; longer than a daemon takes to notice that
-its workspace was moved, or its socket removed."""
+its workspace was moved or its socket removed."""
 RETRY_SECONDS = 0.5
 """The time between two attempts at the lock."""
 START_SECONDS = 60.0
-"""How long a daemon may take until it listens; it loads nothing heavy before."""
+"""How long a daemon may take to listen; it loads nothing heavy before."""
 YIELD_SECONDS = 60.0
 """How long a daemon may take to finish its requests before it yields."""
 END_SECONDS = 5.0
-"""How long a process may take to end after a signal."""
+"""How long a process may take to exit after a signal."""
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
 """glibc gives each thread an arena, which keeps 20 MB after indexing a thousand facts. Threads that
-take turns at Python's lock need only one."""
+share Python's lock need only one."""
 TRIM_SECONDS = 3.0
 """How long after the last answer freed memory is returned to the system."""
 WORKED_SECONDS = 0.1
-"""Processor time since the last trim that makes another one worth it."""
+"""Processor time since the last trim that makes another one worthwhile."""
 IDLE_SECONDS = 0.05
 """A process that uses less processor time between two checks is idle."""
 CODE_SECONDS = 1.0
-"""How often the program's own files are checked at most: it takes half a millisecond."""
+"""The minimum time between two checks of the program's own files: one takes half a millisecond."""
 
 # Owning the index
 
 
 def lock_path(workspace: Workspace) -> Path:
-    """The file whose lock is the right to the index; on a disk that cannot be written it is in the
+    """Return the file whose lock grants the index; if the workspace is not writable, it is in the
     user's own folder."""
     try:
         storage.private_directory(workspace.private)
@@ -78,10 +78,10 @@ def claim(
     progress: Progress = no_progress,
     is_needless: Callable[[], bool] = lambda: False,
 ) -> Lock | None:
-    """Become the owner of a workspace's index; None once that `is_needless`, which is asked between
-    the attempts.
+    """Become the owner of a workspace's index; None once `is_needless`, which is called between
+    attempts.
 
-    Raises DaemonError if another process owns it for so long; StorageError.
+    Raises DaemonError if another process owns it after `seconds`; StorageError.
     """
     path, deadline = lock_path(workspace), time.monotonic() + seconds
     while (lock := _try_lock(path, min(RETRY_SECONDS, seconds))) is None and not is_needless():
@@ -111,7 +111,7 @@ def open_owned(
     *,
     resident: bool = False,
 ) -> "LocalMemory":
-    """Memory in this process, which must own the index already; the files are not read yet.
+    """Open memory in this process, which must own the index already; reads no memory files yet.
 
     `resident`: this process stays. Raises EmbedderError, StorageError.
     """
@@ -139,8 +139,8 @@ def open_owned(
 
 
 def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
-    """Start a daemon, detached, for a client with this greeting; return when it listens, or another
-    does.
+    """Start a daemon, detached, for a client with this greeting; return when it or another one
+    listens.
 
     Raises what kept it from starting: ConfigError, StorageError, DaemonError.
     """
@@ -157,8 +157,8 @@ def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
 
 
 def _spawn(ready: int, order: bytes, output: int) -> None:
-    """Run the daemon's module; it leaves this process behind and outlives it."""
-    # Its directory is the package's, so that the same code runs wherever the client was started.
+    """Run the daemon's module, which outlives this process."""
+    # Its directory is the package's, so the same code runs wherever the client was started.
     home = Path(assistant.__file__).parent.parent
     command = [sys.executable, "-m", "assistant.memory.daemon", str(ready)]
     subprocess.run(
@@ -194,9 +194,9 @@ def _await_ready(ready: int, log: Path, progress: Progress) -> None:
 
 
 def ask_to_yield(workspace: Workspace) -> bool:
-    """Have the workspace's daemon finish its requests and end; False if none runs.
+    """Make the workspace's daemon finish its requests and exit; False if none runs.
 
-    Raises DaemonError if it does not end, or does not answer.
+    Raises DaemonError if it does not exit, or does not answer.
     """
     connection = sockets.connect(workspace.root)
     if connection is None:
@@ -206,7 +206,7 @@ def ask_to_yield(workspace: Workspace) -> bool:
             connection.sendall(wire.request("yield", wire.YIELD, {}))
             wait_until_gone(connection)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # it was about to end
+            pass  # it was already exiting
         except TimeoutError as error:
             raise sockets.silent(connection) from error
     return True
@@ -235,7 +235,7 @@ def wait_until_gone(connection: socket.socket) -> None:
 def stop(workspace: Workspace, notify: Notify) -> bool:
     """End the workspace's daemon: by a request, then by signals. False if none runs.
 
-    Raises DaemonError if another process of ours owns the index, or the daemon does not end.
+    Raises DaemonError if the owner of the index is not a daemon, or does not end.
     """
     process = _process(workspace)
     if process is None:
@@ -257,7 +257,8 @@ def stop(workspace: Workspace, notify: Notify) -> bool:
 
 
 def _process(workspace: Workspace) -> int | None:
-    """The daemon's process; None if no daemon runs. Raises DaemonError for another owner."""
+    """Return the daemon's process id; None if no daemon runs. Raises DaemonError for another
+    owner."""
     connection = sockets.connect(workspace.root)
     if connection is not None:
         with connection:
@@ -274,7 +275,7 @@ def _process(workspace: Workspace) -> int | None:
 
 
 def _is_free(workspace: Workspace, seconds: float = END_SECONDS) -> bool:
-    """Whether nobody owns the index, or its owner releases it in time."""
+    """Return whether nobody owns the index, or its owner releases it in time."""
     lock = _try_lock(lock_path(workspace), seconds)
     if lock is not None:
         lock.release()
@@ -282,7 +283,7 @@ def _is_free(workspace: Workspace, seconds: float = END_SECONDS) -> bool:
 
 
 def _is_daemon(process: int) -> bool:
-    """Whether a process runs the daemon's module: its id may have been reused."""
+    """Return whether a process runs the daemon's module: its id may have been reused."""
     listed = Path(f"/proc/{process}/cmdline")
     try:
         command = listed.read_bytes().replace(b"\0", b" ")
@@ -297,14 +298,14 @@ def _is_daemon(process: int) -> bool:
 
 
 class Code:
-    """The program's own files as this process imported them.
+    """The program's own files, as imported by this process.
 
-    A checkout or an upgrade in place changes them, perhaps without another version number.
+    A checkout or an in-place upgrade changes them, perhaps without changing the version number.
     """
 
     def __init__(self) -> None:
         self._stats: dict[str, tuple[int, ...] | None] = {}
-        """Inode, size and time of each file; a backup may change its other time."""
+        """Inode, size and mtime of each file; a backup may change its ctime."""
         self._checked = 0.0
         self.check()
 
@@ -321,7 +322,7 @@ class Code:
         return has_changed
 
     def changed(self) -> bool:
-        """Do the same, at most once in `CODE_SECONDS`."""
+        """Call `check`, at most once in `CODE_SECONDS`."""
         return time.monotonic() - self._checked >= CODE_SECONDS and self.check()
 
 
@@ -332,16 +333,16 @@ class MemoryTrim:
         self._time = self._time_at_trim = time.process_time()
 
     def is_due(self, idle: float) -> bool:
-        """Whether there was work since the last trim, and is none now. Called at intervals; the
+        """Return whether there was work since the last trim, but none now. Called at intervals; the
         last request was `idle` seconds ago."""
         before, self._time = self._time, time.process_time()
         has_worked = self._time - self._time_at_trim > WORKED_SECONDS
         return has_worked and idle > TRIM_SECONDS and self._time - before < IDLE_SECONDS
 
     def run(self) -> None:
-        """Return freed memory, which glibc keeps otherwise.
+        """Return freed memory, which glibc would keep.
 
-        What is left is frozen, so that Python does not search it for garbage again and again.
+        The remaining objects are frozen, so the garbage collector does not scan them repeatedly.
         """
         gc.collect()
         gc.freeze()
@@ -351,7 +352,7 @@ class MemoryTrim:
 
 
 def resident_bytes() -> int:
-    """The memory this process holds; on macOS the most it ever held."""
+    """Return the resident memory of this process; on macOS its maximum so far."""
     if sys.platform == "darwin":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]

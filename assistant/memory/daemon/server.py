@@ -1,6 +1,6 @@
-"""The memory daemon: it listens, answers each client on a thread, and ends by itself.
+"""The memory daemon: it listens, answers each client on a thread, and exits by itself.
 
-It ends when it is idle, when a client or a signal asks for it, when its workspace or its socket is
+It exits when it is idle, when a client or a signal asks it to, when its workspace or its socket is
 gone, or when its code has changed on disk. The next command starts another.
 """
 
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from assistant.memory.local import LocalMemory
 
 CHECK_SECONDS = 2.0
-"""How often the server checks that its workspace and its socket still exist, and tells waiting
-clients that it is at work."""
+"""How often the server checks that its workspace and its socket still exist, and sends waiting
+clients a sign of life."""
 COMPARE_SECONDS, RETRY_SECONDS = 10.0, 30.0
-"""How often files are compared without an event, since a network's disk reports no changes; and
-how soon again after that has failed."""
+"""How often files are compared without an event, since network disks report no changes; and the
+delay after a failure."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
-"""The least time between two progress reports."""
+"""The minimum time between two progress reports."""
 IN_USE_SECONDS = 300.0
-"""After this long without a client with its settings, the daemon ends for one with others."""
+"""Without a matching client for this long, the daemon exits for one with other settings."""
 MOST_CONNECTIONS = 256
-"""Beyond this, the connection that is idle longest is closed; its client connects again."""
+"""Beyond this, the connection that is idle longest is closed; its client reconnects."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ Opener = Callable[[Progress, Notify], "LocalMemory"]
 class Server:
     """Serves the memory that `opener` opens to clients that send the same `hello` as the `order`.
 
-    Memory is opened once the server listens, and refreshed ahead of the questions.
+    Memory is opened once the server listens, and refreshed ahead of requests.
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class Server:
         self._notices: list[str] = []
 
     def run(self, listener: sockets.Listener, ready: Callable[[], None]) -> None:
-        """Serve until there is a reason to end; then finish what runs and release the index."""
+        """Serve until there is a reason to exit; then finish running requests and release the
+        index."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.leave("told to end"))
         listener.socket.listen(1024)
@@ -119,7 +120,7 @@ class Server:
     ) -> Any:
         """Carry out an operation of memory; every error becomes an AssistantError.
 
-        Raises Abandoned, with nothing done, if it is no longer wanted when its turn has come.
+        Raises Abandoned, with nothing done, if the client has gone before its turn comes.
         """
         try:
             with wanted_by(is_wanted):
@@ -134,7 +135,7 @@ class Server:
             ) from error
 
     def touch(self) -> None:
-        """Have the index refreshed: a memory file may have changed. From any thread."""
+        """Request a refresh of the index, as a memory file may have changed. Thread-safe."""
         self._touched.set()
 
     # Life
@@ -143,18 +144,18 @@ class Server:
         with self._opening:
             if self._memory is None:
                 self._memory = self._opener(self._progress, self._notify)
-                self._code.check()  # most modules were imported by that
+                self._code.check()  # opening imports most modules
             return self._memory
 
     def _keep_fresh(self) -> None:
-        """Refresh the index when a file was touched, and at intervals; if that fails, the next
+        """Refresh the index when a file was touched, and at intervals; after a failure, the next
         request reports why."""
         while not self.is_leaving():
             self._touched.clear()
             pause = COMPARE_SECONDS
             try:
                 self._opened().refresh()
-            except BaseException as error:  # Chroma's panics, too: nobody else would see them
+            except BaseException as error:  # including Chroma's panics: nobody else would see them
                 pause = RETRY_SECONDS
                 trace = not isinstance(error, AssistantError)
                 logger.warning("memory is not ready: %s", type(error).__name__, exc_info=trace)
@@ -194,13 +195,13 @@ class Server:
             self._trim.run()
 
     def is_leaving(self) -> bool:
-        """Whether the server accepts no more requests."""
+        """Return whether the server accepts no more requests."""
         if not (self._lock.stands() and self._root.exists()):
             self.leave("the workspace is gone")
         return self._leaving.is_set()
 
     def leave(self, reason: str) -> None:
-        """End, once the running requests are answered."""
+        """Exit once the running requests are answered."""
         if not self._leaving.is_set():
             logger.info("leaving: %s", reason)
             self._leaving.set()
@@ -247,8 +248,8 @@ class Server:
             self._changed.notify_all()
 
     def greet(self, greeting: wire.Greeting) -> MemorySettings | None:
-        """The settings for a client's recalls; None if it needs another daemon, so that this one
-        ends. Raises ConfigError, and DaemonError if this one does not end."""
+        """Return the settings for a client's recalls; None if it needs another daemon, and this one
+        leaves. Raises ConfigError, and DaemonError if this daemon stays."""
         hello = greeting.hello
         if msgspec.structs.replace(hello, digest=self._hello.digest) != self._hello:
             self.leave("a client needs another version")
@@ -271,8 +272,8 @@ class Server:
     def _check_unused(self, greeting: wire.Greeting) -> None:
         """Raise DaemonError if clients with this daemon's settings still use it.
 
-        Two shells with different settings would restart each other's daemon at every command. If
-        the configuration was changed since, the change counts.
+        Two shells with different settings would otherwise restart each other's daemon with every
+        command. A configuration that was changed since takes precedence.
         """
         is_used = time.time() - self._last_match < IN_USE_SECONDS
         if greeting.configured < self._last_match and is_used:
@@ -285,11 +286,11 @@ class Server:
             )
 
     def about(self) -> DaemonStatus:
-        """The daemon's own state."""
+        """Return the daemon's own state."""
         return DaemonStatus(os.getpid(), assistant.__version__, lifecycle.resident_bytes())
 
     def take_notices(self) -> tuple[str, ...]:
-        """The notices for the owner, which go with the next answer to any client."""
+        """Return the notices for the owner, which go with the next answer to any client."""
         with self._changed:
             taken, self._notices = tuple(self._notices), []
         return taken
@@ -307,7 +308,7 @@ class Server:
         self._tell_all((what, done, total))
 
     def _tell_all(self, progress: tuple[str, int, int] | None) -> None:
-        """Send progress to all waiting clients; None says that the daemon is at work."""
+        """Send progress to all waiting clients; None means that the daemon is at work."""
         with self._changed:
             waiting = [client for client in self._clients if client.asked is not None]
         for client in waiting:
@@ -317,8 +318,8 @@ class Server:
 class Connection:
     """One client, which sends one request at a time.
 
-    `asked` is the id of the running request, if there is one; `used` is when the last one was
-    answered (time.monotonic).
+    `asked` is the id of the running request, if any; `used` is when the last one was answered
+    (time.monotonic).
     """
 
     def __init__(self, server: Server, connection: socket.socket) -> None:
@@ -331,7 +332,7 @@ class Connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, sockets.timeval(SLOW_SECONDS))
 
     def converse(self) -> None:
-        """Answer requests until the client or the daemon ends."""
+        """Answer requests until the client or the daemon exits."""
         try:
             with self._socket.makefile("rb") as lines:
                 while (line := lines.readline(wire.MAX_REQUEST + 1)).endswith(b"\n"):
@@ -343,13 +344,13 @@ class Connection:
                     failure = DaemonError(f"a request is longer than {wire.MAX_REQUEST:,} bytes")
                     self._send(wire.refusal(None, failure))
         except OSError:
-            pass  # the client went away, or does not read its answer
+            pass  # the client has gone, or does not read its answer
         finally:
             self._server.remove(self)
             self._socket.close()
 
     def tell(self, progress: tuple[str, int, int] | None) -> None:
-        """Send progress, or None for being at work; skipped if the client does not read."""
+        """Send progress, or None for a sign of life; skipped if the client does not read."""
         line = wire.line(wire.Answer(self.asked, progress))
         if self._sending.acquire(blocking=False):
             try:
@@ -411,13 +412,13 @@ class Connection:
             self._server.end(self)
 
     def _wait_until_gone(self) -> None:
-        """Wait until the index is free; the client learns it by the end of the connection."""
+        """Wait until the index is free; the client sees the connection close."""
         while not self._server.gone.wait(CHECK_SECONDS):
             self.tell(None)
         self.hang_up()
 
     def _is_waiting(self) -> bool:
-        """Whether the client is still connected."""
+        """Return whether the client is still connected."""
         poll = select.poll()
         poll.register(self._socket.fileno(), _CLOSED)
         return not poll.poll(0)

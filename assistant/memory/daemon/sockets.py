@@ -1,7 +1,7 @@
-"""Where a workspace's memory daemon listens, and who is at the other end of a connection.
+"""The address of a workspace's memory daemon, and the peer of a connection.
 
 The directory is private to the user. The name is a hash of the workspace's real path, because the
-path of a Unix socket has at most 104 bytes on macOS. A link in the workspace names the socket, for
+path of a Unix socket is limited to 104 bytes on macOS. A link in the workspace names the socket for
 clients whose environment names other directories: a login shell, a cron job and `sudo` differ.
 """
 
@@ -22,10 +22,10 @@ from assistant.workspace import machine
 
 LONGEST_PATH = 100
 SILENCE_SECONDS = 30.0
-"""How long a daemon may be silent before it counts as hung. At work it reports every other second,
-but Chroma keeps it from that while the disk syncs: some twenty times when it creates an index."""
+"""How long a daemon may be silent before it is considered hung. At work it reports every other
+second, but Chroma blocks that while the disk syncs: some twenty times when it creates an index."""
 LINK = "daemon.sock"
-"""In `.assistant/`: a symbolic link to where the daemon listens."""
+"""In `.assistant/`: a symbolic link to the daemon's socket."""
 _NOT_LISTENING = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
@@ -35,14 +35,15 @@ STOP = "Run `assistant daemon stop`, which ends it, and try again"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a connection, from the kernel; process 0 is unknown."""
+    """The peer of a connection, according to the kernel; process 0 is unknown."""
 
     user: int
     process: int
 
 
 def paths(root: Path) -> Iterator[Path]:
-    """Where the daemon of a workspace may listen: where its link points, then the best first."""
+    """Yield the possible sockets of a workspace's daemon: the link's target, then the best
+    first."""
     name = f"{workspace_id(root)}.sock"
     linked = _linked_path(root, name)
     if linked is not None:
@@ -54,7 +55,8 @@ def paths(root: Path) -> Iterator[Path]:
 
 
 def usable_path(root: Path) -> Path:
-    """The first of `paths` whose directory is private; makes it. Raises DaemonError if none is."""
+    """Return the first of `paths` whose directory is private, creating it. Raises DaemonError if
+    none is."""
     failure: DaemonError | None = None
     for path in paths(root):
         try:
@@ -68,7 +70,7 @@ def usable_path(root: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listening socket and its file, which only the owner of the index puts there."""
+    """A listening socket and its file, which only the owner of the index creates."""
 
     socket: socket.socket
     path: Path
@@ -76,12 +78,12 @@ class Listener:
     link: Path
 
     def stands(self) -> bool:
-        """Whether clients can find the socket: its file was not removed or replaced."""
+        """Return whether clients can find the socket: its file was not removed or replaced."""
         return storage.inode(self.path) == self.inode
 
     def close(self) -> None:
-        """Stop listening; the file goes too, unless another socket has taken its place."""
-        with contextlib.suppress(OSError):  # what is left over does no harm
+        """Stop listening; remove the file, unless another socket has replaced it."""
+        with contextlib.suppress(OSError):  # leftovers do no harm
             if self.stands():
                 self.path.unlink()
             if self.link.readlink() == self.path:
@@ -106,30 +108,30 @@ def listen(root: Path) -> Listener:
 
 
 def timeval(seconds: float) -> bytes:
-    """Seconds as the kernel's `timeval`, for SO_SNDTIMEO of a blocking socket."""
+    """Return seconds as the kernel's `timeval`, for SO_SNDTIMEO of a blocking socket."""
     return struct.pack("ll", int(seconds), 0)
 
 
 def log_path(root: Path) -> Path:
-    """The log of a workspace's daemon, which never contains a query or a fact."""
+    """Return the log of a workspace's daemon, which never contains a query or a fact."""
     return config.state_dir() / "logs" / f"memory-{workspace_id(root)}.log"
 
 
 def workspace_id(root: Path) -> str:
-    """A short name for a workspace, from its real path."""
+    """Return a short name for a workspace, from its real path."""
     return machine.short_name(root.resolve())
 
 
 def connect(root: Path) -> socket.socket | None:
-    """A connection to the workspace's daemon, or None if none listens.
+    """Return a connection to the workspace's daemon, or None if none listens.
 
-    Raises DaemonError if what listens there belongs to another user.
+    Raises DaemonError if the socket belongs to another user.
     """
     for path in paths(root):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval(SILENCE_SECONDS))
         try:
-            connection.connect(os.fspath(path))  # blocking: it waits where many come at once
+            connection.connect(os.fspath(path))  # blocking: waits if many clients come at once
         except _NOT_LISTENING:
             connection.close()
             continue
@@ -149,7 +151,7 @@ def connect(root: Path) -> socket.socket | None:
 
 
 def answers(root: Path) -> bool:
-    """Whether a daemon listens for the clients of a workspace. Raises DaemonError."""
+    """Return whether a daemon listens for the clients of a workspace. Raises DaemonError."""
     connection = connect(root)
     if connection is None:
         return False
@@ -158,7 +160,7 @@ def answers(root: Path) -> bool:
 
 
 def peer(connection: socket.socket) -> Peer:
-    """Who is at the other end of a connection."""
+    """Return the peer of a connection."""
     if sys.platform == "darwin":
         # struct xucred {version, uid, …}: 4 bytes each
         credentials = connection.getsockopt(_MACOS_SOL_LOCAL, _MACOS_LOCAL_PEERCRED, 76)
@@ -171,7 +173,7 @@ def peer(connection: socket.socket) -> Peer:
 
 
 def silent(connection: socket.socket) -> DaemonError:
-    """The error for a daemon that has been silent for too long."""
+    """Return the error for a daemon that has been silent for too long."""
     process = peer(connection).process or "of an unknown number"
     return DaemonError(
         f"the memory daemon, process {process}, has not responded for {SILENCE_SECONDS:.0f} s", STOP
@@ -179,7 +181,7 @@ def silent(connection: socket.socket) -> DaemonError:
 
 
 def _linked_path(root: Path, name: str) -> Path | None:
-    """Where the workspace's link points, if that is a private directory of the user."""
+    """Return the target of the workspace's link, if its directory is private to the user."""
     try:
         path = (root / ".assistant" / LINK).readlink()
         directory = path.parent.lstat()

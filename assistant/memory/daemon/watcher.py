@@ -16,19 +16,19 @@ from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 MEMORY = "memory"
 CHANGES = ("created", "deleted", "moved", "modified")
-"""Events of changes; opening or reading a file is none."""
+"""Events that change a file, unlike opening or reading it."""
 
 
 class Watcher(FileSystemEventHandler):
     """Calls `changed` whenever a memory file of the workspace may have changed, until `stop`."""
 
     def __init__(self, workspace: Workspace, changed: Callable[[], None]) -> None:
-        """Raises OSError if the system has no watch to spare."""
+        """Start watching. Raises OSError if the system has no watches left."""
         self._root = workspace.root
         self._changed = changed
         self._observer = Observer()
         self._memory: ObservedWatch | None = None
-        # `.assistant/`, where the index is written, is not watched: hence no recursive watch of all
+        # not recursive, since the index is written to `.assistant/`
         self._schedule(self._root, recursive=False)
         self._observer.start()
         self._watch_memory()
@@ -39,7 +39,7 @@ class Watcher(FileSystemEventHandler):
         self._observer.join()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Pass a change of a memory file on."""
+        """Report a change of a memory file."""
         is_of_folder = event.is_directory and event.event_type == "modified"
         if event.event_type not in CHANGES or is_of_folder:
             return
@@ -55,11 +55,11 @@ class Watcher(FileSystemEventHandler):
         return path == self._root or path.is_relative_to(self._root / MEMORY)
 
     def _watch_memory(self) -> None:
-        """Watch `memory/` if it is there; a directory that is created again needs a new watch."""
+        """Watch `memory/` if it exists; a directory that is created again needs a new watch."""
         if self._memory is not None:
             self._observer.unschedule(self._memory)
             self._memory = None
-        with contextlib.suppress(OSError):  # there is none, or the system has no watch to spare
+        with contextlib.suppress(OSError):  # it does not exist, or the system has no watches left
             self._memory = self._schedule(self._root / MEMORY, recursive=True)
 
     def _schedule(self, directory: Path, *, recursive: bool) -> ObservedWatch:

@@ -1,14 +1,14 @@
-"""The protocol of the daemon's socket: JSON, one message a line.
+"""The protocol of the daemon's socket: JSON, one message per line.
 
 A request is `{"id", "op", "params"}`. Its answer is any number of `{"id", "progress"}` lines, then
-one of `{"id", "result"}` or `{"id", "error"}`. Progress is `[message, done, total]`, or null to say
-that the daemon is alive and at work; a result may have `notices`, lines for the owner.
+one of `{"id", "result"}` or `{"id", "error"}`. Progress is `[message, done, total]`, or null as a
+sign of life; a result may have `notices`, lines for the owner.
 
 The methods of `Memory` and `Keeper` are the operations, and their annotations are the schema.
 Two more concern the daemon itself, and never change: `hello` and `yield`.
 
-msgspec encodes our dataclasses and validates what it decodes, in C: its import costs a client about
-6 ms, of which the first request gains back half.
+msgspec encodes our dataclasses and validates what it decodes, in C: importing it costs a client
+about 6 ms, half of which the first request regains.
 """
 
 import functools
@@ -26,14 +26,14 @@ from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import Keeper, Memory
 
 PROTOCOL = 5
-"""Raised whenever an older peer would misunderstand a line."""
+"""Incremented whenever an older peer would misunderstand a line."""
 MAX_REQUEST = 1 << 20
-"""The longest request in bytes. A longer one is refused without being read whole."""
+"""The maximum length of a request in bytes. A longer one is refused without being read in full."""
 
 HELLO = "hello"
 YIELD = "yield"
 _REQUEST = "request"
-"""The parameter that names a write, so that it happens once however often it is sent."""
+"""The parameter that identifies a write, so that it happens once however often it is sent."""
 _Message = TypeVar("_Message")
 
 
@@ -47,15 +47,15 @@ class Hello(Struct, frozen=True):
 
 
 def utc_offset() -> int:
-    """This process's own, in seconds: what is today, and now, depends on it."""
+    """Return this process's UTC offset in seconds: today's date and the time depend on it."""
     return time.localtime().tm_gmtoff
 
 
 class Greeting(Struct, frozen=True):
-    """The parameters of `hello`, and what a daemon is started with.
+    """The parameters of `hello`, with which a daemon is also started.
 
-    `settings` are the client's; those of the index must be the daemon's. `configured` is when the
-    configuration file was last changed (time.time). `offset` is the client's, from UTC.
+    `settings` are the client's; those of the index must match the daemon's. `configured` is when
+    the configuration file was last changed (time.time). `offset` is the client's UTC offset.
     """
 
     hello: Hello
@@ -73,7 +73,7 @@ class Request(Struct, frozen=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True):
-    """An error on the wire; `kind` is its class."""
+    """An error on the wire; `kind` is the name of its class."""
 
     kind: str
     message: str
@@ -96,7 +96,8 @@ class Answer(Struct, frozen=True, omit_defaults=True):
 
 
 def arguments(function: Callable[..., Any], *, strict: bool = False) -> type[Struct]:
-    """A struct of a function's arguments, by its annotations; if `strict`, it refuses others."""
+    """Return a struct of a function's arguments, from its annotations; if `strict`, others are
+    refused."""
     signature = inspect.signature(function)
     fields = [
         (parameter.name, parameter.annotation)
@@ -109,12 +110,12 @@ def arguments(function: Callable[..., Any], *, strict: bool = False) -> type[Str
 
 
 def line(message: Any) -> bytes:
-    """One message as a line. What is not Unicode becomes `?`."""
+    """Encode a message as one line. Surrogates become `?`."""
     return encode(message) + b"\n"
 
 
 def encode(value: Any) -> bytes:
-    """A value as JSON; dataclasses become objects. What is not Unicode becomes `?`."""
+    """Encode a value as JSON; dataclasses become objects. Surrogates become `?`."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:  # the shell may pass bytes that are not text
@@ -125,7 +126,7 @@ def encode(value: Any) -> bytes:
 
 
 def request(ident: str, op: str, params: Any) -> bytes:
-    """A request's line. Raises DaemonError if it is longer than a daemon takes."""
+    """Encode a request. Raises DaemonError if it is longer than a daemon accepts."""
     data = line(Request(ident, op, Raw(encode(params))))
     if len(data) > MAX_REQUEST:
         raise DaemonError(
@@ -136,18 +137,18 @@ def request(ident: str, op: str, params: Any) -> bytes:
 
 
 def result(ident: str | None, value: Any, notices: tuple[str, ...] = ()) -> Answer:
-    """The answer with a result."""
+    """Return an answer with a result."""
     return Answer(ident, result=Raw(encode(value)), notices=notices)
 
 
 def refusal(ident: str | None, failure: AssistantError) -> Answer:
-    """The answer with an error."""
+    """Return an answer with an error."""
     kind = type(failure).__name__
     return Answer(ident, error=Failure(kind, failure.message, failure.cure))
 
 
 def parse(data: bytes, kind: type[_Message], of: str = "the memory socket") -> _Message:
-    """The message of a line. Raises DaemonError if it is not one of this kind."""
+    """Decode a line. Raises DaemonError if it does not match `kind`."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (ValueError, RecursionError) as error:
@@ -155,7 +156,7 @@ def parse(data: bytes, kind: type[_Message], of: str = "the memory socket") -> _
 
 
 def raised(failure: Failure) -> AssistantError:
-    """The error that the other side raised; one of an unknown kind is a DaemonError."""
+    """Return the error that the other side raised; one of an unknown kind is a DaemonError."""
     return _error_kinds().get(failure.kind, DaemonError)(failure.message, failure.cure)
 
 
@@ -175,21 +176,21 @@ class Operation:
 
     @cached_property
     def writes(self) -> bool:
-        """Whether it takes the name of a `request`, so that it happens once."""
+        """Whether it takes a `request` id, so that it happens once."""
         return _REQUEST in self._method.__annotations__
 
     def request(self, ident: str, /, *args: Any, **kwargs: Any) -> bytes:
-        """The line that requests it; a write without a name is named `ident`."""
+        """Encode a request for the operation; a write without an id gets `ident`."""
         if self.writes and kwargs.get(_REQUEST) is None:
             kwargs[_REQUEST] = ident
         return request(ident, self.name, self._arguments(*args, **kwargs))
 
     def parameters(self, data: bytes) -> dict[str, Any]:
-        """The arguments of a request. Raises DaemonError if they do not fit."""
+        """Decode the arguments of a request. Raises DaemonError if they do not fit."""
         return msgspec.structs.asdict(parse(data, self._arguments, self.name))
 
     def result(self, data: bytes) -> Any:
-        """The result of the operation. Raises DaemonError if it has another form."""
+        """Decode the result of the operation. Raises DaemonError if it has another form."""
         return parse(data, self._method.__annotations__["return"], self.name)
 
     @cached_property

@@ -1,9 +1,9 @@
-"""A BERT sentence encoder as an ONNX graph, from its weights alone: no torch, no transformers.
+"""Builds a BERT sentence encoder as an ONNX graph, from its weights: no torch, no transformers.
 
 So the first answer does not wait for torch to be imported, and the default model does not need it
-at all. Run as a program, it compiles one model: the graph is made int8. The encoder is BERT's
-(Devlin et al., 2018: learned positions, exact GELU, normalisation after each sum); its last layer
-is averaged over the tokens of a text and scaled to length 1.
+at all. Run as a program, it compiles one model and quantizes the graph to int8. The encoder is
+BERT's (Devlin et al., 2018: learned positions, exact GELU, normalisation after each sum); its last
+layer is averaged over a text's tokens and scaled to length 1.
 """
 
 import json
@@ -24,24 +24,24 @@ from assistant.memory.embedding.onnx import GRAPH, TABLES
 
 INPUTS = IDS, MASK = ("input_ids", "attention_mask")
 EMBEDDED = "word_embeddings"
-"""What a graph takes in the place of ids, if the table of words is kept elsewhere."""
+"""The input of a graph in place of ids, if the word embeddings are stored separately."""
 WORDS = "embeddings.word_embeddings.weight"
 OUTPUT = "sentence_embedding"
 OPSET = 17
-"""The first with LayerNormalization."""
+"""The first opset with LayerNormalization."""
 IR_VERSION = 8
-"""The form of file that came with this opset."""
+"""The file format that came with this opset."""
 FLOAT = "float.onnx"
 """The graph before it is quantized."""
 TABLE_BYTES = 4 << 20
-"""Minimum size of a table that is stored separately; more than any weights of a layer."""
+"""The minimum size of a table that is stored separately; no weight of a layer is as large."""
 LEAST = np.float32(np.finfo(np.float32).min)
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large an encoder is."""
+    """The dimensions of an encoder."""
 
     layers: int
     heads: int
@@ -50,8 +50,8 @@ class Sizes:
 
 
 def main(source: Path, target: Path) -> None:
-    """Compile the model in the folder `source` into the folder `target`: with its tables in a file
-    of their own that stays on disk, of which a text reads only the rows of its words."""
+    """Compile the model in the folder `source` into the folder `target`. Its tables go into a
+    separate file that stays on disk; a text reads only the rows of its words."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     exact, graph = target / FLOAT, target / GRAPH
@@ -71,7 +71,7 @@ def write(source: Path, target: Path) -> None:
     """Write the graph of the model in `source` to the file `target`.
 
     The graph takes `INPUTS`, both of shape (texts, tokens). If the weights are `Packed`, without
-    the table of words, it takes `EMBEDDED` in the place of the first, of shape (texts, tokens,
+    the word embeddings, it takes `EMBEDDED` in place of the first, of shape (texts, tokens,
     width).
     """
     weights: Mapping[str, Floats]
@@ -87,8 +87,8 @@ def write(source: Path, target: Path) -> None:
 
 
 class _Encoder:
-    """The graph of the model as it grows: each operation and constant gets a name, by which others
-    take it. Tokens are of shape (texts, tokens, width)."""
+    """Builds the graph of the model: each operation and constant gets a name, which its users
+    refer to. Tokens are of shape (texts, tokens, width)."""
 
     def __init__(self, weights: Mapping[str, Floats], sizes: Sizes) -> None:
         self._weights = weights
@@ -101,7 +101,7 @@ class _Encoder:
         self._shut = self.op("Unsqueeze", shut, [1, 2])
 
     def model(self) -> onnx.ModelProto:
-        """The whole, checked."""
+        """Return the complete model, checked."""
         self._nodes.append(helper.make_node("Identity", [self.sentences()], [OUTPUT]))
         tensor, words, width = helper.make_tensor_value_info, ["texts", "tokens"], self._sizes.width
         tokens = (
@@ -118,7 +118,8 @@ class _Encoder:
         return model
 
     def op(self, kind: str, *inputs: str | Floats | np.float32 | Sequence[int], **how: Any) -> str:
-        """Add an operation; the name of what it gives. Inputs that are no names are constants."""
+        """Add an operation; return the name of its output. Inputs other than names are
+        constants."""
         names = [given if isinstance(given, str) else self._constant(given) for given in inputs]
         name = f"{kind}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, names, [name], name, **how))
@@ -130,7 +131,7 @@ class _Encoder:
         return name
 
     def sentences(self) -> str:
-        """One vector a text."""
+        """Return one vector per text."""
         tokens = self._embedded()
         for layer in range(self._sizes.layers):
             tokens = self._layer(f"encoder.layer.{layer}.", tokens)
@@ -140,7 +141,7 @@ class _Encoder:
         return self.op("LpNormalization", mean, axis=1, p=2)
 
     def _embedded(self) -> str:
-        """Words and positions, and the type that all tokens of a text alone have."""
+        """Add word, position and type embeddings; all tokens of a single text have one type."""
         positions, types = (
             self._weights[f"embeddings.{name}_embeddings.weight"]
             for name in ("position", "token_type")
@@ -153,7 +154,7 @@ class _Encoder:
         return self._norm("embeddings.LayerNorm", self.op("Add", found, places))
 
     def _layer(self, name: str, tokens: str) -> str:
-        """Attention, then two dense steps; each is added to what it was given."""
+        """Apply attention, then two dense steps; each has a residual connection."""
         mixed = self._dense(f"{name}attention.output.dense", self._attention(name, tokens))
         tokens = self._norm(f"{name}attention.output.LayerNorm", self.op("Add", mixed, tokens))
         inner = self._gelu(self._dense(f"{name}intermediate.dense", tokens))
@@ -161,7 +162,8 @@ class _Encoder:
         return self._norm(f"{name}output.LayerNorm", self.op("Add", outer, tokens))
 
     def _attention(self, name: str, tokens: str) -> str:
-        """Each token's mix of all tokens' values, by how well its query fits their keys."""
+        """Return each token's weighted sum of all values, by how well its query matches their
+        keys."""
         query, key, value = (
             self._heads_of(self._dense(f"{name}attention.self.{part}", tokens), order)
             for part, order in (
@@ -177,7 +179,7 @@ class _Encoder:
         return self.op("Reshape", mixed, [0, 0, self._sizes.width])
 
     def _heads_of(self, tokens: str, order: Sequence[int]) -> str:
-        """Each head's share of the numbers of a token: (texts, tokens, heads, share), reordered."""
+        """Split each token into heads: (texts, tokens, heads, share), reordered."""
         heads = self._sizes.heads
         shape = [0, 0, heads, self._sizes.width // heads]
         return self.op("Transpose", self.op("Reshape", tokens, shape), perm=order)
@@ -192,7 +194,7 @@ class _Encoder:
         return self.op("LayerNormalization", tokens, *parts, epsilon=self._sizes.epsilon)
 
     def _gelu(self, tokens: str) -> str:
-        """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
+        """x · (1 + erf(x / √2)) / 2, in the order that onnxruntime fuses."""
         root, one, half = (np.float32(value) for value in (2**0.5, 1, 0.5))
         bent = self.op("Add", self.op("Erf", self.op("Div", tokens, root)), one)
         return self.op("Mul", self.op("Mul", tokens, bent), half)

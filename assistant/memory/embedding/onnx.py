@@ -1,4 +1,4 @@
-"""A compiled embedding model on onnxruntime."""
+"""Runs a compiled embedding model on onnxruntime."""
 
 import functools
 import json
@@ -17,10 +17,10 @@ from assistant.memory.embedding.embedder import Vectors, normalized
 
 GRAPH = "model.onnx"
 TABLES = "model.tables"
-"""The graph's largest constants, which onnxruntime maps from there."""
+"""The file of the graph's largest constants, which onnxruntime maps into memory."""
 TOKENIZER = "tokenizer.json"
 BATCH_TOKENS = 256
-"""Padded tokens a run; one runs on each core. Twice as many are no faster and take 13 MB more."""
+"""Padded tokens per run; one runs on each core. Twice as many are no faster and take 13 MB more."""
 MAX_THREADS = 4
 
 
@@ -40,7 +40,7 @@ class Session:
                 str(path),
                 options,
                 providers=["CPUExecutionProvider"],
-                disabled_optimizers=["SkipLayerNormFusion"],  # the fused step is the slower one
+                disabled_optimizers=["SkipLayerNormFusion"],  # the fused step is slower
             )
         except Exception as error:  # onnxruntime's errors have no base of their own
             raise EmbedderError(
@@ -48,17 +48,17 @@ class Session:
                 f"Delete {path.parent}, and it is compiled again",
             ) from error
         self._options = onnxruntime.RunOptions()
-        """onnxruntime alone keeps the most memory that it ever needed, some 20 MB."""
+        """By default, onnxruntime keeps the most memory it has ever needed, some 20 MB."""
         self._options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self.dimension = int(self._session.get_outputs()[0].shape[1])
 
     def run(
         self, name: str, lengths: Sequence[int], tokens: Callable[[int], NDArray[Any]]
     ) -> Vectors:
-        """A vector a text, of these lengths in tokens; `tokens` gives those of a text, by number,
-        for the input `name`.
+        """Return one vector per text; `lengths` are in tokens. `tokens` returns the tokens of the
+        text with this number, for the input `name`.
 
-        Each batch runs on one processor: its steps are too short to be shared out.
+        Each batch runs on one core: its steps are too short to split.
         """
         vectors = np.empty((len(lengths), self.dimension), dtype=np.float32)
 
@@ -108,7 +108,7 @@ class OnnxEmbedder:
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows grouped by length, so that little of a batch is padding."""
+    """Yield rows grouped by length, which keeps the padding small."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
         limit = min(BATCH_TOKENS // (len(batch) + 1), 2 * lengths[batch[0]]) if batch else 0

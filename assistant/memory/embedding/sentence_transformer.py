@@ -1,7 +1,7 @@
 """A model of the owner's choice, run by sentence-transformers.
 
 Some models need prefixes that say what a text is: e5's "query: " before a question, "passage: "
-before what may answer it.
+before a text that may answer it.
 """
 
 import hashlib
@@ -36,8 +36,8 @@ class Prompts:
 
 
 def prompts_of(own: Mapping[str, str], default: str | None, settings: EmbeddingSettings) -> Prompts:
-    """The prefixes that the owner set, else those in the model's own configuration, where `default`
-    may name one; e5 is recognised by its name."""
+    """Return the prefixes that the owner set, else those in the model's own configuration, of which
+    `default` may name one; e5 is recognised by its name."""
     named = {name: text for name, text in own.items() if text}
     usual = named.get(default or "", "")
     document = next((named[name] for name in _DOCUMENT if name in named), usual)
@@ -53,7 +53,7 @@ def prompts_of(own: Mapping[str, str], default: str | None, settings: EmbeddingS
 class SentenceTransformerEmbedder:
     """A model of sentence-transformers, offline, on the CPU, without running the model's own code.
 
-    Raises EmbedderError if sentence-transformers is not installed, or the model damaged.
+    Raises EmbedderError if sentence-transformers is not installed, or the model is damaged.
     """
 
     def __init__(self, source: Path, fingerprint: str, settings: EmbeddingSettings) -> None:
@@ -71,14 +71,14 @@ class SentenceTransformerEmbedder:
             self._model = SentenceTransformer(
                 str(source), device="cpu", local_files_only=True, trust_remote_code=False
             ).eval()
-        except Exception as error:  # whatever its files are
+        except Exception as error:  # its files may be anything
             raise EmbedderError(
                 f"the embedding model {source} cannot be loaded: {error}",
                 "Put the model's files there again, or choose another model",
             ) from error
         model = self._model
         prompts = self._prompts = prompts_of(model.prompts, model.default_prompt_name, settings)
-        self._lock = threading.Lock()  # its tokenizer is for one thread at a time
+        self._lock = threading.Lock()  # its tokenizer is not thread-safe
         document = prompts.document.encode()
         digest = f"-{hashlib.sha256(document).hexdigest()[:8]}" if document else ""
         self.fingerprint = fingerprint + digest
