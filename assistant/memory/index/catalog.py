@@ -1,7 +1,7 @@
 """The catalog: sources, chunks and their words. It is authoritative for the index.
 
-A change to a source is one transaction, which also adds to the outbox the changes that Chroma still
-needs; after a crash between the two, both converge.
+Each change to a source is one transaction, which also queues Chroma's pending changes in the
+outbox; after a crash in between, both converge.
 """
 
 import json
@@ -53,8 +53,8 @@ _ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.menti
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An indexed file as it was last read; `read_ns` (time.time_ns) and `warning`, a fault of it,
-    are only for display."""
+    """An indexed file as it was last read. `read_ns` (time.time_ns) and `warning`, its fault, are
+    for display only."""
 
     name: str
     stat: Stat
@@ -68,7 +68,7 @@ class Source:
 class SourceUpdate:
     """A source as it was read: stat and digest of its bytes, its chunks in order, and its text.
 
-    `warning` is the fault of the file, although it can be read. With `index_days`, the days that
+    `warning` is the fault of a file that is readable nevertheless. With `index_days`, the days that
     the chunks mention are stored.
     """
 
@@ -88,14 +88,14 @@ class SourceUpdate:
         return variants ^ np.frombuffer(ids, ">u8").astype(np.uint64)
 
     def unchanged(self, before: NDArray[Any]) -> Rows:
-        """Return where in the source's previous columns each chunk is, `NOWHERE` for a new one."""
+        """Return each chunk's index in the source's previous columns, `NOWHERE` for a new one."""
         known = {content: index for index, content in enumerate(before["content"].tolist())}
         return np.array([known.get(content, NOWHERE) for content in self.content.tolist()], int)
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """The next changes for Chroma: upserts and deletes, which share no id, and a mark for them.
+    """The next changes for Chroma: upserts and deletes, which share no id, and their mark.
 
     The mark is 0 if there are none.
     """
@@ -110,18 +110,18 @@ class Pending:
 
 
 class Outbox:
-    """The chunks whose changes Chroma still needs, written in the transaction of the changes."""
+    """The chunks whose changes Chroma still lacks, written in the transaction of the change."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @property
     def size(self) -> int:
-        """The number of ids that are pending."""
+        """The number of pending ids."""
         return int(self._database.rows("SELECT count(*) FROM outbox")[0][0])
 
     def pending(self, limit: int) -> Pending:
-        """The next changes, with only the last state of each id."""
+        """Return the next changes, with only the latest state of each id."""
         rows = self._database.rows(
             "SELECT o.chunk, v.value, o.seq FROM outbox o LEFT JOIN chunks c ON c.id = o.chunk"
             " LEFT JOIN vectors v ON v.id = c.vector ORDER BY o.seq LIMIT ?",
@@ -141,7 +141,7 @@ class Outbox:
             db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,))
 
     def enqueue_all(self) -> None:
-        """Mark every chunk as pending, because Chroma's data is gone."""
+        """Queue every chunk, because Chroma's data is gone."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM outbox")
             db.execute("INSERT INTO outbox (chunk) SELECT id FROM chunks")
@@ -150,8 +150,8 @@ class Outbox:
 class Catalog:
     """An open catalog. Thread-safe; one process at a time.
 
-    Every method raises CatalogDamaged when the database proves unusable, StorageError when the
-    disk is full or read-only.
+    Every method raises CatalogDamaged if the database is unusable, StorageError if the disk is full
+    or read-only.
     """
 
     def __init__(self, path: Path, cache: Path, *, readonly: bool = False) -> None:
@@ -162,7 +162,7 @@ class Catalog:
         self.vocabulary = Vocabulary(self.database)
         self.words = InvertedIndex(self.database)
         self._tokenizer = Tokenizer()
-        """The tokenizer of writes; queries do not wait for it."""
+        """The tokenizer for writes; queries do not wait for it."""
         self._layout: Layout | None = None
 
     def close(self) -> None:
@@ -171,11 +171,11 @@ class Catalog:
         self.words.close()
         self._tokenizer.close()
 
-    # Facts about the whole
+    # The catalog as a whole
 
     @property
     def generation(self) -> int:
-        """A number that grows with every change of the chunks, of the state this thread sees."""
+        """A number that grows with every change of the chunks, in the state this thread sees."""
         return self.database.generation
 
     @property
@@ -184,11 +184,11 @@ class Catalog:
         return self.database.generation == self.database.latest
 
     def reading(self) -> AbstractContextManager[None]:
-        """Let this thread see one state of the catalog, while others write."""
+        """Give this thread a snapshot of the catalog while others write."""
         return self.database.reading()
 
     def meta(self, key: str) -> str | None:
-        """The value stored under a key, about the whole catalog."""
+        """Return the value stored under a key of the whole catalog."""
         rows = self.database.rows("SELECT value FROM meta WHERE key = ?", key)
         return str(rows[0][0]) if rows else None
 
@@ -197,11 +197,11 @@ class Catalog:
         self.database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     def count(self) -> int:
-        """The number of chunks."""
+        """Return the number of chunks."""
         return int(self.database.rows("SELECT ifnull(sum(chunks), 0) FROM sources")[0][0])
 
     def sources(self) -> dict[str, Source]:
-        """The indexed sources, by name."""
+        """Return the indexed sources, by name."""
         rows = self.database.rows(
             "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, chunks, warning"
             " FROM sources ORDER BY name"
@@ -209,14 +209,14 @@ class Catalog:
         return {row[0]: Source(row[0], Stat(*row[1:5]), *row[5:]) for row in rows}
 
     def columns(self, source: str) -> NDArray[Any]:
-        """The columns of a source's chunks, see `layout.COLUMNS`."""
+        """Return the columns of a source's chunks, see `layout.COLUMNS`."""
         with self.database.using() as db:
             return _columns(db, source)
 
     # Changes
 
     def touch(self, name: str, stat: Stat) -> None:
-        """Record that a file with unchanged content has another stat, or was read again now."""
+        """Record that an unchanged file has another stat, or was read again now."""
         self.database.rows(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, read_ns = ?"
             " WHERE name = ?",
@@ -224,9 +224,9 @@ class Catalog:
         )  # fmt: skip
 
     def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> None:
-        """Replace the rows of sources by those of updates, whose vectors must be cached, at once.
+        """Replace the rows of sources by those of updates, in one transaction.
 
-        A chunk whose id exists already keeps its row.
+        The vectors must be cached. A chunk whose id exists already keeps its row.
         """
         with self.database.changing() as db:
             writer = _Writer(db, self._tokenizer, fingerprint)
@@ -241,7 +241,7 @@ class Catalog:
             db.execute("DELETE FROM sources WHERE name = ?", (name,))
 
     def clear(self) -> None:
-        """Remove everything but the cached vectors."""
+        """Remove everything except the cached vectors."""
         tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name <> 'meta'"
         with self.database.changing() as db:
             for (table,) in db.execute(tables).fetchall():
@@ -255,7 +255,7 @@ class Catalog:
     # Reading
 
     def layout(self) -> Layout:
-        """The position of every chunk, cached until the next change."""
+        """Return the position of every chunk, cached until the next change."""
         with self.database.using() as db:
             kept, generation = self._layout, self.generation
             if kept is not None and kept.generation == generation:
@@ -267,60 +267,61 @@ class Catalog:
             return layout
 
     def by_row(self, rowids: Sequence[int]) -> dict[int, Chunk]:
-        """The chunks of these rows; a row that is gone is left out.
+        """Return the chunks of these rows, without those that are gone.
 
-        A chunk keeps its row while its file is edited elsewhere.
+        A chunk keeps its row while other parts of its file are edited.
         """
         return self._chunks("c.rowid IN (SELECT value FROM json_each(?))", rowids)
 
     def chunks(self, rowids: Sequence[int]) -> list[Chunk]:
-        """The same, in the order of the rows."""
+        """Return the chunks of these rows, in this order, without those that are gone."""
         chunks = self.by_row(rowids)
         return [chunks[row] for row in rowids if row in chunks]
 
     def by_id(self, id_: str) -> list[Chunk]:
-        """The chunk with this id, if it exists."""
+        """Return the chunk with this id, if it exists."""
         return list(self._chunks("c.id IN (SELECT value FROM json_each(?))", [id_]).values())
 
     def spelling(self, text: str, most: int) -> list[Chunk]:
-        """The first current chunks with this text, of 3 to 300 letters, also within words."""
+        """Return the first current chunks that contain this text of 3 to 300 letters, even within
+        words."""
         if not 3 <= len(text) <= 300:
             return []
-        anything = re.sub(r"[^a-zA-Z0-9 ]", "_", text)  # LIKE folds the case of ASCII alone
+        anything = re.sub(r"[^a-zA-Z0-9 ]", "_", text)  # LIKE folds the case of ASCII only
         sql = "SELECT rowid FROM chunks WHERE status = 'current' AND plain LIKE ? ORDER BY rowid"
         rows = [row for (row,) in self.database.rows(sql, f"%{anything}%")]
         matches = [chunk for chunk in self.chunks(rows) if folded(text) in folded(chunk.plain)]
         return matches[:most]
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
-        """The positions in a layout of the chunks with these ids; `NOWHERE` for an unknown id."""
+        """Return the layout positions of the chunks with these ids; `NOWHERE` for an unknown id."""
         where = "id IN (SELECT value FROM json_each(?))"
         query = f"SELECT id, rowid FROM chunks WHERE {where}"
         rowids = dict(self.database.rows(query, json.dumps(list(ids))))
         return layout.known(np.array([rowids.get(id_, NO_ROW) for id_ in ids], dtype=np.int64))
 
     def pending_positions(self, layout: Layout) -> Rows:
-        """The positions of the chunks that are pending for Chroma."""
+        """Return the positions of the chunks that are pending for Chroma."""
         rows = self.database.rows("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
         positions = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
         return np.asarray(positions[positions != NOWHERE])
 
     def marked(self, layout: Layout) -> tuple[Rows, Rows]:
-        """The positions of the chunks that say what they matter for, and the numbers of those
-        vectors."""
+        """Return the positions of the chunks that state what they matter for, and the numbers of
+        the vectors of those phrases."""
         rows = np.array(self.database.rows("SELECT chunk, vector FROM marks"), np.int64)
         rows = rows.reshape(-1, 2)
         positions = layout.known(rows[:, 0])
         return positions[positions != NOWHERE], rows[positions != NOWHERE, 1]
 
     def at_line(self, source: str, line: int) -> list[Chunk]:
-        """The chunks of a source on a line, in order."""
+        """Return the chunks of a source on a line, in order."""
         layout = self.layout()
         return self.chunks(layout.rowid[layout.at_line(source, line)].tolist())
 
     def speaking(self, first: date, last: date) -> list[tuple[Chunk, tuple[Occasion, ...]]]:
-        """The current chunks that may mention these days, with their occasions: as far as these can
-        be determined without a date of recording."""
+        """Return the current chunks that may mention these days, with their occasions, as far as
+        these are known without a date of recording."""
         rows = self.database.rows(
             "SELECT chunk, value FROM occasions WHERE first <= ? AND last >= ?",
             last.toordinal(), first.toordinal(),
@@ -329,7 +330,7 @@ class Catalog:
         return [(chunk, days[row]) for row, chunk in self.by_row(list(days)).items()]
 
     def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
-        """The chunks that satisfy a condition, by row."""
+        """Return the chunks that satisfy a condition, by row."""
         layout = self.layout()
         matches = self.database.rows(f"SELECT {_ROW} WHERE {where}", json.dumps(list(values)))
         positions = layout.known(np.array([row[0] for row in matches], dtype=np.int64)).tolist()
@@ -395,9 +396,9 @@ class _Writer:
     def _sections(
         self, source: int, name: str, wanted: set[tuple[str, ...]]
     ) -> dict[tuple[str, ...], int]:
-        """The numbers of heading paths of a source; new paths are inserted.
+        """Return the numbers of heading paths of a source; insert new paths.
 
-        A new path gets the vector of its headings, if that is cached.
+        A new path gets the vector of its headings if that is cached.
         """
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
         numbers = {_decoded(heading): int(id_) for id_, heading in rows} if wanted else {}
@@ -444,7 +445,7 @@ class _Writer:
     def _insert(
         self, source: int, update: SourceUpdate, new: Sequence[int], table: NDArray[Any]
     ) -> None:
-        """Insert chunks, and fill in their columns. Raises KeyError if a vector is not cached."""
+        """Insert chunks and fill in their columns. Raises KeyError if a vector is not cached."""
         if not new:
             return
         chunks = [update.chunks[index] for index in new]
@@ -500,25 +501,25 @@ def _columns(db: sqlite3.Connection, source: str) -> NDArray[Any]:
 
 
 def _intact(layout: bytes, checksum: int) -> bytes:
-    """The packed columns of a source's chunks. Raises CatalogDamaged if they differ from what was
-    written."""
+    """Return the packed columns of a source's chunks. Raises CatalogDamaged if they have changed
+    since they were written."""
     if crc32(layout) != checksum:
         raise CatalogDamaged("a file's columns in the index are not as they were written")
     return layout
 
 
 def _checksum(*fields: str | None) -> int:
-    """A checksum that shows whether a chunk is read as it was written."""
+    """Return a checksum that detects changes of a stored chunk."""
     return crc32("\0".join(field or "" for field in fields).encode("utf-8", "surrogatepass"))
 
 
 def _encoded(heading: Sequence[str]) -> str:
-    """A heading path as it is stored."""
+    """Encode a heading path for storage."""
     return json.dumps(heading, ensure_ascii=False)
 
 
 def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
-    """The first and last day that a chunk may mention, and its occasions; None if it has none."""
+    """Return the first and last day that a chunk may mention, and its occasions; None if none."""
     spoken_of = occasions(chunk.plain, chunk.date)
     undated = chunk.date is None and may_speak(chunk.plain)
     if not spoken_of and not undated:
@@ -529,7 +530,7 @@ def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
         date.max.toordinal() if endless else max(occasion.end.toordinal() for occasion in spoken_of)
     )
     if any(occasion.zone for occasion in spoken_of):
-        first, last = first - 1, last + 1  # it may fall on another day here
+        first, last = first - 1, last + 1  # in the local time zone it may be another day
     return first, last, msgspec.json.encode(spoken_of)
 
 
@@ -538,7 +539,7 @@ def _day(iso: str | None) -> int:
 
 
 def _decoded(encoded: str) -> tuple[str, ...]:
-    """A decoded list of texts. Raises CatalogDamaged."""
+    """Decode a list of texts. Raises CatalogDamaged."""
     try:
         return tuple(json.loads(encoded))
     except ValueError as error:
@@ -546,5 +547,5 @@ def _decoded(encoded: str) -> tuple[str, ...]:
 
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:
-    """The text of a chunk's location, by whose words the chunk is found."""
+    """Return the path and headings that a chunk is also indexed by."""
     return searchable("\n".join((*path_words(name), *heading)))

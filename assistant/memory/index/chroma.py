@@ -1,7 +1,7 @@
-"""Chroma: the nearest vectors, embedded in the workspace or on a server.
+"""Chroma: nearest-neighbour search, embedded in the workspace or on a server.
 
-Chroma holds only ids and vectors, all of which are in the catalog too. So there is one rule for
-every fault: `reset` throws it away, and it is filled again from the catalog without embedding
+Chroma contains only ids and vectors, all of which are in the catalog too. So one rule applies to
+every fault: `reset` discards its data, which is then refilled from the catalog without embedding
 anything. This module is the only one that imports chromadb.
 """
 
@@ -31,12 +31,11 @@ from assistant.settings.sections import IndexSettings
 PREFIX = "assistant-"
 """The prefix of our collections' names."""
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 800, "ef_construction": 400}}
-"""With an `ef_search` of 200, of the 100 nearest of 10,000 it missed 6 % of those that stand apart
-from the rest; with 800, 1 %, for 5 ms more. With an `ef_construction` of 100, it missed 10 to 20 %
-of the texts that stand apart from 200 or 500 of one pattern; with 400, 1 %, for 15 to 40 % more
-time to fill it."""
+"""With an `ef_search` of 200, of the 100 nearest of 10,000 it missed 6 % of the outliers; with 800,
+1 %, for 5 ms more. With an `ef_construction` of 100, it missed 10 to 20 % of the outliers among 200
+or 500 texts of one pattern; with 400, 1 %, for 15 to 40 % more time to fill it."""
 QUERY_TIMEOUT, WRITE_TIMEOUT = 0.5, 10.0
-"""Timeouts of a server in seconds, for queries and for writes; Chroma has none."""
+"""Timeouts in seconds for queries and writes to a server; Chroma has none."""
 HEARTBEAT = "/api/v2/heartbeat"
 """The path that a server answers without a token."""
 CURE = "Start it, or remove index.url from the configuration"
@@ -46,24 +45,24 @@ _EXPORTER = "opentelemetry.exporter.otlp.proto.grpc.trace_exporter"
 _M_PERTURB, _FILLED_WITH = -6, 0xA5
 _UNUSABLE = {"InvalidArgumentError", "InvalidDimensionException", "NotFoundError"}
 _FORBIDDEN = {"ChromaAuthError", "AuthorizationError"}
-"""Chroma's errors by name, so that chromadb need not be imported to recognise them."""
+"""The names of Chroma's errors, which can be recognised without importing chromadb."""
 
 Client = Any
-"""Chroma's own annotations lack some methods of its clients, such as `close`."""
+"""Chroma's own annotations lack some client methods, such as `close`."""
 Owner = Mapping[str, str | int]
 """The metadata that identifies the vectors of a workspace and a model."""
 
 
 class VectorsDamaged(MemoryFailure):
-    """Chroma's data cannot be used; `reset` and fill it again."""
+    """Chroma's data is unusable; call `reset` and fill it again."""
 
 
 class VectorStore(ABC):
-    """The vectors of one workspace by one embedding model. Thread-safe; one process at a time.
+    """The vectors of one workspace and one embedding model. Thread-safe; one process at a time.
 
     The first operation opens it, which takes a second for importing chromadb alone; `ready` says
-    whether it is open. All operations raise MemoryFailure when a server does not answer,
-    and VectorsDamaged when the data cannot be used.
+    whether it is open. All operations raise MemoryFailure if a server does not answer, and
+    VectorsDamaged if the data is unusable.
     """
 
     def __init__(self, owner: Owner) -> None:
@@ -93,16 +92,16 @@ class VectorStore(ABC):
         """Raise MemoryFailure soon if a server does not answer; open nothing."""
 
     def lost(self) -> bool:
-        """Whether the data was deleted while it was open, as far as a cheap check can tell."""
+        """Return whether the data was deleted while open, as far as a cheap check can tell."""
         return False
 
     @abstractmethod
     def reset(self) -> None:
-        """Throw all vectors away, ready to be filled again."""
+        """Discard all vectors; the store can then be filled again."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close the data, so that another process may open it."""
+        """Close the data so that another process can open it."""
 
     def upsert(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace the vectors of these ids."""
@@ -115,7 +114,7 @@ class VectorStore(ABC):
             self._call("delete", ids=list(ids))
 
     def query(self, vector: NDArray[np.float32], limit: int) -> tuple[list[str], Vectors]:
-        """The nearest ids, best first, and their cosine similarity."""
+        """Return the nearest ids, best first, and their cosine similarity."""
         answer = self._call(
             "query", query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"]
         )
@@ -124,7 +123,7 @@ class VectorStore(ABC):
             return list(map(str, answer["ids"][0])), similarity
 
     def count(self) -> int:
-        """The number of vectors."""
+        """Return the number of vectors."""
         answer = self._call("count")
         with self._translated():
             return int(answer)
@@ -143,11 +142,11 @@ class VectorStore(ABC):
             yield
         except (AssistantError, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # a panic of Chroma's native part is no Exception
+        except BaseException as error:  # a panic of Chroma's native part is not an Exception
             raise self._fault(error) from error
 
     def _call(self, operation: str, **arguments: Any) -> Any:
-        self.wait()  # no lock: a query need not wait for an upsert that persists for seconds
+        self.wait()  # no lock: a query must not wait for an upsert that persists for seconds
         collection = self._collection
         if collection is None:
             raise MemoryFailure(CLOSED)
@@ -156,9 +155,9 @@ class VectorStore(ABC):
 
 
 class EmbeddedStore(VectorStore):
-    """The vectors of a workspace in a directory of its own.
+    """The vectors of a workspace in a local directory.
 
-    Data from an unclean exit is not opened, because it may crash this process too.
+    Data from an unclean exit is not opened, because it may crash this process.
     """
 
     def __init__(self, directory: Path, owner: Owner) -> None:
@@ -194,7 +193,7 @@ class EmbeddedStore(VectorStore):
     def _open(self) -> None:
         _load()
         with self._translated():
-            if self._parent_inode is None:  # nobody has made it yet
+            if self._parent_inode is None:  # the folder does not exist yet
                 storage.private_directory(self._directory)
                 self._parent_inode = storage.inode(self._directory.parent)
             if storage.inode(self._directory.parent) != self._parent_inode:
@@ -229,8 +228,8 @@ class EmbeddedStore(VectorStore):
 
 
 class ServerStore(VectorStore):
-    """The vectors of a workspace in a collection of a server, which may be down, hang, be wiped or
-    answer with anything. Each call has a deadline."""
+    """The vectors of a workspace in a collection on a server, which may be down, hang, be wiped or
+    answer with anything. Each call has a timeout."""
 
     def __init__(self, settings: IndexSettings, owner: Owner, index: Path) -> None:
         """`index` is the folder of the catalog that the vectors belong to."""
@@ -261,7 +260,7 @@ class ServerStore(VectorStore):
             self._release()
 
     def collections(self) -> list[tuple[str, dict[str, Any], int]]:
-        """All our collections, of any workspace: name, metadata and size."""
+        """Return all our collections, of any workspace: name, metadata and size."""
         self._wait_soon()
         with self._translated():
             return [
@@ -277,7 +276,7 @@ class ServerStore(VectorStore):
             self._client.delete_collection(name)
 
     def _wait_soon(self) -> None:
-        """Call `wait`; raise MemoryFailure soon if an open server no longer answers."""
+        """Call `wait`, but raise MemoryFailure soon if an open server no longer answers."""
         if self.ready:
             self.probe()
         self.wait()
@@ -297,7 +296,7 @@ class ServerStore(VectorStore):
     def _release(self) -> None:
         client, self._client, self._collection = self._client, None, None
         if client is not None:
-            with contextlib.suppress(Exception):  # nothing is asked of it any more
+            with contextlib.suppress(Exception):  # it is no longer needed
                 client.close()
 
     def _fault(self, error: BaseException) -> MemoryFailure:
@@ -316,7 +315,7 @@ class ServerStore(VectorStore):
 
 
 def collection_name(owner: Owner) -> str:
-    """The name of the collection of a workspace and a model."""
+    """Return the name of the collection of a workspace and a model."""
     return f"{PREFIX}{sha256(json.dumps(dict(owner), sort_keys=True).encode()).hexdigest()[:32]}"
 
 
@@ -328,11 +327,11 @@ def _load() -> None:
         try:
             import chromadb  # noqa: F401
         finally:
-            del sys.modules[_EXPORTER]  # for who really wants it
+            del sys.modules[_EXPORTER]  # for anyone who really wants it
 
 
 def _embedded_client(directory: Path) -> Client:
-    """Embedded Chroma on a directory.
+    """Open embedded Chroma on a directory.
 
     Its hnswlib writes allocated memory to its files, including unused parts, in which a purged
     vector may reappear. So from here on, memory is overwritten when it is allocated and freed.
@@ -341,18 +340,18 @@ def _embedded_client(directory: Path) -> Client:
     from chromadb.api.shared_system_client import SharedSystemClient
 
     if sys.platform == "linux":
-        with contextlib.suppress(AttributeError):  # another C library, which has no such option
+        with contextlib.suppress(AttributeError):  # another C library may lack the option
             ctypes.CDLL(None).mallopt(_M_PERTURB, _FILLED_WITH)
     try:
         return chromadb.PersistentClient(str(directory), _quiet())
     except BaseException:
-        # Chroma keeps the half-started system, and would give it to the next who opens the path.
+        # Chroma caches the half-started system and would return it to the next caller.
         SharedSystemClient.clear_system_cache()
         raise
 
 
 def _server_client(settings: IndexSettings) -> Client:
-    """A client of the configured server; creating it sends the server a few requests."""
+    """Create a client of the configured server, which sends the server a few requests."""
     import chromadb
     from chromadb.api.fastapi import FastAPI
 
@@ -374,19 +373,19 @@ def _server_client(settings: IndexSettings) -> Client:
 
 
 def _stop(api: Any) -> None:
-    """Close the HTTP connections, which Chroma's own `stop` leaves open, also those of a client
-    that could not be created."""
+    """Close the HTTP connections, which Chroma's own `stop` leaves open, including those of a
+    client that could not be created."""
     api._session.close()
 
 
 def _shorten_timeout(request: Any) -> None:
-    """Set a short timeout, so that a query does not wait for a server that hangs."""
+    """Set a short timeout, so that a query does not wait for a hung server."""
     if request.url.path.endswith(("/query", "/count")):
         request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], QUERY_TIMEOUT)
 
 
 def _quiet() -> Any:
-    """Chroma's settings without telemetry, which ignore any `.env` in the current directory."""
+    """Return Chroma's settings without telemetry; ignores any `.env` in the current directory."""
     from chromadb.config import Settings
 
     return Settings(_env_file=None, anonymized_telemetry=False)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""The files of an index: the memory files of a workspace or other texts, how they are read, and
+"""The files of an index, either a workspace's memory files or other texts; how they are read; and
 their faults."""
 
 import itertools
@@ -19,17 +19,17 @@ MOST_UNREADABLE = 0.25
 """Maximum share of a text file that may be undecodable."""
 COARSE_NS, TICK_NS = 2_000_000_000, 100_000_000
 """A file changed this shortly before it was read may change again with the same stat. The coarsest
-file system clock (FAT) counts in 2 s, the kernel's in ticks."""
+file system clock (FAT) has a resolution of 2 s, the kernel's of a tick."""
 CLOCK_REALTIME_COARSE = 5
-"""Linux: the clock of file times. Unlike `time.time_ns`, it stops while the machine is not
-scheduled."""
+"""Linux: the clock of file timestamps. Unlike `time.time_ns`, it does not advance while the machine
+is not scheduled."""
 UNPROVEN = 0
-"""The inode stored for a file whose stat does not prove that it is unchanged since it was read."""
+"""The inode stored if a file's stat does not prove that it is unchanged since it was read."""
 KEPT = "What was indexed of it before stays searchable"
 
 
 class Corpus(Protocol):
-    """A set of named files below a `root`, indexed at `index`; a workspace is one.
+    """A set of named files below a `root`, with an index at `index`; a workspace is one.
 
     `identity` distinguishes it from all others on this machine, for its index and its vectors.
     """
@@ -40,7 +40,7 @@ class Corpus(Protocol):
 
     @property
     def private(self) -> Path:
-        """The program's own folder, which holds the index."""
+        """The program's own folder, which contains the index."""
 
     @property
     def index(self) -> Path:
@@ -51,12 +51,12 @@ class Corpus(Protocol):
         """A path that is unique to this corpus."""
 
     def survey(self) -> Survey:
-        """The existing files, and the entries among them that are not files of the corpus."""
+        """Return the existing files, and the entries among them that cannot be indexed."""
 
 
 def read_file(path: str) -> tuple[Stat, bytes]:
-    """The bytes of a file, and its stat from before they were read, with the inode `UNPROVEN` if it
-    was changed so recently that a change during the reading or afterwards may not show."""
+    """Read a file; return its stat from before, and its bytes. The inode is `UNPROVEN` if the file
+    was changed so recently that a change during or after the reading may not show."""
     now = file_clock_ns()
     data, stat = storage.read_with_stat(Path(path))
     tick = TICK_NS if stat.ctime_ns % 1_000_000_000 else COARSE_NS
@@ -66,16 +66,16 @@ def read_file(path: str) -> tuple[Stat, bytes]:
 
 
 def file_clock_ns() -> int:
-    """The modification time that a file changed now would get."""
+    """Return the modification time that a file changed now would get."""
     if sys.platform == "linux":
         return time.clock_gettime_ns(CLOCK_REALTIME_COARSE)
     return time.time_ns()
 
 
 def decoded(name: str, data: bytes) -> str:
-    """The text of a file without conflict markers, undecodable bytes replaced.
+    """Return the text of a file without conflict markers, with undecodable bytes replaced.
 
-    Raises ValueError, naming the position, if it is not text at all.
+    Raises ValueError, which names the position, if it is not text at all.
     """
     reason = storage.text_fault(data)
     text = data.replace(b"\0", UNREADABLE.encode()).decode("utf-8", "replace")
@@ -85,7 +85,7 @@ def decoded(name: str, data: bytes) -> str:
 
 
 def text_warning(data: bytes) -> str:
-    """The fault of a file that can be read nevertheless; "" if it has none."""
+    """Return the fault of a file that is readable nevertheless; "" if it has none."""
     if reason := storage.text_fault(data):
         seen = "its readable part is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({reason}); {seen}. Save it as UTF-8"
@@ -100,14 +100,14 @@ def text_warning(data: bytes) -> str:
 
 
 class Faults:
-    """The faults of files, and the entries among them that are not files of the corpus."""
+    """The faults of files, and the entries among them that cannot be indexed."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[Stat | None, str]] = {}
         self._odd: tuple[str, ...] = ()
 
     def lines(self, warnings: Mapping[str, str] | None = None) -> tuple[str, ...]:
-        """The current faults, one line each; the `warnings` are of indexed files, by name."""
+        """Return the current faults, one per line; `warnings` are those of indexed files."""
         faults = {name: message for name, (_, message) in self._files.items()}
         files = {**(warnings or {}), **faults}
         return (*self._odd, *(f"{name} {message}" for name, message in files.items()))
@@ -117,7 +117,7 @@ class Faults:
         self._files.clear()
 
     def update(self, survey: Survey, missing: Iterable[str]) -> set[str]:
-        """Note what exists; return which of the `missing` files are in unreadable folders."""
+        """Record what exists; return which of the `missing` files are in unreadable folders."""
         names = set(survey.sources)
         self._files = {name: fault for name, fault in self._files.items() if name in names}
         unseen = {name: folder for name in missing if (folder := _odd_above(name, survey.odd))}
@@ -128,11 +128,11 @@ class Faults:
         return set(unseen)
 
     def has(self, name: str, stat: Stat | None) -> bool:
-        """Whether the file had a fault in its present state."""
+        """Return whether the file had a fault in its current state."""
         return stat is not None and name in self._files and self._files[name][0] == stat
 
     def add(self, name: str, stat: Stat | None, what: str, *, indexed: bool) -> None:
-        """Add the fault of a file, of which an earlier state may be `indexed`."""
+        """Add the fault of a file; an earlier version of it may be `indexed`."""
         stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if indexed else ""
         self._files[name] = (stat, f"{what}{stays}")
 
@@ -142,6 +142,6 @@ class Faults:
 
 
 def _odd_above(name: str, odd: Mapping[str, str]) -> str:
-    """The unreadable folder that contains a file; empty if there is none."""
+    """Return the unreadable folder that contains a file; "" if there is none."""
     above = itertools.accumulate(name.split("/")[:-1], lambda path, part: f"{path}/{part}")
     return next((folder for folder in above if folder in odd), "")

@@ -1,6 +1,6 @@
 """The index's SQLite database: connections for one writer and concurrent readers.
 
-It consists of two files. The vectors are in the owner's cache, so that deleting the index does not
+It consists of two files. The vectors are in the owner's cache, so deleting the index does not
 delete them; `ATTACH` adds them to the index.
 """
 
@@ -22,7 +22,7 @@ _CACHE_SCHEMA = Path(__file__).with_name("cache.sql").read_text(encoding="utf-8"
 
 
 class CatalogDamaged(MemoryFailure):
-    """The file is not a database, has another version, or contradicts itself."""
+    """The file is not a database, has another version, or is inconsistent."""
 
 
 @contextlib.contextmanager
@@ -38,17 +38,17 @@ def translated(path: Path) -> Iterator[None]:
                 f"the index {path} cannot be written: {error}", "Check the disk and who may write"
             ) from error
         raise CatalogDamaged(f"the index {path} failed: {error}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message quotes what it read
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message quotes the data
         raise CatalogDamaged(f"the index {path} is damaged: {error}") from error
 
 
 class Database:
-    """An open database, for one process at a time. Threads take turns, except those that are
-    `reading`, which wait for no writer."""
+    """An open database, for one process at a time. Threads take turns, except while `reading`,
+    which waits for no writer."""
 
     def __init__(self, path: Path, cache: Path, *, readonly: bool = False) -> None:
-        """Open or create the index at `path` and the vectors' `cache`. With `readonly`, for a disk
-        that cannot be written, existing files are read and nothing is created.
+        """Open or create the index at `path` and the vectors' `cache`. With `readonly`, for a
+        read-only disk, existing files are read and nothing is created.
 
         Raises CatalogDamaged, StorageError.
         """
@@ -68,7 +68,7 @@ class Database:
             row = self._connection.execute("SELECT value FROM token").fetchone()
             self.token = str(row[0])
             self.latest = self._generation_of(self._connection)
-        """Grows with every change of the chunks."""
+        """Incremented by every change of the chunks."""
 
     @property
     def generation(self) -> int:
@@ -78,7 +78,7 @@ class Database:
 
     @contextlib.contextmanager
     def using(self) -> Iterator[sqlite3.Connection]:
-        """The connection of a thread that is `reading`, else the writer's, for one at a time.
+        """Yield the connection of a thread that is `reading`, else the writer's, one at a time.
 
         Raises CatalogDamaged, StorageError.
         """
@@ -87,13 +87,13 @@ class Database:
             yield snapshot[0] if snapshot else self._connection
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
-        """The rows of a statement, on the connection of `using`."""
+        """Return the rows of a statement, on the connection of `using`."""
         with self.using() as db:
             return db.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Let this thread see one state of the database, while others write."""
+        """Give this thread a snapshot of the database while others write."""
         if self._snapshot is not None:
             yield
             return
@@ -113,7 +113,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The writer's connection, in a transaction."""
+        """Yield the writer's connection, in a transaction."""
         with self._lock, translated(self.path):
             db = self._connection
             db.execute("BEGIN IMMEDIATE")
@@ -127,7 +127,7 @@ class Database:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that changes the chunks."""
+        """Run a transaction that changes the chunks."""
         with self.transaction() as db:
             yield db
             new = self.latest + 1
@@ -135,7 +135,7 @@ class Database:
         self.latest = new
 
     def check(self) -> None:
-        """Read both files from end to end, indexes too. Raises CatalogDamaged."""
+        """Verify both files completely, including their indexes. Raises CatalogDamaged."""
         with translated(self.path):
             if (verdict := self.rows("PRAGMA integrity_check(1)")[0][0]) != "ok":
                 raise sqlite3.DatabaseError(verdict)
@@ -143,7 +143,7 @@ class Database:
     def vacuum(self) -> None:
         """Erase deleted content from free pages and the logs.
 
-        Raises StorageError while another program reads it, because the log cannot be emptied then.
+        Raises StorageError while another program reads the database, as its log cannot be emptied.
         """
         with self._lock, translated(self.path):
             self._close_idle()
@@ -157,8 +157,8 @@ class Database:
                     )
 
     def empty_log(self) -> None:
-        """Take deleted content out of the log; it stays while a reader needs what was before, or
-        the disk is full."""
+        """Remove deleted content from the log, unless a reader still needs the old state or the
+        disk is full."""
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.execute("PRAGMA busy_timeout = 0")
             try:
@@ -167,7 +167,7 @@ class Database:
                 self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")
 
     def close(self) -> None:
-        """Close the database; its log is merged into it once the last reader has finished."""
+        """Close the database; its log is merged once the last reader has finished."""
         with self._lock, translated(self.path):
             self._closed = True
             self._close_idle()
@@ -175,7 +175,7 @@ class Database:
 
     @property
     def _snapshot(self) -> tuple[sqlite3.Connection, int] | None:
-        """The connection of a thread that is `reading`, and the generation that it sees."""
+        """The connection of a thread that is `reading`, and the generation it sees."""
         return getattr(self._mine, "snapshot", None)
 
     def _close_idle(self) -> None:
@@ -199,7 +199,7 @@ class Database:
 
 
 def is_intact_cache(path: Path) -> bool:
-    """Whether cached vectors, if there are any, can be read from end to end."""
+    """Return whether cached vectors, if any, can be read completely."""
     try:
         with translated(path), contextlib.closing(open_cache(path)) as db:
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
@@ -208,13 +208,13 @@ def is_intact_cache(path: Path) -> bool:
 
 
 def open_cache(path: Path) -> sqlite3.Connection:
-    """A connection to the cached vectors alone, creating their file if it is missing."""
+    """Open the cached vectors alone; create their file if it is missing."""
     _make(path, _CACHE_SCHEMA)
     return connect(path)
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """A connection to a database that any thread may use."""
+    """Open a database for use by any thread."""
     db = sqlite3.connect(
         _address(path, readonly=readonly),
         isolation_level=None,

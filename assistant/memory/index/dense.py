@@ -1,9 +1,9 @@
-"""The nearest chunks by vector: from Chroma if it is in step with the catalog, else from a scan of
-the catalog's own vectors.
+"""Finds the nearest chunks by vector: in Chroma if it is in step with the catalog, else by a scan
+of the catalog's own vectors.
 
-The catalog's outbox lists the changes that Chroma still needs. A thread applies them in small
-slices, because Chroma's native code holds Python's lock while it stores vectors. On any fault,
-Chroma is thrown away and filled again in the background.
+The catalog's outbox lists the changes that Chroma still lacks. A thread applies them in small
+slices, because Chroma's native code holds Python's lock while it stores vectors. After any fault,
+Chroma's data is discarded and filled again in the background.
 """
 
 import contextlib
@@ -38,10 +38,10 @@ concurrent query would take as long as the import itself."""
 RETRY_SECONDS = 2.0
 """Seconds before a failed server is tried again."""
 COMPARE_SECONDS = 15.0
-"""Seconds between comparisons of a server with the catalog: it may have been replaced."""
+"""Seconds between comparisons of a server with the catalog, as the server may be replaced."""
 SAMPLE, SELF_COSINE, MIN_FOUND = 32, 0.999, 0.8
 """The check of an opened Chroma: the number of vectors to query, the minimum cosine at which one
-finds itself, and the share that must (the graph misses one now and then)."""
+matches itself, and the minimum share that must (the graph sometimes misses one)."""
 STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
 FILLING = "Filling the vector index"
 
@@ -61,26 +61,26 @@ class DenseIndex:
         owner: Owner,
         notify: Callable[[str], None],
     ) -> None:
-        """`directory` is for the embedded store; `notify` takes lines for the owner."""
+        """`directory` is for the embedded store; `notify` receives lines for the owner."""
         self.trouble = ""
-        """Why the server is not used at the moment, in one line."""
+        """Why the server is currently unused, in one line."""
         self._catalog = catalog
         self._server = ServerStore(settings, owner, directory.parent) if settings.url else None
         self._store: VectorStore = self._server or EmbeddedStore(directory, owner)
         self._notify = notify
         self._delivering = threading.RLock()
         self._in_step = False
-        """Whether Chroma was found to match the catalog, except for the changes in the outbox."""
+        """Whether Chroma matched the catalog when last compared, apart from the outbox."""
         self._compare_due = True
         """Whether Chroma must be compared with the catalog again."""
         self._wake, self._closing = threading.Event(), threading.Event()
         self._emptying = threading.Event()
-        """Set while a thread waits to throw Chroma's data away, so that filling stops."""
+        """Set while a thread waits to discard Chroma's data, so that filling stops."""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
         self._thread.start()
 
     def nearest(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """The nearest chunks of a layout to a unit vector, at most `limit`."""
+        """Return the nearest chunks of a layout to a unit vector, at most `limit`."""
         if self._in_step and (waiting := self._catalog.outbox.size) <= MAX_PENDING:
             try:
                 result = self._by_chroma(layout, vector, limit, waiting)
@@ -99,8 +99,7 @@ class DenseIndex:
         limit: int,
         among: NDArray[np.bool_] | None = None,
     ) -> Nearest:
-        """The same by the catalog's own vectors, while Chroma cannot answer, or `among` the chunks
-        that are marked."""
+        """Do the same with the catalog's own vectors, for all chunks or `among` those selected."""
         positions = np.arange(len(layout)) if among is None else np.flatnonzero(among)
         cosines = self._catalog.vectors.cosines(layout.vector[positions], vector)
         return _best(positions, cosines, limit)
@@ -108,8 +107,8 @@ class DenseIndex:
     def _by_chroma(
         self, layout: Layout, vector: NDArray[np.float32], limit: int, waiting: int
     ) -> Nearest:
-        """Chroma's answer, merged with the chunks that it does not have yet; `waiting` is the
-        number of changes that it was not told."""
+        """Query Chroma and merge the result with the chunks that it lacks; `waiting` is the number
+        of changes not yet applied to it."""
         pending = self._catalog.pending_positions(layout)
         ids, cosines = self._store.query(vector, limit + waiting)
         positions = self._catalog.positions(layout, ids)
@@ -123,7 +122,7 @@ class DenseIndex:
     # The server
 
     def status(self) -> ServerStatus | None:
-        """The server with its number of vectors; None if no server is set."""
+        """Return the server with its number of vectors; None if no server is set."""
         if self._server is None:
             return None
         waiting, lacks = self._catalog.outbox.size, 0
@@ -139,7 +138,7 @@ class DenseIndex:
         return ServerStatus(self._server.url, max(lacks, waiting), self.trouble)
 
     def server(self) -> ServerStore:
-        """The server. Raises MemoryFailure if none is set."""
+        """Return the server. Raises MemoryFailure if none is set."""
         if self._server is None:
             raise MemoryFailure(
                 "Chroma's data lies in the workspace", "`index.url` in the configuration sets one"
@@ -158,7 +157,7 @@ class DenseIndex:
     def drain(self, progress: Progress = no_progress) -> None:
         """Return once Chroma matches the catalog exactly, refilled if necessary.
 
-        Raises MemoryFailure when a Chroma server does not answer.
+        Raises MemoryFailure if a Chroma server does not answer.
         """
         with self._delivering:
             try:
@@ -174,9 +173,9 @@ class DenseIndex:
             self.trouble = ""
 
     def refill(self) -> None:
-        """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache.
+        """Discard Chroma's data; `deliver` or `drain` fills it again from the cache.
 
-        Raises MemoryFailure when a Chroma server does not answer; everything is then still pending.
+        Raises MemoryFailure if a Chroma server does not answer; everything is then still pending.
         """
         self._emptying.set()
         with self._delivering:
@@ -186,7 +185,7 @@ class DenseIndex:
             self._store.reset()
 
     def count(self) -> int:
-        """The number of vectors Chroma holds."""
+        """Return the number of vectors in Chroma."""
         return self._store.count()
 
     def close(self) -> None:
@@ -194,7 +193,7 @@ class DenseIndex:
         self._closing.set()
         self._wake.set()
         self._thread.join(None if self._server is None else WRITE_TIMEOUT)
-        if not self._thread.is_alive():  # else it hangs in a server, and uses its connections
+        if not self._thread.is_alive():  # else it is still using a hung server's connections
             self._store.close()
 
     def _fill(self, progress: Progress) -> None:
@@ -223,7 +222,7 @@ class DenseIndex:
             self._in_step, self._compare_due = True, False
 
     def _compare(self) -> None:
-        """Check that there are as many vectors as chunks, and that a sample of them is found.
+        """Check that the numbers of vectors and chunks agree, and that a sample can be found.
 
         Raises VectorsDamaged.
         """
@@ -240,7 +239,7 @@ class DenseIndex:
             raise VectorsDamaged("The vector index has lost vectors")
 
     def _failed(self, error: MemoryFailure) -> None:
-        """Do not use Chroma until the thread has repaired it."""
+        """Stop using Chroma until the thread has repaired it."""
         self._in_step = False
         if self._server is not None and not self._closing.is_set():
             self.trouble = f"{_sentence(error)}; {STANDS_IN}"
@@ -249,18 +248,18 @@ class DenseIndex:
         while not self._closing.is_set():
             pause = RETRY_SECONDS if self.trouble else COMPARE_SECONDS
             if not self._wake.wait(pause if self._server else None) and not self.trouble:
-                self._compare_due = True  # a server: another may have taken its place
+                self._compare_due = True  # the server may have been replaced
             self._wake.clear()
             if not self._store.ready:
                 self._closing.wait(HEAD_START)
             if self._closing.is_set():
                 return
             with contextlib.suppress(AssistantError):
-                self.drain()  # a damaged catalog shows itself to the next refresh
+                self.drain()  # the next refresh notices a damaged catalog
 
 
 def _best(positions: Rows, cosines: NDArray[np.float32], limit: int) -> Nearest:
-    """The nearest of these, best first."""
+    """Return the nearest of these, best first."""
     best = np.lexsort((positions, -cosines))[:limit]
     return positions[best], cosines[best]
 

@@ -1,7 +1,7 @@
 """The positions of all chunks as arrays, which ranking uses.
 
 The columns of a source's chunks are one blob, written whenever the source changes. So an edit that
-moves a thousand lines writes only the rows of the chunks that it changed.
+moves a thousand lines writes only the rows of the changed chunks.
 """
 
 from collections.abc import Sequence
@@ -40,20 +40,20 @@ RANGE = ["start_line", "end_line", "start_char", "end_char"]
 
 
 def _column(name: str) -> "cached_property[NDArray[Any]]":
-    """A column of a layout, created on first use."""
+    """Return a property for a column of a layout, created on first use."""
     return cached_property(lambda layout: np.ascontiguousarray(layout.table[name]))
 
 
 class Layout:
-    """All chunks in document order: by source's name, then position. One entry per chunk.
+    """All chunks in document order: by source name, then position. One entry per chunk.
 
     `section` is the catalog's number of the heading path in its source, `vector` that of the vector
-    (several chunks may say the same). `length` is in FTS tokens. `date` and `until` are proleptic
-    Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
+    (chunks with the same text share one). `length` is in FTS tokens. `date` and `until` are
+    proleptic Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
     """
 
     def __init__(self, generation: int, sources: Sequence[tuple[str, bytes]]) -> None:
-        """`sources` are the name and the packed columns of each, in order."""
+        """`sources` are the name and the packed columns of each source, in order."""
         self.generation = generation
         self.sources = tuple(name for name, _ in sources)
         self.table = np.frombuffer(b"".join(packed for _, packed in sources), dtype=COLUMNS)
@@ -76,7 +76,8 @@ class Layout:
 
     @cached_property
     def turn(self) -> NDArray[np.bool_]:
-        """Whether each chunk is a turn of a conversation that needs others (`dialogue.turns`)."""
+        """Whether each chunk is a turn of a conversation that needs its context
+        (`dialogue.turns`)."""
         return turns(self.section, self.table["label"], self.table["spoken"])
 
     @cached_property
@@ -90,20 +91,20 @@ class Layout:
         return len(self.table)
 
     def positions(self, rowids: Rows) -> Rows:
-        """The positions of these rows in the arrays. Raises CatalogDamaged if one is unknown."""
+        """Return the positions of these rows. Raises CatalogDamaged if one is unknown."""
         positions = self.known(rowids)
         if positions.min(initial=0) == NOWHERE:
             raise CatalogDamaged("the index names chunks that are not there")
         return positions
 
     def known(self, rowids: Rows) -> Rows:
-        """The same, but `NOWHERE` for unknown rows."""
+        """Return the positions of these rows, `NOWHERE` for unknown rows."""
         inside = np.minimum(rowids, len(self._position) - 1)
         present = rowids < len(self._position)
         return np.where(present, self._position[inside], NOWHERE).astype(np.int64)
 
     def at_line(self, source: str, line: int) -> Rows:
-        """The positions of a source's chunks on a line, in order."""
+        """Return the positions of a source's chunks on a line, in order."""
         if source not in self.sources:
             return np.empty(0, dtype=np.int64)
         number = self.sources.index(source)

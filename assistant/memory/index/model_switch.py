@@ -1,4 +1,4 @@
-"""Embed a memory with another model while it still answers with the present one.
+"""Embeds a memory with another model while the current one still answers.
 
 The vectors go into the same cache, under their model's name. When memory is opened with that model,
 its index is built from them without embedding anything.
@@ -33,8 +33,8 @@ WHAT = "Embedding by the new model"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The cost of another model: the texts that it has not embedded yet, of how many, and an
-    estimate of the seconds and bytes for them."""
+    """The cost of another model: the texts that it has not embedded yet, the total number, and an
+    estimate of the time in seconds and the size in bytes."""
 
     texts: int
     total: int
@@ -85,13 +85,13 @@ class ModelSwitch:
         return [key for key in self._texts if key not in cached]
 
     def _texts_to_embed(self) -> Iterator[str]:
-        """The texts of all chunks and of their headings, as an index has them."""
+        """Yield the texts of all chunks and of their headings, as in an index."""
         chunks = Chunker(self._embedder.count_tokens, self._embedder.max_tokens)
         for name in self._corpus.survey().sources:
             try:
                 text = decoded(name, (self._corpus.root / name).read_bytes())
                 text = text.removeprefix("\ufeff")
             except (OSError, ValueError):
-                continue  # `memory status` names it
+                continue  # `memory status` reports it
             for chunk in masked(chunks(text, name), text, self._redactor):
                 yield from embedded_texts(chunk)

@@ -1,9 +1,9 @@
 """Bring the index up to date with the files: stat → digest → parse → embed what is new → write.
 
 File events are only hints. Before each recall, `refresh` compares every source's stat with the
-indexed one, and reads a file again that changed within 2 s of its last reading, because its stat
-may not show it. An edit costs what it changed, because a chunk's id does not depend on its
-position."""
+indexed one, and reads a file again if it changed within 2 s of its last reading, because its stat
+may not show it. The cost of an edit depends on its size only, because a chunk's id does not depend
+on its position."""
 
 import contextlib
 import logging
@@ -42,37 +42,37 @@ from assistant.settings.sections import IndexSettings
 logger = logging.getLogger(__name__)
 
 PATIENCE, EMPTY_PATIENCE = 20.0, 60.0
-"""Seconds that an answer waits for another thread that updates the index, and that it waits while
-the index is still empty. It never waits for a large file."""
+"""Seconds that an answer waits for another thread to update the index, and the same while the
+index is still empty. It never waits for a large file."""
 LARGE = 256 << 10
-"""A file that grew or shrank by this many bytes is indexed in the background."""
+"""A file whose size changed by this many bytes is indexed in the background."""
 GROUP = 256
-"""Texts that are embedded and written together, or a few more."""
+"""The number of texts that are embedded and written together, or a few more."""
 BATCH_CHARACTERS = 1 << 15
-"""Characters embedded between two commits of their vectors: the most that a kill loses, and that
-closing waits for."""
+"""Characters embedded between two commits of their vectors: the maximum that a kill loses, and
+that closing waits for."""
 INDEXING = "Indexing files"
 
 OnChange = Callable[[str, str, str], None]
 """Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
-and the digest of its bytes in hex. The text of a deleted file is empty."""
+and the hex digest of its bytes. The text of a deleted file is empty."""
 Order = Callable[[list[str]], Iterable[str]]
 """Returns the files in the order in which to index them."""
 Read = Callable[[str, bytes], str]
-"""Returns the text to index of a file, by its name and bytes. Raises ValueError with the fault of a
-file that has none: "is not UTF-8 text"."""
+"""Returns the indexed text of a file, given its name and bytes. Raises ValueError with the fault of
+a file that has none: "is not UTF-8 text"."""
 Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
-"""Returns the chunks of a file to index, by its name and text."""
+"""Returns the chunks of a file to index, given its name and text."""
 
 
 class Cancelled(Exception):
-    """The work in progress is not wanted any more, or not now."""
+    """The work in progress is no longer wanted, or not now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The result of a refresh. `notices` and `faults` are one line each, for the owner; faults
-    return until what they name is corrected. `left` counts the files there was no time for."""
+    """The result of a refresh. `notices` and `faults` are one line each, for the owner; faults are
+    repeated until corrected. `left` counts the files there was no time for."""
 
     changed: tuple[str, ...]
     embedded: int
@@ -95,7 +95,7 @@ class _Group:
 class Synchronizer:
     """Keeps the index of a corpus up to date with its files, as its only writer. Thread-safe.
 
-    Read from `store`. When a read raises CatalogDamaged, call `recover` and `refresh`, then read
+    Read from `store`. If a read raises CatalogDamaged, call `recover` and `refresh`, then read
     again.
     """
 
@@ -114,8 +114,8 @@ class Synchronizer:
     ) -> None:
         """Open or create the index without reading any file yet. Raises StorageError.
 
-        Secrets that `redactor` recognises are not indexed. With `in_background`, once an index
-        exists, large files are indexed in the background. With `index_days`, the days that chunks
+        Secrets that `redactor` recognises are not indexed. With `in_background`, large files are
+        indexed in the background once an index exists. With `index_days`, the days that chunks
         mention are stored.
         """
         self.store = IndexStore(corpus, embedder.fingerprint, settings)
@@ -152,8 +152,8 @@ class Synchronizer:
     ) -> Refreshed:
         """Bring the index up to date, until `stop`; finished vectors are kept.
 
-        For a file that cannot be read or is not text, the indexed content stays, and a notice names
-        the file. Raises StorageError when the index cannot be created.
+        If a file cannot be read or is not text, its indexed content stays, and a notice names it.
+        Raises StorageError if the index cannot be created.
         """
         with self._lock:
             refreshed = self._refreshed(progress, order, stop)
@@ -161,7 +161,7 @@ class Synchronizer:
         return refreshed
 
     def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
-        """Do the same; None if another thread is doing it and does not finish in time."""
+        """Call `refresh`; None if another thread is refreshing and does not finish in time."""
         patience = EMPTY_PATIENCE if self._empty else PATIENCE
         if not self._lock.acquire(timeout=0 if self._committing else patience):
             return None
@@ -173,18 +173,18 @@ class Synchronizer:
         return refreshed
 
     def pending_files(self) -> tuple[str, ...]:
-        """The files whose current content is still being indexed."""
+        """Return the files whose current content is still being indexed."""
         return tuple(self._large)
 
     def faults(self) -> tuple[str, ...]:
-        """The current faults, one line each: files that cannot be indexed, a disk that cannot be
-        written, a server that fails."""
+        """Return the current faults, one per line: files that cannot be indexed, a disk that cannot
+        be written, a server that fails."""
         warnings = {file.name: file.warning for file in self._indexed.values() if file.warning}
         troubles = filter(None, [self._trouble, self.store.dense.trouble])
         return (*self._faults.lines(warnings), *troubles)
 
     def recover(self, damaged: Catalog | None = None) -> None:
-        """Throw the index away after damage; the next `refresh` rebuilds it.
+        """Discard the index after damage; the next `refresh` rebuilds it.
 
         Does nothing if the `damaged` catalog has been replaced already.
         """
@@ -193,7 +193,7 @@ class Synchronizer:
                 self._reopen(DAMAGED, discard=True)
 
     def verify(self) -> bool:
-        """Whether the whole catalog is intact; a damaged one is rebuilt."""
+        """Return whether the whole catalog is intact; rebuild it if not."""
         with self._lock:
             try:
                 self.store.catalog.database.check()
@@ -211,7 +211,7 @@ class Synchronizer:
                 self.recover()
             self._indexed, self._empty = self.store.catalog.sources(), True
             self._faults.clear()
-            with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
+            with contextlib.suppress(MemoryFailure):  # a failing server is filled later
                 self.store.dense.refill()
             refreshed = self.refresh(progress)
             with contextlib.suppress(MemoryFailure):
@@ -300,7 +300,7 @@ class Synchronizer:
         return len(left)
 
     def _changed_file(self, name: str) -> SourceUpdate | None:
-        """The file in its present state, if its content changed and it is to be indexed now."""
+        """Return the file as it is now, if its content changed and it is to be indexed now."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
         indexed, stat = self._indexed.get(name), stat_or_none(path)
         is_unchanged = indexed is not None and stat == indexed.stat
@@ -320,7 +320,7 @@ class Synchronizer:
         return None
 
     def _read(self, name: str, stat: Stat | None) -> SourceUpdate | None:
-        """The file, whose `stat` this is; None if it is gone, or has a fault, which is noted."""
+        """Read the file with this `stat`; None if it is gone or has a fault, which is recorded."""
         try:
             proven, data = read_file(f"{self._corpus.root}/{name}")
             digest = sha256(data).hexdigest()
@@ -328,7 +328,7 @@ class Synchronizer:
             warning = text_warning(data) if name.lower().endswith((".md", ".markdown")) else ""
             return SourceUpdate(name, proven, digest, (), text, warning, self._index_days)
         except FileNotFoundError:
-            pass  # deleted since it was listed: the next refresh sees it gone
+            pass  # deleted since it was listed: the next refresh notices
         except OSError as error:
             self._fault(name, None, f"cannot be read ({error.strerror})")
         except ValueError as error:
@@ -342,7 +342,7 @@ class Synchronizer:
         """
         group = _Group()
         for file in files:
-            if group.files and len(file.text) >= BATCH_CHARACTERS:  # nobody waits for a large one
+            if group.files and len(file.text) >= BATCH_CHARACTERS:  # the others need not wait
                 yield group
                 group = _Group()
             self._parse(file, group, stop)
@@ -353,8 +353,7 @@ class Synchronizer:
             yield group
 
     def _parse(self, file: SourceUpdate, group: _Group, stop: Callable[[], bool]) -> None:
-        """Add a file to a group: its chunks without secrets, and those of their texts that are
-        new."""
+        """Add a file to a group: its chunks without secrets, and the new texts among them."""
         text, fingerprint = file.text.removeprefix("\ufeff"), self._embedder.fingerprint
         parsed: list[Chunk] = []
         for batch in self._chunker.batches(text, file.name):
@@ -392,7 +391,7 @@ class Synchronizer:
             progress(what, done, len(missing))
 
     def _commit(self, group: _Group) -> None:
-        """Write the files of a group, which have no faults any more."""
+        """Write the files of a group, which no longer have faults."""
         self._empty = False
         self.store.catalog.replace_sources(group.files, self._embedder.fingerprint)
         for file in group.files:
@@ -413,7 +412,7 @@ class Synchronizer:
 
     def _observe(self) -> None:
         """Report changes with the index unlocked, because the callback may wait for a write. Wait
-        for what another thread is reporting."""
+        for the reports of another thread."""
         if not self._observing.acquire(timeout=PATIENCE):
             return
         try:
@@ -437,7 +436,7 @@ class Synchronizer:
         except Cancelled:
             pass
         except (AssistantError, KeyError, sqlite3.ProgrammingError) as error:
-            # whoever asks next meets it too
+            # the next caller gets the same error
             logger.warning("%s cannot be indexed in the background: %s", name, type(error).__name__)
         finally:
             self._committing = False

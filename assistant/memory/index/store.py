@@ -2,7 +2,7 @@
 `refresh` writes them.
 
 An index records the corpus and model that it belongs to. If it is damaged, copied from elsewhere,
-or of another version or model, it is thrown away and rebuilt from the files and the cached vectors.
+or of another version or model, it is discarded and rebuilt from the files and the cached vectors.
 """
 
 import contextlib
@@ -34,8 +34,8 @@ RETRY_SECONDS = 30.0
 MIN_FREE = 2 << 20
 """Bytes that must be free; a disk with less counts as not writable."""
 SPARE_VECTORS, SPARE_PER_CHUNK = 1000, 2
-"""Unused vectors to keep in the cache, for an undo or a moved line; and how many more for each
-chunk, which may be those of a model that memory will switch to."""
+"""Unused vectors to keep in the cache, for an undo or a moved line; and how many more per chunk,
+which may belong to a model that memory will switch to."""
 DAMAGED = "The index was damaged; it was rebuilt"
 NO_WRITES = (
     "The disk of this memory is full or read-only: recall answers from what was indexed before, "
@@ -48,7 +48,7 @@ DELETED = "The index was deleted; it was rebuilt"
 class IndexStore:
     """The open index of a corpus. One process at a time.
 
-    Read `catalog` and `dense` each time: they are replaced after damage. `notices` are lines for
+    Always read `catalog` and `dense` anew: they are replaced after damage. `notices` are lines for
     the owner, until somebody takes them.
     """
 
@@ -66,11 +66,11 @@ class IndexStore:
         self._checked_at = 0.0
         self.notices: list[str] = []
         self.readonly = False
-        """Whether the disk cannot be written, so that the existing index is only read."""
+        """Whether the disk cannot be written, so the existing index is only read."""
         self._open()
 
     def is_writable(self) -> bool:
-        """Whether a few megabytes can be written to the disk of the index."""
+        """Return whether a few megabytes can be written to the disk of the index."""
         try:
             with tempfile.TemporaryFile(dir=self._corpus.private) as file:
                 file.write(bytes(MIN_FREE))
@@ -79,7 +79,7 @@ class IndexStore:
         return True
 
     def resume_writing(self) -> bool:
-        """Write again if the disk can be written again; checked now and then."""
+        """Resume writing if the disk can be written again, which is checked at intervals."""
         now = time.monotonic()
         if not self.readonly or now - self._checked_at < RETRY_SECONDS:
             return False
@@ -95,7 +95,7 @@ class IndexStore:
         return storage.inode(self._catalog_path) != self._inode
 
     def reopen(self, *notices: str, discard: bool = False) -> None:
-        """Close the index and open it again; with `discard`, throw it away in between."""
+        """Close the index and open it again; with `discard`, discard it in between."""
         with contextlib.suppress(MemoryFailure, StorageError):
             self.dense.close()
         with contextlib.suppress(CatalogDamaged, StorageError):
@@ -106,7 +106,7 @@ class IndexStore:
         self._open()
 
     def size(self) -> int:
-        """The bytes of the index on disk; Chroma's folder may be thrown away meanwhile."""
+        """Return the bytes of the index on disk, even while Chroma's folder is being deleted."""
         files = (Path(folder, name) for folder, _, names in os.walk(self._folder) for name in names)
         stats = map(storage.stat_or_none, files)
         return sum(stat.size for stat in stats if stat)
@@ -117,7 +117,7 @@ class IndexStore:
             return
         self._closed = True
         self.dense.close()
-        with contextlib.suppress(CatalogDamaged, StorageError):  # told at the next start
+        with contextlib.suppress(CatalogDamaged, StorageError):  # reported at the next start
             if prune and not self.readonly:
                 spare = SPARE_VECTORS + SPARE_PER_CHUNK * self.catalog.count()
                 self.catalog.vectors.prune(spare)
@@ -128,11 +128,11 @@ class IndexStore:
     # Opening
 
     def _open(self) -> None:
-        self._anchor.check()  # Chroma may make folders where a workspace was
+        self._anchor.check()  # Chroma may create folders where a workspace was
         self._cache = cache_path(self._corpus.identity)
         try:
             storage.private_directory(self._corpus.private)
-            if not self._folder.is_dir():  # a file, or a link to nothing: all that is here is ours
+            if not self._folder.is_dir():  # a file or a dangling link; this path is ours
                 self._folder.unlink(missing_ok=True)
             storage.private_directory(self._folder)
             self._check_owner()
@@ -153,7 +153,7 @@ class IndexStore:
         )
 
     def _check_owner(self) -> None:
-        """Throw away an index that is not ours. Raises StorageError."""
+        """Discard an index that is not ours. Raises StorageError."""
         try:
             recorded = json.loads(storage.read(self._folder / MANIFEST))
         except (FileNotFoundError, ValueError, StorageError):
@@ -165,7 +165,7 @@ class IndexStore:
             self.notices.append(FOREIGN)
 
     def _open_catalog(self) -> Catalog:
-        """The catalog, rebuilt if it is damaged or the vectors that it refers to are gone."""
+        """Open the catalog; rebuild it if it is damaged or its vectors are gone."""
         try:
             clean = self._is_clean()
             catalog = Catalog(self._catalog_path, self._cache)
@@ -186,9 +186,9 @@ class IndexStore:
         return catalog
 
     def _is_clean(self) -> bool:
-        """Whether the catalog was closed cleanly and is unchanged since; else it must be verified.
+        """Return whether the catalog was closed cleanly and is unchanged; else it must be verified.
 
-        Raises CatalogDamaged if it was closed cleanly and has changed.
+        Raises CatalogDamaged if it was closed cleanly and has changed since.
         """
         if not self._catalog_path.exists():
             return True
@@ -208,8 +208,8 @@ class IndexStore:
         return f"{size} {crc:08x}".encode()
 
     def _discard(self) -> None:
-        """Throw the index away, and the cached vectors only if they are damaged too, so that
-        nothing else is embedded again."""
+        """Discard the index, and the cached vectors only if they are damaged too, to avoid
+        embedding them again."""
         self._clear_folder()
         if not is_intact_cache(self._cache):
             _remove(self._cache.parent, f"{self._cache.name}*")
@@ -221,14 +221,14 @@ class IndexStore:
 
 
 def _remove(folder: Path, *patterns: str) -> None:
-    """Remove files and folders of these names. Raises StorageError."""
+    """Remove files and folders that match these patterns. Raises StorageError."""
     with storage.reported("deleted", folder):
         for path in chain.from_iterable(map(folder.glob, patterns)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def owner(identity: Path, fingerprint: str) -> dict[str, str | int]:
-    """The metadata that identifies the index of a corpus and a model."""
+    """Return the metadata that identifies the index of a corpus and a model."""
     return {
         "schema": SCHEMA_VERSION,
         "embedder": fingerprint,
@@ -239,9 +239,9 @@ def owner(identity: Path, fingerprint: str) -> dict[str, str | int]:
 
 
 def owner_of(collection: str, of: Mapping[str, Any]) -> Literal["theirs", "nobody", "unknown"]:
-    """The owner of a collection on a server with the metadata `of`.
+    """Return who owns a collection on a server with the metadata `of`.
 
-    Nobody, if this user created it here for a workspace that is gone or has another index by now.
+    Nobody, if this user created it here for a workspace that is gone or has another index now.
     """
     if of.get("machine") != _machine() or of.get("user") != os.getuid():
         return "unknown"
@@ -250,7 +250,7 @@ def owner_of(collection: str, of: Mapping[str, Any]) -> Literal["theirs", "nobod
     try:
         now = json.loads(storage.read(Path(str(of.get("index"))) / MANIFEST))
     except (FileNotFoundError, ValueError):
-        return "theirs"  # its index is made again, under the same name
+        return "theirs"  # its index will be rebuilt under the same name
     mine = isinstance(now, dict) and collection_name(now) == collection
     return "theirs" if mine else "nobody"
 

@@ -1,7 +1,7 @@
-"""The vector cache: vectors by text and model, in a file of their own.
+"""The vector cache: vectors by text and model, in a separate file.
 
-It is in the owner's cache and outlives the index, so that a deleted index is rebuilt without the
-model. The index refers to a vector by its number. `forget --purge` reaches it, and it is pruned.
+It is in the owner's cache and outlives the index, so a deleted index is rebuilt without the model.
+The index refers to a vector by its number. `forget --purge` covers it, and it is pruned.
 """
 
 import os
@@ -27,9 +27,9 @@ BATCH = 1000
 
 
 def cache_path(root: Path) -> Path:
-    """The file of a workspace's vectors; creates its private directory.
+    """Return the file of a workspace's vectors; create its private directory.
 
-    A file beside it names the workspace. Raises StorageError.
+    A file next to it names the workspace. Raises StorageError.
     """
     directory = storage.private_directory(machine.own(config.cache_dir(), "vectors", root))
     if not (directory / "workspace").exists():
@@ -40,7 +40,7 @@ def cache_path(root: Path) -> Path:
 class VectorCache:
     """The cached vectors of a workspace. Raises CatalogDamaged and StorageError.
 
-    `embedded` counts the document texts whose vectors were put into it since it was opened.
+    `embedded` counts the document texts whose vectors were added since it was opened.
     """
 
     def __init__(self, database: Database) -> None:
@@ -49,12 +49,12 @@ class VectorCache:
 
     @property
     def embedded_total(self) -> int:
-        """The document texts embedded since the index was made."""
+        """The number of document texts embedded since the index was created."""
         rows = self._database.rows("SELECT value FROM meta WHERE key = 'embedded_total'")
         return int(rows[0][0]) if rows else 0
 
     def missing(self, keys: Sequence[bytes]) -> set[bytes]:
-        """The keys whose vectors are not cached."""
+        """Return the keys whose vectors are not cached."""
         with self._database.using() as db:
             return set(keys) - set(vector_ids(db, keys))
 
@@ -70,7 +70,7 @@ class VectorCache:
         self.embedded += embedded
 
     def read(self, numbers: Sequence[int]) -> Vectors:
-        """The vectors of these numbers, in this order; each must exist."""
+        """Return the vectors of these numbers, in this order; each must exist."""
         with self._database.using() as db:
             parts = [
                 _read(db, numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)
@@ -78,7 +78,7 @@ class VectorCache:
         return np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else matrix([])
 
     def cosines(self, numbers: Rows, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine similarity of the vectors of these numbers to a unit vector."""
+        """Return the cosine similarity of the vectors of these numbers to a unit vector."""
         if not len(numbers):
             return np.empty(0, np.float32)
         similarity: NDArray[np.float32] = self.read(numbers.tolist()) @ vector
@@ -87,8 +87,8 @@ class VectorCache:
     def heading_cosines(
         self, numbers: Sequence[int], vector: NDArray[np.float32]
     ) -> dict[int, float]:
-        """The cosine similarity of the headings of these sections, if they have a vector, to a unit
-        vector."""
+        """Return the cosine similarity to a unit vector of the headings of these sections, as far
+        as they have a vector."""
         rows = self._database.rows(
             "SELECT id, vector FROM sections"
             " WHERE vector IS NOT NULL AND id IN (SELECT value FROM json_each(?))",
@@ -111,12 +111,12 @@ class VectorCache:
 
 
 def vector_key(plain: str, fingerprint: str) -> bytes:
-    """The name of a cached vector: the embedded text and the model that reads it."""
+    """Return the key of a cached vector: a hash of the embedded text and the model."""
     return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def embedded_texts(chunk: Chunk) -> list[str]:
-    """The texts of a chunk that have vectors: first its own, then occasions and headings."""
+    """Return the texts of a chunk that have vectors: its own first, then occasions and headings."""
     beside = (chunk.matters_for, topic_of(chunk.source, chunk.heading))
     return [chunk.plain, *filter(None, beside)]
 
@@ -130,13 +130,13 @@ def add_vectors(db: sqlite3.Connection, keys: Sequence[bytes], vectors: Vectors)
 
 
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """The numbers of the cached vectors among these keys."""
+    """Return the numbers of the cached vectors among these keys."""
     rows = ((key, db.execute("SELECT id FROM vectors WHERE key = ?", (key,))) for key in keys)
     return {key: row[0] for key, found in rows if (row := found.fetchone())}
 
 
 def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:
-    """Read vectors as one row: between two rows, Python's lock may pass to another thread."""
+    """Read vectors as one row: between two rows, another thread may take Python's lock."""
     joined, count = db.execute(
         "SELECT CAST(group_concat(v.value, '') AS BLOB), count(*) FROM json_each(?) AS n"
         " CROSS JOIN vectors v ON v.id = n.value",
@@ -148,13 +148,13 @@ def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:
 
 
 def matrix(values: Sequence[bytes]) -> Vectors:
-    """Cached vectors as rows."""
+    """Return cached vectors as rows."""
     return _rows(b"".join(values), len(values))
 
 
 def _rows(joined: bytes, count: int) -> Vectors:
-    """Concatenated vectors as rows; because of the rounding to float16, their length is only about
-    1.
+    """Return concatenated vectors as rows; because of the rounding to float16, their length is only
+    about 1.
 
     Components are clipped to ±1, in case a bit was flipped on disk.
     """

@@ -1,10 +1,10 @@
-"""The words of the index: the inverted index of terms, and the vocabulary for spelling corrections.
+"""The words of the index: the inverted index of terms, and the vocabulary for spelling correction.
 
-FTS5 splits texts into terms. The postings are in a table of our own: those of a term in a block of
-rows are one blob, which numpy reads in some nanoseconds per posting (300 through `fts5vocab`), and
-their number is known without reading them. New rows come last, so that writes are contiguous. The
-vocabulary suggests what a misspelt word may mean; it counts the texts with each word, so that a
-word leaves it with the last of them.
+FTS5 splits texts into terms. The postings are in our own table: those of a term in a block of rows
+are one blob, which numpy reads in some nanoseconds per posting (300 through `fts5vocab`), and they
+can be counted without reading them. New rows come last, so writes are contiguous. The vocabulary
+suggests the words that a misspelt one may mean; it counts the texts that contain each word, and
+drops a word with the last of them.
 """
 
 import json
@@ -32,7 +32,7 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 BLOCK = 1 << 14
 """Rows per block of postings. Larger blocks slow edits down, smaller ones queries."""
 AT_ONCE = 500
-"""Texts that are split into terms at once."""
+"""The number of texts that are split into terms at once."""
 _POSTING = np.dtype("<u4")
 """The index of a row in its block, and the number of occurrences of the term in it."""
 _COUNT_BITS = 18
@@ -40,7 +40,7 @@ _COUNTS = (1 << _COUNT_BITS) - 1
 Postings = tuple[Rows, NDArray[np.int32]]
 """Row ids, ascending, and the number of occurrences of the term in each."""
 _Packed = tuple[int, str, bytes]
-"""A block, a term, and its postings there."""
+"""A block, a term, and its postings in the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ class InvertedIndex:
         self._tokenizer = Tokenizer()
 
     def close(self) -> None:
-        """Close what it opened itself."""
+        """Close its own resources."""
         self._tokenizer.close()
 
     def terms(
         self, query: str, language: str | None = None, variants: Sequence[str] = ()
     ) -> list[Term]:
-        """The distinct stemmed words of a text, in order, as the index has them, and those of the
-        `variants` that occur in the index.
+        """Return the distinct stemmed words of a text, in order, and those of the `variants` that
+        occur in the index.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        query = query.encode("utf-8", "replace").decode()  # a shell passes bytes that are no text
+        query = query.encode("utf-8", "replace").decode()  # a shell may pass any bytes
         words_of_query = self._tokenizer.distinct(_stemmed(query, language or language_of(query)))
         words_of_variants = self._tokenizer.distinct("\n".join(variants)) if variants else []
         others = sorted(set(words_of_variants).difference(words_of_query))
@@ -81,11 +81,11 @@ class InvertedIndex:
         return [*terms, *(Term(term, frequency[term]) for term in others if term in frequency)]
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
-        """The postings of each term: row ids of chunks, and occurrences."""
+        """Return the postings of each term: row ids of chunks, and occurrences."""
         return self._postings("postings", terms)
 
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
-        """The postings of each term in headings: numbers of sections, and occurrences."""
+        """Return the postings of each term in headings: numbers of sections, and occurrences."""
         return self._postings("heading_postings", terms)
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
@@ -93,7 +93,7 @@ class InvertedIndex:
             return {term.text: _read(db, table, term.text) for term in terms}
 
     def holds_any(self, terms: Sequence[Term]) -> bool:
-        """Whether a chunk or a heading contains any of these terms."""
+        """Return whether a chunk or a heading contains any of these terms."""
         if any(term.document_frequency for term in terms):
             return True
         return any(len(numbers) for numbers, _ in self.in_headings(terms).values())
@@ -114,12 +114,12 @@ class Tokenizer:
         self._db.close()
 
     def distinct(self, text: str) -> list[str]:
-        """The distinct terms of a text, in order."""
+        """Return the distinct terms of a text, in order."""
         rows = self._split([(0, text)], "SELECT DISTINCT term FROM words_at ORDER BY offset")
         return [term for (term,) in rows]
 
     def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
-        """Each occurrence of a term with its row, sorted by both."""
+        """Return each occurrence of a term with its row, sorted by both."""
         return self._split(texts, "SELECT term, doc FROM words_at")
 
     def _split(self, texts: Sequence[tuple[int, str]], read: str) -> list[Any]:
@@ -133,7 +133,7 @@ class Tokenizer:
 
 
 class PostingsWriter:
-    """Writes one table of postings, within a transaction of the catalog's."""
+    """Writes one table of postings, within one of the catalog's transactions."""
 
     def __init__(self, db: sqlite3.Connection, table: str, tokenizer: Tokenizer) -> None:
         self._db = db
@@ -197,7 +197,7 @@ def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
 
 
 def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict[str, int]:
-    """The number of rows that contain each term, for the terms that occur at all."""
+    """Return the number of rows that contain each term, for terms that occur at all."""
     query = (
         f"SELECT term, sum(length(found)) FROM {table}"
         " WHERE term IN (SELECT value FROM json_each(?)) GROUP BY term"
@@ -215,13 +215,13 @@ def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
 
 
 def searchable(text: str) -> str:
-    """The text of a chunk for FTS5: its words, and other spellings of the strings in it."""
+    """Return the text of a chunk for FTS5: its words, and other spellings of its strings."""
     text = mend(text)
     return "\n".join([_stemmed(text, language_of(text)), *variants(text)])
 
 
 def _stemmed(text: str, language: str) -> str:
-    """The words of a text for FTS5, stemmed by its language."""
+    """Return the words of a text for FTS5, stemmed by its language."""
     return comparable(spell_signs(text), language)
 
 
@@ -235,7 +235,7 @@ _ACCENTS = re.compile(r"[\u0300-\u036f]")
 
 
 def folded(text: str) -> str:
-    """A text without capitals and accents."""
+    """Return a text in lower case without accents."""
     text = text.casefold()
     return text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
 
@@ -247,11 +247,11 @@ class Vocabulary:
         self._database = database
 
     def __contains__(self, word: str) -> bool:
-        """Whether a text contains the folded word in this form."""
+        """Return whether a text contains this folded word form."""
         return bool(self._database.rows("SELECT 1 FROM vocabulary WHERE word = ?", word))
 
     def near(self, word: str) -> list[tuple[str, int]]:
-        """The words at a distance of 1 or 2 from a folded word, with that distance.
+        """Return the words at a distance of 1 or 2 from a folded word, with that distance.
 
         The distance is Damerau-Levenshtein: a letter omitted, added or changed, or two adjacent
         letters swapped. A wrong first letter is considered only if no word with the same first
@@ -274,8 +274,8 @@ class Vocabulary:
 
 
 def count_words(db: sqlite3.Connection, texts: Iterable[str], change: int) -> None:
-    """Add texts to the vocabulary (`change` 1), or take them out of it (-1), within a transaction
-    of the catalog's."""
+    """Add texts to the vocabulary (`change` 1) or remove them (-1), within one of the catalog's
+    transactions."""
     counts = Counter(word for text in texts for word in set(_LETTERS_ONLY.findall(folded(text))))
     db.executemany(
         "INSERT INTO vocabulary VALUES (?, ?)"

@@ -1,7 +1,7 @@
-"""Find the facts that an address or words name. An address is a chunk's id or `FILE:LINE`.
+"""Finds the facts that an address or a text names. An address is a chunk's id or `FILE:LINE`.
 
-Every id that recall shows, also of a piece of a long item, can be forgotten, superseded and
-reviewed by it.
+Every id that recall shows, even of part of a long item, can be used to forget, supersede and review
+it.
 """
 
 import functools
@@ -21,41 +21,41 @@ from assistant.memory.text.markdown import plain
 from assistant.workspace.folder import MEMORY_FILE
 
 MOST_LIKELY = 5
-"""If no fact contains the words, this many of the best passages are returned, except those that
-share less than half as many of the words as another does."""
+"""If no fact contains the text, this many of the best passages are returned, except those that
+share less than half as many of its words as another does."""
 MOST_SIMILAR = 3
-"""Similar facts that are pointed out, which a new fact may supersede."""
+"""The number of similar facts reported, which a new fact may supersede."""
 LEAST_COSINE = 0.6
-"""Their least cosine; MiniLM gives a true paraphrase about 0.74."""
+"""The minimum cosine of similar facts; MiniLM gives a true paraphrase about 0.74."""
 _LINE = re.compile(r"(.+\.md):(\d+)")
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
 class Locator:
-    """Finds passages by address or words, in the index as it is."""
+    """Finds passages by address or text, in the index as it is."""
 
     def __init__(self, store: IndexStore, recaller: Recaller) -> None:
         self._store = store
         self._recaller = recaller
 
     def locate(self, target: str) -> Located:
-        """The passages at an address; else the facts that say just these words, else those that
-        contain them, else the likeliest."""
+        """Return the passages at an address; else the facts with exactly this text, else those that
+        contain it, else the most likely ones."""
         text = _encodable(target)
         passages = self._addressed(text)
         return self._worded(text) if passages is None else Located(passages, exact=True)
 
     def named(self, address: str) -> tuple[Passage, ...]:
-        """The passages at `FILE:LINE` or with an id: all the pieces of a long line."""
+        """Return the passages at `FILE:LINE` or with an id: all the pieces of a long line."""
         return self._addressed(_encodable(address)) or ()
 
     def superseded(self, fact: str) -> list[Passage]:
-        """The superseded passages that say just these words."""
+        """Return the superseded passages with exactly this text."""
         chunks = self._containing(fact, {fact_key(fact)})
         return [passage(chunk) for chunk in chunks if chunk.status == "superseded"]
 
     def sharing_a_rare_word(self, text: str, most: int) -> tuple[Passage, ...]:
-        """The current facts that contain a rare word of this text, such as a name; a word is
+        """Return the current facts that contain a rare word of this text, such as a name; a word is
         rare if at most `most` chunks contain it."""
         catalog = self._store.catalog
         terms = catalog.words.terms(text)
@@ -65,8 +65,8 @@ class Locator:
         return tuple(passage(chunk) for chunk in chunks if chunk.status == "current")
 
     def heading_of(self, fact: str, vector: NDArray[np.float32], headings: Sequence[str]) -> str:
-        """The owner's heading in MEMORY.md that fits a fact: the only one that it names, or that of
-        the most similar fact below one, if that is near. "" if none does."""
+        """Return the owner's heading in MEMORY.md that fits a fact: the only one that it mentions,
+        or that of the most similar fact below one, if near. "" if none does."""
         words = set(fold(fact).split())
         titles = {heading: set(fold(heading.split(PATH)[-1]).split()) for heading in headings}
         named = [heading for heading, title in titles.items() if title and title <= words]
@@ -80,9 +80,9 @@ class Locator:
         return next(filter(None, paths), "")
 
     def similar(self, fact: Chunk) -> tuple[Passage, ...]:
-        """The most similar other current facts, nearest first: the fact may supersede them.
+        """Return the most similar other current facts, nearest first, which `fact` may supersede.
 
-        The other chunks of a long fact are the same fact.
+        The other chunks of a long fact belong to the same fact.
         """
         catalog = self._store.catalog
         layout = catalog.layout()
@@ -96,7 +96,7 @@ class Locator:
         return tuple(near[:MOST_SIMILAR])
 
     def _near(self, vector: NDArray[np.float32]) -> list[tuple[Chunk, float]]:
-        """The chunks nearest to a vector, with their cosines, if these are near."""
+        """Return the chunks nearest to a vector, with their cosines, if high enough."""
         layout = self._store.catalog.layout()
         positions, cosines = self._store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
         chunks = self._store.catalog.chunks(layout.rowid[positions].tolist())
@@ -104,7 +104,7 @@ class Locator:
         return [(chunk, cosine) for chunk, cosine in pairs if cosine >= LEAST_COSINE]
 
     def _addressed(self, target: str) -> tuple[Passage, ...] | None:
-        """The passages at an address; None if the target does not look like one."""
+        """Return the passages at an address; None if the target does not look like one."""
         catalog = self._store.catalog
         line = _LINE.fullmatch(target)
         source = spelled_as(line[1], catalog.sources()) if line else None
@@ -117,15 +117,15 @@ class Locator:
         return tuple(map(passage, chunks))
 
     def beginning_at(self, source: str, line: int) -> Chunk | None:
-        """The chunk that begins on a line, or None."""
+        """Return the chunk that begins on a line, or None."""
         chunks = self._store.catalog.at_line(source, line)
         return next((chunk for chunk in chunks if chunk.start_line == line), None)
 
     def _worded(self, target: str) -> Located:
-        """The facts that say the target, else contain it, else are likeliest to be meant: first
-        those that contain it within longer words.
+        """Return the facts with the target as their text, else those that contain it, else the most
+        likely ones: first those that contain it within longer words.
 
-        Superseded facts count only if no current one contains it and they say just the target.
+        Superseded facts count only if no current one contains it and theirs is exactly this text.
         """
         keys = {fact_key(target), fact_key(plain(target))}
         chunks = self._containing(target, keys)
@@ -146,7 +146,7 @@ class Locator:
         return {term.text for term in self._store.catalog.words.terms(text)}
 
     def _containing(self, target: str, keys: set[str]) -> list[Chunk]:
-        """The chunks with all the target's words, side by side as in one of the `keys`."""
+        """Return the chunks with all the target's words, contiguous as in one of the `keys`."""
         catalog = self._store.catalog
         terms = catalog.words.terms(target)
         if not terms:
@@ -158,5 +158,5 @@ class Locator:
 
 
 def _encodable(text: str) -> str:
-    """The text without what UTF-8 cannot encode: the shell may pass bytes that are not text."""
+    """Replace what UTF-8 cannot encode: the shell may pass bytes that are not text."""
     return text.encode("utf-8", "replace").decode()

@@ -1,10 +1,10 @@
 """Queries over all of memory: which facts are due, which are most similar, and the chart of all.
 
-The chart lays out topics as disks on a plane, facts in rings within them. Topics are the clusters
-of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors. It starts from facts far
-apart, so that the same memory gives the same chart. Their centres are laid out by principal
-components and pushed apart until no disk covers another. In a disk the most typical facts are in
-the middle, and on each ring similar facts are side by side.
+The chart lays out topics as disks on a plane, and facts on rings within them. Topics are the
+clusters of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors. It starts from
+facts far apart, so the same memory gives the same chart. The centres are laid out by principal
+components and pushed apart until no disks overlap. The most typical facts of a topic are in the
+middle of its disk, and similar facts are adjacent on a ring.
 """
 
 import re
@@ -31,7 +31,7 @@ from assistant.workspace.folder import PROCEDURE_FILES
 def due(
     catalog: Catalog, dated: Callable[[Passage], Passage], first: str, last: str
 ) -> tuple[Due, ...]:
-    """The facts due on these days, in order; on each day those without a time first.
+    """Return the facts due on these days, in order; on each day those without a time first.
 
     `dated` adds the day of recording if the file names none.
     """
@@ -62,19 +62,20 @@ def due(
 
 
 NEAR = 0.35
-"""The least cosine of a pair: MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46."""
+"""The minimum cosine of a pair: MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46."""
 NEIGHBOURS = 3
-"""Neighbours of each fact that are paired: of a hundred similar facts, not all pairs."""
+"""The number of nearest facts that each fact is paired with, which limits the pairs among many
+similar facts."""
 BLOCK = 64
-"""Vectors compared with all others at a time: 25 MB for 100,000."""
+"""The number of vectors compared with all others at a time: 25 MB for 100,000."""
 
 
 def near_pairs(
     catalog: Catalog, limit: int, progress: Progress = no_progress
 ) -> list[tuple[Chunk, Chunk, float]]:
-    """The nearest pairs of current facts with their cosine, nearest first, at most `limit`.
+    """Return the nearest pairs of current facts with their cosine, nearest first, at most `limit`.
 
-    A fact that is removed meanwhile is left out.
+    A fact that is removed in the meantime is omitted.
     """
     layout = catalog.layout()
     current = np.flatnonzero(~layout.superseded)
@@ -97,8 +98,8 @@ def near_pairs(
 def nearest_of_each(
     vectors: Vectors, most: int, progress: Progress = no_progress
 ) -> tuple[Rows, NDArray[np.float32]]:
-    """The indices of the nearest others of each vector and their cosines, nearest first; both of
-    shape (vectors, neighbours), with at most `most` neighbours."""
+    """Return the indices of the nearest other vectors of each vector and their cosines, nearest
+    first; both of shape (vectors, neighbours), with at most `most` neighbours."""
     total = len(vectors)
     most = max(0, min(most, total - 1))
     nearest, cosines = np.empty((total, most), np.int64), np.empty((total, most), np.float32)
@@ -124,7 +125,7 @@ ROUNDS = 12
 LISTED = 5
 """Neighbours listed for a fact."""
 LEAST_LISTED = 0.3
-"""The least cosine of a neighbour."""
+"""The minimum cosine of a neighbour."""
 SPACING = 1.0
 """Distance between the rings of a disk, and between the facts on a ring."""
 GAP = 2.5
@@ -138,7 +139,7 @@ Points = NDArray[np.float64]
 
 
 def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
-    """Lay out all facts by their meanings; `recorded` adds the journal's date and origin."""
+    """Lay out all facts by meaning; `recorded` adds the journal's date and origin."""
     layout = catalog.layout()
     by_row = catalog.by_row(layout.rowid.tolist())
     facts = {row for row, chunk in by_row.items() if chunk.source not in PROCEDURE_FILES}
@@ -166,7 +167,7 @@ def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """The topic, place and nearest facts of each fact; the centre and radius of each topic."""
+    """The topic, position and nearest facts of each fact; the centre and radius of each topic."""
 
     topic: Rows
     place: Points
@@ -176,7 +177,7 @@ class Plane:
 
 
 def plane(vectors: Vectors) -> Plane:
-    """Lay out facts by their vectors, which are of length 1."""
+    """Lay out facts by their unit vectors."""
     if not len(vectors):
         empty = np.empty((0, 2))
         return Plane(np.empty(0, dtype=np.int64), empty, [], empty, np.empty(0))
@@ -195,7 +196,7 @@ def plane(vectors: Vectors) -> Plane:
 
 
 def names(texts: Sequence[str], topic: Rows, topics: int) -> list[str]:
-    """Name each topic by words that are in many of its facts and in few others."""
+    """Name each topic by words that occur in many of its facts and in few others."""
     words = (_WORD.findall(without_function_words(text, "english")) for text in texts)
     contents = [{word.casefold(): word for word in found} for found in words]
     everywhere = Counter(word for content in contents for word in content)
@@ -220,7 +221,7 @@ def _name(
 
 
 def _topics(vectors: Vectors) -> tuple[Rows, Vectors]:
-    """The topic of each fact, the largest topic first, and the topics' mean vectors."""
+    """Return the topic of each fact, the largest topic first, and the topics' mean vectors."""
     count = int(np.clip(round(np.sqrt(len(vectors) / FACTS_A_TOPIC)), 1, MOST_TOPICS))
     means = _far_apart(vectors, count)
     for _ in range(ROUNDS):
@@ -238,7 +239,7 @@ def _topics(vectors: Vectors) -> tuple[Rows, Vectors]:
 
 
 def _far_apart(vectors: Vectors, count: int) -> Vectors:
-    """So many of the vectors, each far from those before it; the first is the most typical."""
+    """Choose `count` vectors, each far from those before it; the first is the most typical."""
     mean = vectors.mean(axis=0)
     chosen = [int(np.argmax(vectors @ mean))]
     nearest = vectors @ vectors[chosen[0]]
@@ -248,11 +249,11 @@ def _far_apart(vectors: Vectors, count: int) -> Vectors:
     return np.array(vectors[chosen], dtype=np.float32)
 
 
-# Places
+# Positions
 
 
 def _flat(vectors: Vectors) -> Points:
-    """The vectors by their first two principal components, within the unit circle."""
+    """Project the vectors on their first two principal components, within the unit circle."""
     if len(vectors) < 2:
         return np.zeros((len(vectors), 2))
     centred = vectors - vectors.mean(axis=0)
@@ -264,7 +265,7 @@ def _flat(vectors: Vectors) -> Points:
 
 
 def _apart(centre: Points, radius: NDArray[np.float64]) -> Points:
-    """The centres, drawn together and pushed apart until their disks are side by side."""
+    """Return the centres, pulled together and pushed apart until no disks overlap."""
     least = radius[:, None] + radius[None, :] + GAP
     turn = 2.4 * np.arange(len(radius))
     centre = centre * 0.5 + 0.001 * np.stack([np.cos(turn), np.sin(turn)], axis=1)  # no two alike
@@ -280,7 +281,7 @@ def _apart(centre: Points, radius: NDArray[np.float64]) -> Points:
 
 
 def _rings(vectors: Vectors, mean: Vectors) -> Points:
-    """Places around a centre: one in the middle, six around it, twelve around those, and so on."""
+    """Return positions around a centre: one in the middle, then rings of six, twelve, and so on."""
     order = np.argsort(-(vectors @ mean), kind="stable")
     flat = _flat(vectors)
     angle = np.arctan2(flat[:, 1], flat[:, 0])
@@ -298,6 +299,6 @@ def _rings(vectors: Vectors, mean: Vectors) -> Points:
 
 
 def _radius(facts: int) -> float:
-    """The radius of a disk with that many facts."""
-    rings = ceil(sqrt((facts - 1) / 3 + 0.25) - 0.5)  # k of them have room for 1 + 3k(k + 1)
+    """Return the radius of a disk with that many facts."""
+    rings = ceil(sqrt((facts - 1) / 3 + 0.25) - 0.5)  # k rings have room for 1 + 3k(k + 1)
     return SPACING * (rings + 1)

@@ -1,9 +1,9 @@
-"""Parse a query: its words, and the times in it; correct its typing errors.
+"""Parses a query into its words and times, and corrects its typing errors.
 
-A word that memory does not know is replaced by similar ones that it knows. A word that is one piece
-to the embedding model, or is in a list of the language's words, is spelt right: memory just lacks
-it. In other languages than English, where words are long and have many forms, only a letter left
-out, doubled, or swapped with the next counts as an error.
+A word that memory does not contain is replaced by similar ones that it does. A word that is a
+single token of the embedding model, or in the language's word list, is spelt correctly: memory just
+lacks it. In languages other than English, where words are long and have many forms, only a letter
+omitted, doubled, or swapped with the next counts as an error.
 """
 
 import gzip
@@ -34,21 +34,21 @@ from assistant.memory.text.times.period import Period
 MEANT = 2
 """Maximum number of known words that replace one, if they are equally likely."""
 SURE = 7
-"""Minimum letters of a word that may have two wrong ones."""
+"""Minimum length of a word that may have two wrong letters."""
 WORDS = 40
 """Maximum number of unknown words of a question that are corrected."""
 _LONG_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
 class Spelling:
-    """Corrects questions by the words of one memory."""
+    """Corrects questions, using the words of one memory."""
 
     def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
         self._catalog = catalog
         self._embedder = embedder
 
     def corrected(self, text: str, language: str) -> str:
-        """The text with unknown words replaced by those that memory knows."""
+        """Return the text with unknown words replaced by known ones."""
         words = dict.fromkeys(_LONG_WORD.findall(text))
         telling = [word for word in words if not is_function_word(word, language)]
         piece = self._embedder.count_tokens("") + 1
@@ -57,11 +57,11 @@ class Spelling:
         return _LONG_WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
 
     def _tokens(self, word: str) -> int:
-        """The number of tokens of a word, or of its singular if that has fewer."""
+        """Return the number of tokens of a word, or of its singular if that has fewer."""
         return min(map(self._embedder.count_tokens, {word, word.rstrip("s")}))
 
     def _meant(self, word: str, language: str) -> str:
-        """The known words that an unknown word stands for; the word itself if there are none."""
+        """Return the known words that a word may stand for; the word itself if there are none."""
         if self._is_known(word, language) or self._is_known_elsewhere(word):
             return word
         odds = {
@@ -77,7 +77,7 @@ class Spelling:
         )
 
     def _is_known_elsewhere(self, word: str) -> bool:
-        """Whether a text in any language contains the word in this form."""
+        """Return whether a text in any language contains this word form."""
         if folded(word) not in self._catalog.vocabulary:
             return False
         return any(self._is_known(word, language) for language in LANGUAGES)
@@ -88,8 +88,8 @@ class Spelling:
 
 @lru_cache(2)
 def _listed(language: str) -> bytes:
-    """The word list of a language as JSON, with each word in quotes: a set would take ten times the
-    memory, and more time to make than a few searches take."""
+    """Return the word list of a language as JSON, with each word in quotes: a set would take ten
+    times the memory, and longer to build than a few searches."""
     if not (code := speller(language)):
         return b""
     file = resources.files("spellchecker") / "resources" / f"{code}.json.gz"
@@ -97,7 +97,7 @@ def _listed(language: str) -> bytes:
 
 
 def _may_be(word: str, other: str, distance: int, language: str) -> bool:
-    """Whether a word may be a typing error for another; short names are near to many others."""
+    """Return whether a word may be a typing error for another; short names resemble many others."""
     if word[0].isupper() and len(word) < SURE - 1:
         return sorted(folded(word)) == sorted(other)
     has_other_letter = _has_other_letter(folded(word), other)
@@ -107,7 +107,7 @@ def _may_be(word: str, other: str, distance: int, language: str) -> bool:
 
 
 def _has_other_letter(word: str, other: str) -> bool:
-    """Whether a letter was replaced; more often one is left out, doubled or swapped."""
+    """Return whether a letter was replaced, which is rarer than omitted, doubled or swapped."""
     if len(word) == len(other):
         return sorted(word) != sorted(other)
     long, short = sorted((word, other), key=len, reverse=True)
@@ -118,11 +118,11 @@ def _has_other_letter(word: str, other: str) -> bool:
 MAX_CHARS = 2000
 """A longer query is cut to its beginning and its end, where the question usually is."""
 EMBEDDED_CHARS = 600
-"""So is the text to embed, since the model's own limit would cut off the end."""
+"""The same for the text to embed, since the model's own limit would cut off the end."""
 MAX_POSTINGS = 20_000
-"""Occurrences read for one query, those of rare words first, which tell most."""
+"""Postings read for one query, starting with the rarest words, which are the most telling."""
 LEAST_TERMS = 3
-"""Minimum number of words that are read."""
+"""Minimum number of words whose postings are read."""
 
 _STOP_WORDS = frozenset(
     Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
@@ -134,9 +134,9 @@ _WORD = re.compile(r"\w+")
 class Question:
     """A parsed query.
 
-    `terms` are its distinct words without stop words, rarest first; `searched` those of them whose
-    postings are read. `words` are all its words and `telling` those without function words, folded.
-    `periods` are the times it names, and `of_a_time`: it asks about nothing else.
+    `terms` are its distinct words without stop words, rarest first; `searched` those whose postings
+    are read. `words` are all its words and `telling` those without function words, folded.
+    `periods` are the times it names, and `of_a_time` says that it asks about nothing else.
     """
 
     text: str
@@ -182,8 +182,8 @@ def _telling(text: str, language: str) -> str:
 
 
 def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, ...]:
-    """The first of these terms, rarest first, with at most `most` postings in total, but at least
-    `LEAST_TERMS` of them."""
+    """Return the first of these terms, rarest first, with at most `most` postings in total, but at
+    least `LEAST_TERMS` terms."""
     totals = accumulate(term.document_frequency for term in terms)
     within = sum(total <= most for total in totals)
     return tuple(terms[: max(within, LEAST_TERMS)])

@@ -1,12 +1,12 @@
-"""How chunks are scored against a question: a weighted sum of a few signals.
+"""Scores chunks against a question: a weighted sum of a few signals.
 
-`docs/recall.md` tells what each signal earns.
+`docs/recall.md` describes what each signal contributes.
 
-What stands alone, as a fact in a list, is scored by the share of the question's words that it and
-its headings contain. A turn of a conversation is scored by BM25 of its words and those of the turns
-around it: Robertson and Zaragoza's (2009), with Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)),
-which is never negative. Both are divided by the idf of all the question's words, found or not, so
-that they compare between questions.
+Independent chunks, such as facts in a list, are scored by the share of the question's words that
+they and their headings contain. A turn of a conversation is scored by BM25 of its words and those
+of the turns around it: Robertson and Zaragoza's (2009), with Lucene's idf, ln(1 + (N - n + 0.5) /
+(n + 0.5)), which is never negative. Both are divided by the idf of all the question's words,
+including those without a match, so the scores of different questions are comparable.
 """
 
 import math
@@ -36,13 +36,13 @@ Matrix = NDArray[np.float32]
 
 
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
-    """The score of each row; a signal without a weight counts nothing."""
+    """Return the score of each row; a signal without a weight is ignored."""
     vector = np.array([weights.get(name, 0.0) for name in SIGNALS], dtype=np.float32)
     return np.asarray((matrix * vector).sum(axis=1), dtype=np.float32)
 
 
 def shares(matrix: Matrix, weights: Weights = WEIGHTS) -> list[dict[str, float]]:
-    """What each signal contributes to the score of each row."""
+    """Return the contribution of each signal to the score of each row."""
     rows = np.round(matrix * np.array([weights.get(name, 0.0) for name in SIGNALS]), 4)
     return [
         {name: share for name, share in zip(SIGNALS, row, strict=True) if share}
@@ -53,20 +53,20 @@ def shares(matrix: Matrix, weights: Weights = WEIGHTS) -> list[dict[str, float]]
 # Dates and speakers
 
 _FADING_DAYS = 5.0
-"""Things are often told some days later: what was recorded after d days counts e^(-d/5)."""
+"""Things are often told some days later: a fact recorded after d days counts e^(-d/5)."""
 _YEAR_SHARE = 0.5
 """A year counts half as much as a day or a month."""
 
 
 def label_match(leading: frozenset[str], words: frozenset[str]) -> float:
-    """The share of a speaker's name that is in the question."""
+    """Return the share of a speaker's name that is in the question."""
     return len(leading & words) / len(leading) if leading else 0.0
 
 
 def date_match(
     periods: Iterable[Period], recorded: date | None, mentions: Iterable[Period]
 ) -> float:
-    """How near a chunk's dates are to one of the question's periods, from 0 to 1."""
+    """Return how near a chunk's dates are to one of the question's periods, from 0 to 1."""
     mentioned = tuple(mentions)
     return max((_closeness(asked, recorded, mentioned) for asked in periods), default=0.0)
 
@@ -89,9 +89,9 @@ def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period])
 K1 = 1.2
 B = 0.75
 REACH = 2
-"""How many turns before and after a turn count with it."""
+"""The number of turns before and after a turn that count with it."""
 OWN = 2
-"""How often a turn's own words count, its neighbours' once: weighted fields, as in BM25F
+"""The weight of a turn's own words; its neighbours' weigh 1: weighted fields, as in BM25F
 (Robertson, Zaragoza and Taylor, 2004)."""
 
 Scores = NDArray[np.float32]
@@ -99,18 +99,18 @@ Marks = NDArray[np.bool_]
 
 
 class Sections:
-    """The sections of a layout, each with its chunks beside one another."""
+    """The sections of a layout, whose chunks are contiguous."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._numbers, self._of = np.unique(layout.section, return_inverse=True)
 
     def headed(self, postings: Postings) -> Marks:
-        """The chunks whose headings contain a word, by its postings in headings."""
+        """Return the chunks whose headings contain a word, by its postings in headings."""
         return np.isin(self._numbers, postings[0])[self._of]
 
     def around(self, values: Scores) -> Scores:
-        """The weighted sum of the values of each chunk and its neighbours in the section."""
+        """Return the weighted sum of the values of each chunk and its neighbours in the section."""
         total = OWN * values
         for distance in range(1, REACH + 1):
             same = self._of[distance:] == self._of[:-distance]
@@ -126,8 +126,8 @@ def match(
     postings: Mapping[str, Postings],
     headings: Mapping[str, Postings],
 ) -> tuple[Scores, Scores]:
-    """For all chunks, by the words of a question: its `terms`, of which some are `searched`. The
-    share of the question that is covered, and BM25 of a turn with those around it."""
+    """Return, for all chunks, the share of a question that they cover, and the BM25 of a turn with
+    those around it. Only the `searched` ones of its `terms` are matched."""
     layout = sections.layout
     total, has_turns = len(layout), bool(layout.turn.any())
     covered, bm25 = (np.zeros(total, dtype=np.float32) for _ in range(2))
@@ -138,7 +138,7 @@ def match(
         positions, weight = layout.positions(rows), idf(len(rows), total) / whole
         holds = np.zeros(total, dtype=np.bool_)
         holds[positions] = True
-        if len(terms) > 1:  # with one word, a heading that has it would say it of all below
+        if len(terms) > 1:  # a heading with the only word would match for everything below it
             holds |= sections.headed(headings[term.text])
         covered[holds] += weight
         if has_turns:
@@ -151,12 +151,12 @@ def match(
 
 
 def idf(frequency: int, total: int) -> np.float32:
-    """The inverse document frequency of a word that is in `frequency` of `total` texts."""
+    """Return the inverse document frequency of a word that is in `frequency` of `total` texts."""
     return np.float32(np.log1p((total - frequency + 0.5) / (frequency + 0.5)))
 
 
 def saturated(counts: Scores, lengths: Scores, average: np.floating | float) -> Scores:
-    """BM25's weight of a word that occurs `counts` times in texts of these lengths."""
+    """Return BM25's weight of a word that occurs `counts` times in texts of these lengths."""
     norm = K1 * (1 - B + B * lengths / max(float(average), 1.0))
     return np.asarray(counts * (K1 + 1) / (counts + norm), dtype=np.float32)
 
@@ -164,12 +164,12 @@ def saturated(counts: Scores, lengths: Scores, average: np.floating | float) -> 
 # All signals
 
 UNTITLED = 0.4
-"""A chunk without a telling heading counts as under one with this share of its own cosine."""
+"""The heading cosine of a chunk without a telling heading, as a share of its own cosine."""
 Column = NDArray[np.float32]
 
 
 class View:
-    """What ranking derives from one state of the index, computed as questions need it."""
+    """The data that ranking derives from one state of the index, computed on demand."""
 
     def __init__(self, catalog: Catalog, layout: Layout) -> None:
         self.layout = layout
@@ -180,15 +180,16 @@ class View:
 
     @cached_property
     def _marked(self) -> tuple[Rows, Vectors]:
-        """The chunks that say what they matter for, and the vectors midway between that and their
-        text."""
+        """The chunks that state what they matter for, and the vectors midway between that and
+        their text."""
         positions, numbers = self._catalog.marked(self.layout)
         read = self._catalog.vectors.read
         marks, texts = read(numbers.tolist()), read(self.layout.vector[positions].tolist())
         return positions, normalized(texts + marks) if len(positions) else marks
 
     def mattering(self, vector: Column) -> Column:
-        """The cosine of each chunk that says what it matters for, that included; 0 of others."""
+        """Return the cosine of each chunk that states what it matters for, including that; 0 for
+        others."""
         positions, vectors = self._marked
         cosines = np.zeros(len(self.layout), dtype=np.float32)
         if len(positions):
@@ -198,7 +199,7 @@ class View:
     def matrix(
         self, question: Question, vector: Column, positions: Rows, **columns: Column
     ) -> Matrix:
-        """All signals of these positions; `columns` are those computed already."""
+        """Return all signals of these positions; `columns` are those already computed."""
         dense, turn = columns["dense"], self.layout.turn[positions]
         columns["heading"] = self._heading(vector, positions, dense) * ~turn
         if question.periods or turn.any():
@@ -212,14 +213,14 @@ class View:
         return np.stack([columns.get(name, none) for name in SIGNALS], axis=1).astype(np.float32)
 
     def _heading(self, vector: Column, positions: Rows, dense: Column) -> Column:
-        """The cosine of the headings above each of these positions."""
+        """Return the cosine of the headings above each of these positions."""
         sections = self.layout.section[positions].tolist()
         cosine = self._catalog.vectors.heading_cosines([*{*sections}], vector)
         cosines = np.array([cosine.get(number, np.nan) for number in sections], dtype=np.float32)
         return np.where(np.isnan(cosines), UNTITLED * dense, cosines)
 
     def _traits_of(self, positions: Rows) -> list[tuple[frozenset[str], tuple[Period, ...]]]:
-        """The speaker and the periods at each of these positions."""
+        """Return the speaker and the periods at each of these positions."""
         missing = [at for at in positions.tolist() if at not in self._traits]
         if missing:
             rows = self.layout.rowid[missing].tolist()
@@ -230,7 +231,7 @@ class View:
         return [self._traits[at] for at in positions.tolist()]
 
     def _dates(self, periods: tuple[Period, ...], positions: Rows) -> Column:
-        """How near the dates at each position are to the question's periods."""
+        """Return how near the dates at each position are to the question's periods."""
         days = self.layout.date[positions].tolist()
         matches = [
             date_match(periods, date.fromordinal(day) if day else None, self._traits[at][1])

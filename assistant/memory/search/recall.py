@@ -1,8 +1,8 @@
-"""Query → ranked, cited passages within a budget.
+"""Turns a query into ranked, cited passages within a budget.
 
-Candidates are the nearest chunks of the vector index, by what they say and by what they matter for,
-and those with the best word scores; only they are scored with every signal. The list ends with the
-budget, and for a turn of a conversation with what is relevant to it.
+Candidates are the nearest chunks of the vector index, by their text and by what they matter for,
+and those with the best word scores; only they are scored with every signal. The results end with
+the budget, and for a turn of a conversation with the last relevant one.
 """
 
 import functools
@@ -33,46 +33,47 @@ from assistant.settings.sections import MemorySettings
 from assistant.workspace.folder import ARCHIVE, HEARTBEAT_FILE, PROCEDURE_FILES
 
 CORE_FACTS = 100
-"""Candidates for the core."""
+"""The number of candidates for the core."""
 _SHAPING = Path(__file__).with_name("shaping.txt")
-"""Sentences of the kind that should shape any answer, one a line."""
+"""Sentences of the kind that should shape any answer, one per line."""
 
 
 NEAREST = 100
-"""Candidates asked of the vector index, and of the facts that say what they matter for."""
+"""The number of candidates from the vector index, and from the facts that state what they matter
+for."""
 WORDED = 200
-"""Candidates with the best word scores."""
+"""The number of candidates with the best word scores."""
 READ = 48
 SPARE = 10
 """At least `READ` candidates are read, and 2 `k` + `SPARE`: some are duplicates or do not fit."""
 SHOWN_MISSES = 5
 LEADING_TASKS = 2
-"""Lines of HEARTBEAT.md that keep their place; further ones come last. Twenty reminders to call the
-bank would leave no room for what is true of the bank."""
+"""Lines of HEARTBEAT.md that keep their rank; further ones come last. Twenty reminders to call the
+bank would leave no room for facts about the bank."""
 ON_SOFTWARE = 0.3
-"""The least score of a passage for a coding agent's prompt about software, `CLEAR` for another one.
-Of 100 prompts about software that need nothing 23 get a passage, with 0.35 16, with 0.25 half."""
+"""The minimum score of a passage for a coding agent's prompt about software; `CLEAR` for others.
+Of 100 prompts about software that need nothing 23 get a passage; with 0.35, 16; with 0.25, half."""
 LEADING = 8
-"""Passages for the text alone that come before those for the text with what was said before."""
+"""Passages for the text alone that come before those for the text with the previous message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates, best first: where they stand in the layout, their scores and signals."""
+    """Candidates, best first: their positions in the layout, scores and signals."""
 
     layout: Layout
     positions: Rows
     scores: NDArray[np.float32]
     matrix: Matrix
     is_software: bool
-    """Whether a question of a coding agent is about software."""
+    """Whether a coding agent's question is about software."""
 
 
 NOTHING = Recall("", (), weak=True)
 
 
 class Recaller:
-    """Recall from an index. The caller keeps the index from changing meanwhile."""
+    """Recalls from an index, which the caller keeps from changing meanwhile."""
 
     def __init__(
         self,
@@ -90,10 +91,11 @@ class Recaller:
         self._software = Software(embedder)
         self._view: View | None = None
         self._core: tuple[Layout | None, list[Passage]] = None, []
-        """The core, and the layout that it was found in."""
+        """The core, and the layout that it was computed from."""
 
     def recall(self, query: Query) -> Recall:
-        """The best passages within the budget. Raises UsageError if `as_of` is not a date."""
+        """Return the best passages within the budget. Raises UsageError if `as_of` is not a
+        date."""
         own = self._search(query.text, query)
         lists, weak = [own.passages], own.weak
         if query.before and own is not NOTHING:
@@ -112,13 +114,13 @@ class Recaller:
         )
 
     def core(self, tokens: int) -> list[Passage]:
-        """The facts that should shape any answer, whatever it is about, best first, as many as fit
-        into the tokens.
+        """Return the facts that should shape any answer, whatever it is about, best first, as many
+        as fit into the tokens.
 
         "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease".
         But facts about a person's health, habits and wishes are alike: they are near the mean
-        vector of a few sentences of that kind. While no file changes they stay the same, as a part
-        of the prompt that providers cache: another search of Chroma may miss one.
+        vector of a few sentences of that kind. They stay the same while no file changes, as part of
+        the prompt that providers cache: another search of Chroma may miss one.
         """
         layout = self.store.catalog.layout()
         if layout is not self._core[0]:
@@ -144,11 +146,11 @@ class Recaller:
         return mean
 
     def limits(self, query: Query) -> tuple[int, int]:
-        """The most passages and tokens."""
+        """Return the maximum number of passages and tokens."""
         return query.k or self._settings.k, query.budget or self._settings.budget
 
     def _search(self, text: str, query: Query, only: str | None = None) -> Recall:
-        """Search for a text, if wanted in one source `only`; of any length, but for a turn."""
+        """Search for a text, in the source `only` if given. Only a turn limits the results."""
         spelling = Spelling(self.store.catalog, self._embedder)
         question = read(text, self.store.catalog, self._today(), spelling)
         if not question.words:
@@ -167,7 +169,7 @@ class Recaller:
         return Recall(text, tuple(chosen), others, weak=strength == 0)
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
-        """Score the candidates for a question, those of one source `only` if given."""
+        """Score the candidates for a question, from the source `only` if given."""
         view = self._current_view()
         layout, vectors = view.layout, self.store.catalog.vectors
         is_eligible = eligible(layout, query, only)
@@ -217,7 +219,7 @@ class Recaller:
     def _arranged(
         self, ranked: Ranked, limit: int, day: str | None, question: Set[str]
     ) -> list[Passage]:
-        """The best candidates as passages, in the order in which they are listed."""
+        """Return the best candidates as passages, in the order of the results."""
         positions = ranked.positions[:limit]
         chunks = self.store.catalog.chunks(ranked.layout.rowid[positions].tolist())
         shares = ranking.shares(ranked.matrix[:limit], self._weights)
@@ -229,13 +231,13 @@ class Recaller:
 
 
 def _largest(values: NDArray[np.float32], limit: int) -> Rows:
-    """The positions of the largest values above 0, at most `limit`."""
+    """Return the positions of the largest values above 0, at most `limit`."""
     positions = np.flatnonzero(values > 0)
     return positions[np.argsort(-values[positions], kind="stable")[:limit]]
 
 
 def _distinct(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
-    """The lists as one, each passage where it comes first."""
+    """Concatenate the lists, keeping the first occurrence of each passage."""
     first: dict[str, Passage] = {}
     for found in chain.from_iterable(lists):
         first.setdefault(found.id, found)
@@ -246,7 +248,7 @@ def _distinct(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
 
 
 def _has_passed(result: Passage) -> bool:
-    """Whether a passage is a task of HEARTBEAT.md whose only time has passed."""
+    """Return whether a passage is a task of HEARTBEAT.md whose only time has passed."""
     if result.source != HEARTBEAT_FILE:
         return False
     schedule = instruction(result.plain).schedule
@@ -254,10 +256,10 @@ def _has_passed(result: Passage) -> bool:
 
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
-    """The chunks that may be recalled: recorded by the query's day, in a source that it covers.
+    """Return which chunks may be recalled: recorded by the query's day, in a source it covers.
 
-    What HEARTBEAT.md has to be done is no record of a past day. Raises UsageError if the day is not
-    a date.
+    The tasks of HEARTBEAT.md are no record of a past day. Raises UsageError if the day is not a
+    date.
     """
     without = set(query.without)
     if query.as_of is None:
@@ -275,7 +277,7 @@ def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_
 
 
 def _as_of(chunk: Chunk, day: str | None) -> Chunk:
-    """The chunk as it was on a day: current, if it was superseded after it."""
+    """Return the chunk as it was on a day: current if it was superseded later."""
     if day is None or chunk.until is None or chunk.until <= day:
         return chunk
     return replace(chunk, status="current")

@@ -1,4 +1,4 @@
-"""From scored passages to the list of results: duplicates, successors, budget of a turn. Pure."""
+"""Arranges scored passages as results: duplicates, successors, budget of a turn. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -11,28 +11,28 @@ from assistant.memory.text.markdown import named_successor, plain
 
 TWINS = 0.65
 """Chunks with this share of common words (Dice's coefficient) repeat or contradict each other.
-Cosines tell it worse: MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46, and unrelated
-facts as much."""
+Cosines are a worse indicator: MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46, and
+unrelated facts as much."""
 CLOSE_SCORES = 0.1
-"""Of twins whose scores differ less, the later goes first."""
+"""If the scores of twins differ by less, the later one comes first."""
 TWINS_APART = 20
-"""How many places apart in the list twins may be."""
+"""The maximum distance of twins in the list."""
 WEAK, STRONG = 0.2, 0.3
-"""A best score up to the first gives a turn the fewest tokens, from the second on the most; between
-them the tokens grow linearly, so that none depends on a third decimal."""
+"""At a best score up to the first, a turn gets the fewest tokens, from the second on the most; in
+between the tokens grow linearly, so none depends on a third decimal."""
 LEAST_TOKENS, MOST_TOKENS = 60, 450
 CACHED_TEXTS = 4096
-"""Texts whose words and keys are cached from one question to the next."""
+"""The number of texts whose words and keys are cached between questions."""
 STEP = 0.001
 """The difference in score that puts one chunk just above another."""
 LONGEST_CHAIN = 8
-"""How many successors in a row are followed."""
+"""The maximum number of successors followed in a row."""
 
 _WORD = re.compile(r"[\w\u0900-\u0d7f]+")
 
 
 def arrange(results: Iterable[Passage], question: Set[str]) -> list[Passage]:
-    """Best first: each fact once, a successor above what it superseded, the later twin first.
+    """Sort best first: each fact once, a successor above what it superseded, the later twin first.
 
     `question` are the telling words of the question, folded.
     """
@@ -40,7 +40,7 @@ def arrange(results: Iterable[Passage], question: Set[str]) -> list[Passage]:
 
 
 def relevant(results: Sequence[Passage], budget: int) -> tuple[list[Passage], float]:
-    """The results relevant to a turn's message, and how strong the best is, from 0 to 1."""
+    """Return the results relevant to a turn's message, and how strong the best is, from 0 to 1."""
     if not results:
         return [], 0.0
     share = min(1.0, max(0.0, (results[0].score - WEAK) / (STRONG - WEAK)))
@@ -50,13 +50,13 @@ def relevant(results: Sequence[Passage], budget: int) -> tuple[list[Passage], fl
 
 
 def successor(passage: Passage) -> str | None:
-    """What superseded a fact, folded, if the file says."""
+    """Return the successor of a fact, folded, if the file names it."""
     named = named_successor(passage.text)
     return _key(plain(named)) if named else None
 
 
 def _moved(passage: Passage, reason: str, score: float) -> Passage:
-    """The passage with another score; the difference is listed as a signal `reason`."""
+    """Return the passage with another score; the difference is listed as a signal `reason`."""
     change = passage.signals.get(reason, 0.0) + round(score - passage.score, 4)
     return replace(passage, score=score, signals={**passage.signals, reason: change})
 
@@ -66,7 +66,7 @@ def _sorted(results: Iterable[Passage]) -> list[Passage]:
 
 
 def _distinct(results: Iterable[Passage]) -> list[Passage]:
-    """The best result for each fact; of a superseded fact, the best for each of its successors."""
+    """Return the best result for each fact; of a superseded fact, the best for each successor."""
     best: dict[tuple[str, str | None, str], Passage] = {}
     for passage in _sorted(results):
         now = None if _is_current(passage) else successor(passage)
@@ -79,7 +79,7 @@ _key = lru_cache(CACHED_TEXTS)(fact_key)
 
 @lru_cache(CACHED_TEXTS)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, folded, in order."""
+    """Return the words of a text, folded, in order."""
     return tuple(_WORD.findall(text.casefold()))
 
 
@@ -91,8 +91,8 @@ def _telling(text: str) -> frozenset[str]:
 def _successors_above(results: list[Passage]) -> list[Passage]:
     """Raise the successor of a superseded fact just above it, and its own successor in turn.
 
-    Whoever asks for what was true once reads first what is true now. Facts that supersede each
-    other in a circle have no order.
+    A query about what was true once should show first what is true now. Facts that supersede each
+    other in a cycle have no order.
     """
     raised = list(results)
     pairs = list(_succeeding(results))
@@ -105,9 +105,9 @@ def _successors_above(results: list[Passage]) -> list[Passage]:
 
 
 def _succeeding(results: list[Passage]) -> Iterator[tuple[int, int]]:
-    """The index of each superseded fact, with that of each of its successors.
+    """Yield the index of each superseded fact with that of each of its successors.
 
-    A fact that was superseded more than once has all the successors that it ever had.
+    A fact that was superseded more than once has all of its successors.
     """
     successors: dict[str, set[str | None]] = {}
     texts = [_key(passage.plain) for passage in results]
@@ -126,7 +126,7 @@ def _is_current(passage: Passage) -> bool:
 
 
 def _later_first(results: list[Passage], question: Set[str]) -> list[Passage]:
-    """Let what contradicts an earlier chunk change places with it, where relevance hardly differs.
+    """Swap a chunk with a later one that contradicts it, if their relevance hardly differs.
 
     The other results stay where they are.
     """
@@ -143,15 +143,15 @@ def _later_first(results: list[Passage], question: Set[str]) -> list[Passage]:
 
 
 def _are_twins(one: Passage, other: Passage, question: Set[str]) -> bool:
-    """Whether two passages say something about the same thing, for the words of the question."""
+    """Return whether two passages concern the same thing, given the words of the question."""
     words, others = _telling(one.plain), _telling(other.plain)
     alike = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
     return alike and _in_question(one, question) == _in_question(other, question)
 
 
 def _is_later(passage: Passage, other: Passage) -> bool:
-    """Whether a passage was recorded later than another, both current; on the same day that is the
-    one further down in the file."""
+    """Return whether a passage was recorded later than another, if both are current; on the same
+    day that is the one further down in the file."""
     if "superseded" in (passage.status, other.status):
         return False
     further_down = passage.source == other.source and passage.start_char > other.start_char
@@ -160,6 +160,6 @@ def _is_later(passage: Passage, other: Passage) -> bool:
 
 
 def _in_question(passage: Passage, question: Set[str]) -> Set[str]:
-    """The words of the question in a passage and its headings: they differ for facts about two
-    people or two things, but not for two answers."""
+    """Return the words of the question in a passage and its headings: they differ for facts about
+    two people or two things, but not for two answers."""
     return question & {*words_of(passage.plain), *words_of(" ".join(passage.heading))}

@@ -1,7 +1,7 @@
-"""Whether texts are about software or about a person's life.
+"""Classifies texts as about software or about a person's life.
 
-A plane is put between the vectors of two lists of sentences, prompts and facts of either kind, by
-ridge regression. Of 220 prompts that were written without them 98 % are on their side.
+A plane separates the vectors of two lists of sentences, prompts and facts of either kind, by ridge
+regression. It classifies 98 % of 220 prompts written independently correctly.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ SENTENCES = tuple(
     Path(__file__).with_name(name).read_text(encoding="utf-8")
     for name in ("software.txt", "life.txt")
 )
-"""Sentences of each kind, one a line."""
+"""Sentences of each kind, one per line."""
 RIDGE = 1.0
 """With a third or three times as much, one prompt in fifty changes sides."""
 
 
 class Software:
-    """Tells texts about software from others, by their vectors. Thread-safe."""
+    """Recognises texts about software by their vectors. Thread-safe."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     def among(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Which of the texts are about software, given their vectors."""
+        """Return which of the texts are about software, given their vectors."""
         return np.asarray(vectors @ self._plane[:-1] + self._plane[-1] > 0)
 
     @cached_property
     def _plane(self) -> NDArray[np.float32]:
-        """A vector and a constant: the plane between both kinds. It is kept in the user's cache,
+        """A vector and a constant: the plane between both kinds. It is stored in the user's cache,
         since embedding the sentences takes a second."""
         source = "\n".join([self._embedder.fingerprint, *SENTENCES])
         name = f"software-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
@@ -56,6 +56,6 @@ class Software:
         wanted = np.concatenate(
             [np.full(len(kind), sign) for kind, sign in zip(kinds, (1, -1), strict=True)]
         )
-        # The solution in terms of the sentences, which are fewer than the numbers of a vector.
+        # The solution in terms of the sentences, which are fewer than the dimensions.
         weights = np.linalg.solve(vectors @ vectors.T + RIDGE * np.eye(len(vectors)), wanted)
         return np.asarray(vectors.T @ weights, dtype=np.float32)

@@ -1,7 +1,7 @@
-"""A corpus beside the memory files: indexed in the background, and searched meanwhile.
+"""A corpus besides the memory files: indexed in the background, and searched meanwhile.
 
-One thread indexes it: what has changed first, then what is new, small files before large ones. Each
-query compares the files with the index, waits a little, and is answered from what is indexed then.
+One thread indexes it: changed files first, then new ones, small files before large ones. Each query
+compares the files with the index, waits a little, and is answered from what is indexed by then.
 """
 
 import logging
@@ -25,7 +25,7 @@ from assistant.settings.sections import MemorySettings
 logger = logging.getLogger(__name__)
 
 PATIENCE, SLICE = 5.0, 0.2
-"""Seconds that a query waits for files to be indexed, and that a query to all sources does."""
+"""Seconds that a query waits for files to be indexed, and that a query of all sources waits."""
 BACKGROUND_SECONDS = 30.0
 """Seconds of indexing after which the thread compares the files again."""
 SMALL = 64 << 10
@@ -36,10 +36,10 @@ class Source(Corpus, Protocol):
     """A corpus that may be unavailable."""
 
     def absence(self) -> str:
-        """Why its files cannot be read now; empty if they can."""
+        """Return why its files cannot be read now; empty if they can."""
 
     def cited(self, passage: Passage) -> Passage | None:
-        """A passage as it is cited; None if its file was deleted since it was indexed."""
+        """Return a passage with its citation; None if its file was deleted since it was indexed."""
 
 
 class Collection:
@@ -67,14 +67,14 @@ class Collection:
         self._worker = ThreadPoolExecutor(1, "indexing")
         self._names: Sequence[str] = ()
         self._is_pending = self._is_late = False
-        """Whether files are still to be indexed; whether the last changes are."""
+        """Whether files are still to be indexed; whether the latest changes are."""
         self._absence = ""
         self._faults: tuple[str, ...] = ()
         self._reported: tuple[str, ...] = ()
 
     @property
     def unread(self) -> int:
-        """How many files are not indexed yet."""
+        """The number of files that are not indexed yet."""
         if not self._is_pending:
             return 0
         catalog = self._index.store.catalog
@@ -92,13 +92,14 @@ class Collection:
         return tuple(filter(None, [self._absence, *self._faults, progress]))
 
     def news(self) -> tuple[str, ...]:
-        """The notices, without those about unreadable files if these are the same as last time."""
+        """Return the notices, without those about unreadable files if unchanged since last time."""
         before, self._reported = set(self._reported), self._faults
         repeated = before if before == set(self._faults) else ()
         return tuple(notice for notice in self.notices if notice not in repeated)
 
     def recall(self, query: Query, *, wait: bool = True) -> list[Passage]:
-        """The best passages for a query; it may `wait` for files that are not indexed yet."""
+        """Return the best passages for a query, which may `wait` for files that are not indexed
+        yet."""
         self._update(PATIENCE if wait else SLICE)
         try:
             return self._search(query)
@@ -113,13 +114,13 @@ class Collection:
         self._update(SLICE)
 
     def indexed(self) -> tuple[int, int]:
-        """How many files and chunks are indexed."""
+        """Return how many files and chunks are indexed."""
         catalog = self._index.store.catalog
         with catalog.reading():
             return len(catalog.sources()), catalog.count()
 
     def scrub(self) -> None:
-        """Leave no byte in the index of what the files no longer hold."""
+        """Erase from the index what the files no longer contain, to the last byte."""
 
         def only_indexed(names: Sequence[str]) -> list[str]:
             indexed = self._index.store.catalog.sources()
@@ -129,7 +130,7 @@ class Collection:
             self._worker.submit(self._index.scrub, only_indexed).result()
 
     def close(self) -> None:
-        """Close the index, once the file that is being indexed is done."""
+        """Close the index once the current file is indexed."""
         self._closing.set()
         self._worker.shutdown(cancel_futures=True)
         self._index.close()
@@ -142,7 +143,7 @@ class Collection:
         return list(filter(None, map(self._corpus.cited, passages)))
 
     def _update(self, seconds: float) -> None:
-        """Have what has changed indexed, and wait at most that long for it."""
+        """Start indexing what has changed, and wait at most that long for it."""
         with self._interrupting():
             update = self._worker.submit(self._index_for, seconds)
             try:
@@ -152,7 +153,7 @@ class Collection:
 
     @contextmanager
     def _interrupting(self) -> Iterator[None]:
-        """Interrupt indexing in the background for the block, and resume it afterwards."""
+        """Interrupt background indexing for the block, and resume it afterwards."""
         with self._lock:
             self._waiting += 1
         try:
@@ -164,7 +165,7 @@ class Collection:
                 self._worker.submit(self._index_rest)
 
     def _index_rest(self) -> None:
-        """Index what is pending, until a query comes."""
+        """Index what is pending, until a query arrives."""
         try:
             while self._is_pending and not self._is_interrupted():
                 self._index_for(BACKGROUND_SECONDS, stop=self._is_interrupted)
@@ -193,12 +194,12 @@ class Collection:
         self._faults = tuple(f"{self.name}:{fault}" for fault in refreshed.faults)
 
     def _ordered(self, names: Sequence[str]) -> list[str]:
-        """The files that are indexed, then the new ones."""
+        """Return the indexed files, then the new ones."""
         self._names, self._is_pending = names, True
         indexed = self._index.store.catalog.sources()
 
         def rank(name: str) -> int:
-            """0 if it is indexed, 1 if it is small, one more for each doubling."""
+            """Return 0 if it is indexed, 1 if it is small, plus 1 for each doubling."""
             stat = None if name in indexed else stat_or_none(self._corpus.root / name)
             return 0 if name in indexed else 1 + ((stat.size if stat else 0) // SMALL).bit_length()
 

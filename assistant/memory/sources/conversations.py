@@ -1,7 +1,7 @@
-"""Past conversations as text to be indexed: what the owner and the assistant said, turn by turn.
+"""Past conversations as text for the index: the messages of owner and assistant, turn by turn.
 
-All that a transcript ever contained is indexed, also what compaction summarised. Transcripts are
-read as lines of JSON of any version: all that counts is which fields hold text.
+Everything in a transcript is indexed, including what compaction summarised. Transcripts are read as
+lines of JSON of any version: only the fields that contain text matter.
 """
 
 import re
@@ -27,7 +27,7 @@ LONGEST = 4000
 UNTITLED = "Conversation"
 TITLE = 80
 CITED = 64
-"""Conversations whose turns are cached: to read one of 40 MB again takes half a second."""
+"""The number of conversations whose turns are cached: reading one of 40 MB takes half a second."""
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "attachment": "Attached"}
 _QUESTION = re.compile(r"[^.!?。！？؟]*[?？؟]")
 _MARKUP = re.compile(r"^[#\s]+|[\r\n]+")
@@ -75,15 +75,15 @@ class Conversations:
         self.index = workspace.sessions_index
 
     def absence(self) -> str:
-        """They are always available."""
+        """Return "": they are always available."""
         return ""
 
     def survey(self) -> Survey:
-        """The names of the transcripts, oldest first."""
+        """Return the names of the transcripts, oldest first."""
         return Survey(sorted(path.name for path in self.root.glob(f"*{SUFFIX}")), {})
 
     def cited(self, passage: Passage) -> Passage | None:
-        """The passage cited as `SESSION:TURN`, under the conversation's title."""
+        """Return the passage cited as `SESSION:TURN`, under the conversation's title."""
         path = self.root / passage.source
         stat = storage.stat_or_none(path)
         if stat is None:
@@ -107,7 +107,7 @@ def read(data: bytes) -> Conversation:
     for line in _lines(data):
         if line.type == "title":
             title = without_forgotten(line.text)
-        elif line.type == "header" and line.parent:  # a subtask, which the assistant asked for
+        elif line.type == "header" and line.parent:  # a subtask, requested by the assistant
             speakers = _SPEAKERS | {"user": "Assistant"}
         elif line.type in _SPEAKERS and line.text.strip() and not line.call_id:
             turn += line.type == "user" and not line.joins
@@ -121,9 +121,9 @@ def read(data: bytes) -> Conversation:
 
 
 def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]]]:
-    """A conversation as markdown under dated headings, and the line each message begins on.
+    """Render a conversation as markdown under dated headings, and the line each message begins on.
 
-    A message is a list item, so that whatever markdown it holds stays inside it.
+    A message is a list item, so any markdown in it stays inside.
     """
     lines, starts, day = [f"# {conversation.title}"], [], ""
     for message in conversation.said:
@@ -137,20 +137,20 @@ def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]
 
 
 def text(name: str, data: bytes) -> str:
-    """The text of a transcript that is indexed."""
+    """Return the indexed text of a transcript."""
     return rendered(read(data))[0]
 
 
 def is_imported(path: Path) -> bool:
-    """Whether a transcript was imported from an export of another program."""
+    """Return whether a transcript was imported from another program's export."""
     with suppress(OSError), path.open("rb") as file:
         return any(line.imported for line in _lines(file.readline()))
     return False
 
 
 def may_answer(passage: Passage, message: str) -> bool:
-    """Whether a passage may tell something on a message: it is not attached, no lone question and
-    not the message itself."""
+    """Return whether a passage may be informative about a message: it is not an attachment, not
+    only a question and not the message itself."""
     speaker, _, text = passage.plain.strip().partition(": ")
     is_asked = _QUESTION.fullmatch(text) or text.casefold() == message.strip().casefold()
     return speaker != _SPEAKERS["attachment"] and not is_asked
@@ -158,7 +158,7 @@ def may_answer(passage: Passage, message: str) -> bool:
 
 @lru_cache(CITED)
 def _turns(path: Path, size: int, mtime_ns: int) -> tuple[str, Sequence[int], Sequence[int]]:
-    """The title of a conversation, and of each message its line in the indexed text and its turn.
+    """Return the title of a conversation, and each message's line in the indexed text and its turn.
     `size` and `mtime_ns` are those of the file, for the cache."""
     conversation = read(storage.read(path))
     messages = rendered(conversation)[1]

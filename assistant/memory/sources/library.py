@@ -1,4 +1,4 @@
-"""What can be recalled besides memory: the owner's notes, and past conversations.
+"""The sources of recall besides memory: the owner's notes, and past conversations.
 
 Each is a corpus with its own index, which is opened for the first query.
 """
@@ -34,17 +34,19 @@ from assistant.workspace.folder import Workspace
 NOTES_BUDGET = 250
 """Tokens of a recall for the passages of one source; all sources together get at most half."""
 AHEAD_SECONDS = 30.0
-"""How often notes and past conversations are compared with their indexes without a query, from the
-start on: ten thousand files take a tenth of a second."""
+"""How often notes and past conversations are compared with their indexes without a query, starting
+at once: ten thousand files take a tenth of a second."""
 SHARE = 2
-"""Notes may take one in this many of a recall's tokens, and of its passages."""
+"""Notes may take one in this many of a recall's tokens and passages."""
 PAST, PAST_TOKENS = 2, 150
-"""The most passages of past conversations in a turn, one of each conversation, and their tokens."""
+"""The maximum number of passages of past conversations in a turn, one per conversation, and their
+tokens."""
 CLEARLY = 0.6
-"""The least score of such a passage. The best of 98 conversations had it for 158 of 160 questions
-about them, for 56 of 120 about what only the facts hold, and for 24 of 80 pieces of small talk."""
+"""The minimum score of such a passage. The best of 98 conversations had it for 158 of 160 questions
+about them, for 56 of 120 about what only the facts contain, and for 24 of 80 pieces of small
+talk."""
 _ADDRESS = re.compile(r"([^:/]+):(?:(.+):)?(\d+)")
-"""The address of a note, or of the turn of a session."""
+"""The address of a note, or of a turn of a session."""
 
 
 class Library:
@@ -71,7 +73,7 @@ class Library:
     def recall(self, query: Query) -> Recall:
         """Search the corpus that the query is `within`.
 
-        Raises UsageError if there is none of that name, in capitals or not.
+        Raises UsageError if there is none of that name, ignoring case.
         """
         inner = replace(query, within="", own=None, without=())
         is_of_sessions = query.within == SESSIONS
@@ -82,7 +84,7 @@ class Library:
         return Recall(query.text, passages, notices=collection.news())
 
     def beside(self, query: Query, facts: Recall) -> Recall:
-        """The facts recalled together with passages of the notes and, for a turn, of past
+        """Return the recalled facts with passages of the notes and, for a turn, of past
         conversations, each within its budget."""
         if query.as_of:
             return facts
@@ -104,8 +106,9 @@ class Library:
         return replace(facts, passages=(*both, *past), notices=tuple(notices), weak=weak)
 
     def _past(self, query: Query, others: Sequence[Passage]) -> list[Passage]:
-        """What imported conversations clearly say on a turn's message, if nothing else matches as
-        well. What was said here, and was worth it, is in memory, unless its owner took it out."""
+        """Return passages of imported conversations that are clearly relevant to a turn's message,
+        if nothing else matches as well. From other conversations, what was worth keeping is in
+        memory, unless the owner removed it."""
         sessions = self._workspace.sessions
         if SESSIONS in query.without or not self._workspace.imported.exists():
             return []
@@ -120,8 +123,8 @@ class Library:
         return fill(list(best.values()), PAST, PAST_TOKENS)[0]
 
     def check_changeable(self, address: str) -> None:
-        """Raise LedgerError for the address of a note or of a past conversation, which are not
-        memory's to change; it says where they can be."""
+        """Raise LedgerError for the address of a note or of a past conversation, which memory must
+        not change; the error says where they can be changed."""
         match = _ADDRESS.fullmatch(address)
         source = self._named(match[1]) if match else None
         if match and source and match[2]:
@@ -137,7 +140,7 @@ class Library:
             )
 
     def refresh(self) -> None:
-        """Index what has changed ahead of the next query; called at intervals."""
+        """Index what has changed before the next query; called at intervals."""
         now = time.monotonic()
         if now - self._looked < self._ahead_seconds:
             return
@@ -148,7 +151,7 @@ class Library:
             self._conversations().refresh()
 
     def status(self) -> tuple[NotesStatus, ...]:
-        """The state of the notes' indexes."""
+        """Return the state of the notes' indexes."""
         statuses = []
         for source in self._settings.sources:
             collection = self._notes(source)
@@ -157,11 +160,11 @@ class Library:
         return tuple(statuses)
 
     def notices(self) -> list[str]:
-        """What cannot be searched, and why."""
+        """Return what cannot be searched, and why."""
         return [notice for collection in list(self._open.values()) for notice in collection.notices]
 
     def scrub(self) -> None:
-        """Leave no byte in the index of what the conversations no longer contain."""
+        """Erase from the index what the conversations no longer contain, to the last byte."""
         if SESSIONS in self._open or self._workspace.sessions_index.exists():
             self._conversations().scrub()
 
@@ -181,7 +184,8 @@ class Library:
         raise UsageError(f"there are no notes called {name!r}", there)
 
     def _named(self, name: str) -> SourceSettings | None:
-        """The source of this name; capitals count only if two sources differ in nothing else."""
+        """Return the source of this name; case counts only between names that are otherwise
+        equal."""
         same = [source for source in self._settings.sources if source.name.lower() == name.lower()]
         return next((source for source in same if source.name == name), same[0] if same else None)
 
@@ -218,8 +222,8 @@ class Library:
 def merged(
     facts: Sequence[Passage], notes: Sequence[Passage], k: int, budget: int
 ) -> list[Passage]:
-    """The best facts and notes, best first, at most `k` passages and `budget` tokens; beside facts,
-    notes get half of it at most."""
+    """Return the best facts and notes, best first, at most `k` passages and `budget` tokens; if
+    there are facts, notes get at most half of each."""
     share = SHARE if facts else 1
     chosen, _ = fill(_best_first(notes), max(1, k // share), budget // share)
     return fill(_best_first([*facts, *chosen]), k, budget)[0]

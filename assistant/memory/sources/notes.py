@@ -1,7 +1,7 @@
 """The owner's notes, searched in place: a folder of markdown and documents, or an Obsidian vault.
 
-Nothing is ever written there. What is not a note is left out: Obsidian's own files, its trash,
-templates, canvases, and conflict copies left by syncing.
+Nothing is ever written there. Other files are left out: Obsidian's own, its trash, templates,
+canvases, and conflict copies left by syncing.
 """
 
 import json
@@ -32,11 +32,11 @@ _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 ENDINGS = (".md", ".markdown", *documents.SUFFIXES)
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 TEMPLATES = frozenset({"templates", "_templates"})
-"""Folders of templates, besides those that the vault's settings name."""
+"""Folders of templates, in addition to those in the vault's settings."""
 
 
 class Notes:
-    """The notes of a source of the configuration: a `Corpus`."""
+    """The notes of a configured source: a `Corpus`."""
 
     def __init__(self, workspace: Workspace, source: SourceSettings) -> None:
         self.workspace = workspace
@@ -49,7 +49,7 @@ class Notes:
         """Another workspace may have the same notes."""
 
     def absence(self) -> str:
-        """Why the notes cannot be read: a disk that is not mounted leaves no folder, or an empty
+        """Return why the notes cannot be read: an unmounted disk leaves no folder, or an empty
         one."""
         try:
             with os.scandir(self.root) as entries:
@@ -58,20 +58,21 @@ class Notes:
             return f"cannot be read at {self.root} ({error.strerror})"
 
     def cited(self, passage: Passage) -> Passage | None:
-        """The passage cited by source and note. All notes of a source that is away count."""
+        """Return the passage cited by source and note. If the source is unavailable, all of its
+        notes count as existing."""
         try:
             (self.root / passage.source).lstat()
         except (FileNotFoundError, NotADirectoryError):
             if not self.absence():
                 return None
         except OSError:
-            pass  # its folder cannot be looked into
+            pass  # its folder cannot be read
         return replace(passage, source=f"{self.source.name}:{passage.source}")
 
     def survey(self) -> Survey:
-        """The notes. Links to folders are followed, each folder is visited once.
+        """List the notes. Links to folders are followed; each folder is visited once.
 
-        The workspace's own memory files are left out, if it is inside the folder.
+        The workspace's own memory files are left out if it is inside the folder.
         """
         found = Survey()
         templates = self._templates()
@@ -82,7 +83,7 @@ class Notes:
                 found.odd[name] = f"cannot be read: {error.strerror}"
 
         pending = [str(self.root)]
-        while pending:  # links to folders come last, so that notes are named by where they lie
+        while pending:  # links to folders come last, so notes are named by their real paths
             for directory, folders, names in os.walk(pending.pop(), onerror=unreadable):
                 name, folder = self._name(directory), identity(Path(directory))
                 is_left_out = name.casefold() in templates or self._excluded.match(f"{name}/")
@@ -101,7 +102,7 @@ class Notes:
         return found
 
     def _name(self, path: str) -> str:
-        """The name of a path below the root; empty for the root."""
+        """Return the name of a path below the root; empty for the root."""
         return path.removeprefix(str(self.root)).lstrip("/")
 
     def _is_note(self, name: str) -> bool:
@@ -120,7 +121,7 @@ class Notes:
         return _matcher(self.source.exclude)
 
     def _templates(self) -> frozenset[str]:
-        """The folders of templates, folded, relative to the root."""
+        """Return the template folders, folded, relative to the root."""
         settings = self.root / ".obsidian"
         templater = settings / "plugins" / "templater-obsidian" / "data.json"
         named = (
@@ -131,7 +132,8 @@ class Notes:
 
 
 def text(name: str, data: bytes) -> str:
-    """A note's text, its comments blank, or a document's. Raises ValueError if it has none."""
+    """Return the text of a note with its comments blanked out, or of a document. Raises ValueError
+    if it has none."""
     if documents.format_of(data):
         try:
             return documents.as_markdown(data)[1]
@@ -141,12 +143,12 @@ def text(name: str, data: bytes) -> str:
 
 
 def _is_visible(name: str) -> bool:
-    """Whether an entry is not hidden, and its name is UTF-8."""
+    """Return whether an entry is not hidden and its name is UTF-8."""
     return not name.startswith(".") and not _NOT_UTF8.search(name)
 
 
 def _matcher(patterns: tuple[str, ...]) -> "glob.WcMatcher[str]":
-    """Matches these globs; that of a folder matches all that is in it."""
+    """Compile these globs; one that matches a folder matches everything in it."""
     globs: list[str] = []
     for pattern in patterns:
         bare = pattern.removeprefix("./").strip("/")
@@ -156,7 +158,7 @@ def _matcher(patterns: tuple[str, ...]) -> "glob.WcMatcher[str]":
 
 
 def _setting(path: Path, key: str) -> str:
-    """A string in one of Obsidian's JSON files; empty if it cannot be read."""
+    """Return a string from one of Obsidian's JSON files; empty if it cannot be read."""
     try:
         values: Any = json.loads(path.read_bytes())
     except (OSError, ValueError):

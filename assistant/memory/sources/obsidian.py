@@ -1,7 +1,7 @@
 """Obsidian's markup as its reader sees it: links, embeds, callouts, comments, properties. Pure.
 
-The text of a passage stays verbatim, so that it can be cited; only the words it is matched by lose
-their markup, and gain the note's names. Comments are never indexed.
+The text of a passage stays verbatim, so it can be cited; only the text it is matched by loses its
+markup and gains the note's names. Comments are never indexed.
 """
 
 import re
@@ -31,13 +31,13 @@ _DAY = re.compile(r"(?:1[89]|2[01])\d\d-\d\d-\d\d")
 LONGEST = 600
 """Characters of a note's properties that are matched."""
 _DATES = ("date", "created", "created_at", "day")
-"""Properties that say when a note was written."""
+"""Properties that state when a note was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
     """The front matter of a note, its first `end` characters: other names, tags, the day, and the
-    other properties as words."""
+    other properties as text."""
 
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -47,19 +47,19 @@ class Properties:
 
     @property
     def words(self) -> str:
-        """All properties as text to be matched."""
+        """All properties as text to match."""
         parts = [f"also called {', '.join(self.aliases)}"] if self.aliases else []
         parts += [f"tags: {', '.join(self.tags)}"] if self.tags else []
         return ". ".join([*parts, *self.others])[:LONGEST]
 
 
 def without_comments(text: str) -> str:
-    """The text with its comments (`%%…%%`) blanked out, so that no position changes."""
+    """Return the text with its comments (`%%…%%`) blanked out, so no position changes."""
     return _FENCE_OR_COMMENT.sub(_blank, text) if "%%" in text else text
 
 
 def properties(text: str) -> Properties:
-    """The properties of a note; none if they are not YAML."""
+    """Parse the properties of a note; none if they are not YAML."""
     found = _FRONT.match(text)
     if not found:
         return Properties()
@@ -85,7 +85,7 @@ def properties(text: str) -> Properties:
 
 
 def words(plain: str) -> str:
-    """The text of a passage as a reader sees it."""
+    """Return the text of a passage as a reader sees it."""
     plain = _LINK.sub(_link, plain)
     plain = _CALLOUT.sub(r"\1:", plain)
     plain = _FIELD.sub(":", plain)
@@ -93,7 +93,7 @@ def words(plain: str) -> str:
 
 
 def refined(chunks: Iterable[Chunk], name: str, text: str) -> Iterator[Chunk]:
-    """The chunks of a note, under its names, and one for its properties."""
+    """Yield the chunks of a note, under its names, and one for its properties."""
     front = properties(text)
     title = PurePosixPath(name).stem
     names = f"{title} ({', '.join(front.aliases)})" if front.aliases else title
@@ -128,14 +128,15 @@ def _properties_chunk(name: str, names: str, text: str, front: Properties) -> Ch
 
 
 def _under(title: str, names: str, heading: tuple[str, ...]) -> tuple[str, ...]:
-    """A heading path below the note's names, without a first heading that repeats its title."""
+    """Return a heading path below the note's names, without a first heading that repeats its
+    title."""
     cleaned = tuple(words(part) for part in heading)
     rest = cleaned[1:] if cleaned and cleaned[0].casefold() == title.casefold() else cleaned
     return (names, *rest)
 
 
 def _link(found: "re.Match[str]") -> str:
-    """A link as a reader sees it, with the note's name if the link shows another text."""
+    """Return a link as a reader sees it, with the note's name if the link shows another text."""
     target, part, shown = (group or "" for group in found.groups())
     name = PurePosixPath(target.strip()).name
     if found[0].startswith("!") and _SIZE.fullmatch(shown):
@@ -151,7 +152,7 @@ def _blank(found: "re.Match[str]") -> str:
 
 
 def _listed(value: Any) -> tuple[str, ...]:
-    """The texts of a property: one, several with commas between, or a list."""
+    """Return the texts of a property: one, several separated by commas, or a list."""
     match value:
         case None | "":
             return ()
