@@ -191,13 +191,13 @@ class Connection:
             transport: Any = streamable_http_client(filled(settings.url), http_client=http_client)
         else:
             log: Any = self._log  # its descriptor is all that is used
-            command = [filled(arg) for arg in (settings.command or "", *settings.args)]
-            command[0] = programs.find(command[0], self.server.roots) or command[0]
+            command = [self.server.program, *map(filled, settings.args)]
             transport = stdio_client(
                 StdioServerParameters(
                     command=COMPANION[0],
                     args=[*COMPANION[1:], *command],
                     env={
+                        "PATH": programs.environment(self.server.roots)["PATH"],
                         "PYTHONPYCACHEPREFIX": str(cache_dir() / "bytecode"),  # not from a root
                         **{name: filled(value) for name, value in settings.env.items()},
                     },

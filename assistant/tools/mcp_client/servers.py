@@ -116,15 +116,20 @@ class Server:
         return hashlib.sha256(self.entry.encode()).hexdigest()
 
     @property
+    def program(self) -> str:
+        """The program of its command; from below a root only if there is no other."""
+        command = filled(self.settings.command or "")
+        found = programs.find(command, self.roots) or shutil.which(command)
+        return found if found and Path(found).is_absolute() else command
+
+    @property
     def files(self) -> dict[str, str]:
         """The digests of the files and folders of code it runs that tools can write."""
         if not self.settings.command:
             return {}
         folder = Path(self.settings.cwd or self.origin or Path.cwd())
-        command = filled(self.settings.command)
-        program = programs.find(command, self.roots) or shutil.which(command) or command
         variables = (f"{name}={filled(value)}" for name, value in self.settings.env.items())
-        words = [program, *map(filled, self.settings.args), *variables]
+        words = [self.program, *map(filled, self.settings.args), *variables]
         return code.digests(words, folder, self.roots)
 
 

@@ -328,6 +328,23 @@ def test_a_server_whose_program_in_a_root_has_changed_is_not_started_before_a_ye
     assert "again" in bench.call(bench.begin(server), text="again")
 
 
+def test_what_a_server_runs_by_name_is_not_taken_from_a_root(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted, serve = tmp_path / "root/bin/env-of-servers", tmp_path / "serve"
+    planted.parent.mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    for path, said in ((planted, "planted"), (tmp_path / "bin" / planted.name, "system")):
+        path.write_text(f'#!/bin/sh\ntouch {tmp_path}/{said}\nexec {sys.executable} -S "$@"\n')
+        path.chmod(0o755)
+    serve.write_text(f"#!/bin/sh\nexec {planted.name} {SCRIPT} {bench.folder}\n")
+    serve.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{planted.parent}:{tmp_path / 'bin'}:/usr/bin:/bin")
+    server = Server("small", ServerSettings(command=str(serve)), roots=(tmp_path / "root",))
+    assert "echo says" in bench.call(bench.begin(server), text="hi")
+    assert (tmp_path / "system").exists() and not (tmp_path / "planted").exists()
+
+
 def test_a_program_that_changes_during_a_conversation_is_not_started_again(
     bench: Bench, tmp_path: Path
 ) -> None:
