@@ -1,8 +1,8 @@
 """Digests of the code that a server's command line runs, where tools can write it.
 
-That is each file on the command line, and all code below the folders that it is run from: those of
-such files, any folder that it names other than as data, and its working directory, unless it names
-a script, or a program that runs packages.
+That is each file on the command line, with the links that lead to it, and all code below the
+folders that it is run from: those of such files, any folder that it names other than as data, and
+its working directory, unless it names a script, or a program that runs packages.
 """
 
 import hashlib
@@ -34,10 +34,13 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
     it runs."""
     files: set[Path] = set()
     folders: set[Path] = set()
+    links = set(_links(folder))
     here = Path(os.path.realpath(folder))
     for word, is_data in _candidates(words):
-        path = Path(os.path.realpath(folder / storage.expanded(word)))
+        named = folder / storage.expanded(word)
+        path = Path(os.path.realpath(named))
         with suppress(OSError, ValueError):  # a name that is too long, or no name
+            links.update(_links(named))
             if path.is_file():
                 files.add(path)
                 folders.add(path.parent)
@@ -50,11 +53,22 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
     elif not has_script or not INLINE_OPTIONS.isdisjoint(words):
         folders.add(here)
     result: dict[str, str] = {}
-    for path in sorted(files | folders):
+    for path in sorted(files | folders | links):
         if any(path.is_relative_to(root) for root in roots):
             with suppress(OSError):  # missing or unreadable
-                result[str(path)] = _of_folder(path) if path in folders else _of_file(path)
+                if path in links:
+                    result[str(path)] = f"-> {os.path.realpath(path)}"
+                else:
+                    result[str(path)] = _of_folder(path) if path in folders else _of_file(path)
     return result
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """Yield the symbolic links on the way to a path, where they are."""
+    for part in (path, *path.parents):
+        location = Path(os.path.realpath(part.parent)) / part.name
+        if location.is_symlink():
+            yield location
 
 
 def _candidates(words: Sequence[str]) -> Iterator[tuple[str, bool]]:

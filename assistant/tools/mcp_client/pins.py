@@ -133,17 +133,22 @@ class Pins:
 
     def may_start(self, server: Server) -> bool:
         """Return whether a server may start: it is the owner's or its entry is approved, and its
-        files are unchanged."""
-        agreed = not server.origin or self.of(server).agreed == server.digest
-        return agreed and not self.changed(server)
+        files are unchanged. From then on it is bound to those that are new."""
+        pin, current = self.of(server), server.files
+        if (server.origin and pin.agreed != server.digest) or self.changed(server, current):
+            return False
+        if not pin.files.keys() >= current.keys():
+            self._change(server, lambda pin: replace(pin, files={**current, **pin.files}))
+        return True
 
-    def changed(self, server: Server) -> list[str]:
-        """Return the files and folders of the server's code that are not as approved.
+    def changed(self, server: Server, current: Mapping[str, str] | None = None) -> list[str]:
+        """Return the files and folders of the server's code that are not as approved, by its
+        `current` digests.
 
         One that was never approved counts as changed if somebody else configured the server,
         and as unchanged if the owner did.
         """
-        approved, current = self.of(server).files, server.files
+        approved, current = self.of(server).files, server.files if current is None else current
         return [
             path
             for path in current

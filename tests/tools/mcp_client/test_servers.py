@@ -420,6 +420,42 @@ def test_code_where_a_server_starts_binds_it_only_if_it_may_run_it(
     assert Pins().may_start(server) is starts
 
 
+@pytest.mark.parametrize("linked", ["serve.py", "tools/serve.py"])
+def test_a_server_behind_a_link_is_bound_to_what_it_leads_to(tmp_path: Path, linked: str) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    for folder in (root, elsewhere):
+        folder.mkdir()
+    (elsewhere / "serve.py").write_text("import helper\n")
+    link = root / Path(linked).parts[0]
+    link.symlink_to(elsewhere if "/" in linked else elsewhere / "serve.py")
+    settings = ServerSettings(command=sys.executable, args=(str(root / linked),), cwd=str(tmp_path))
+    server = Server("small", settings, roots=(root,))
+    Pins().met(server, {})
+    assert Pins().may_start(server)
+    link.unlink()
+    (root / linked).parent.mkdir(exist_ok=True)
+    (root / linked).write_text("import helper\n" if "/" in linked else "evil\n")
+    (root / linked).with_name("helper.py").write_text("evil\n")
+    assert not Pins().may_start(server)
+
+
+@pytest.mark.parametrize("command", [["{python}", "-m", "tool"], ["npx", "-y", "tool"]])
+def test_a_known_server_is_bound_to_a_new_folder_from_the_chat_that_begins_there(
+    bench: Bench, tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *args = (word.format(python=sys.executable) for word in command)
+    settings, root = ServerSettings(command=first, args=tuple(args)), tmp_path / "root"
+    (root / "node_modules").mkdir(parents=True)
+    Pins().met(Server("small", settings), {"echo": Definition("echo")})
+    monkeypatch.chdir(root)
+    server = Server("small", settings, roots=(root,))
+    foreign = bench.begin(server)
+    box = Toolbox(foreign.tools())
+    for planted in ("tool.py", "node_modules/tool.js"):
+        (root / planted).write_text("evil\n")
+    assert "has changed" in calling(box, ApproveAll())("mcp_small_echo", text="x").content
+
+
 def test_a_folder_that_a_server_is_given_as_data_does_not_bind_it(tmp_path: Path) -> None:
     settings = ServerSettings(command="npx", args=("-y", "server-filesystem", str(tmp_path)))
     server = Server("files", settings, roots=(tmp_path,))
