@@ -1,4 +1,4 @@
-"""Markdown text to headings and units: list items, paragraphs, tables, fences. Pure."""
+"""Parses markdown into headings and units: list items, paragraphs, tables, fences. Pure."""
 
 import functools
 import re
@@ -29,7 +29,7 @@ SENTENCES = re.compile(
 _SPACE = re.compile(r"\s+")
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _LONGEST_CHARACTER = 16
-"""Code points that may belong to one visible character; it is not cut in two."""
+"""Maximum number of code points of one visible character, which is never cut."""
 
 
 def pieces(
@@ -40,7 +40,7 @@ def pieces(
     ends: re.Pattern[str],
     max_chars: int = MAX_CHARS,
 ) -> Iterator[tuple[int, int]]:
-    """Ranges of `text` between `start` and `end` that fit, without white space at their borders.
+    """Yield ranges of `text` between `start` and `end` that fit, trimmed of white space.
 
     Cuts after a match of `ends`, else at white space, else between characters. The time is linear
     in the text.
@@ -58,7 +58,7 @@ def pieces(
 def _stop(
     text: str, start: int, end: int, room: int, fits: Callable[[str], bool], ends: re.Pattern[str]
 ) -> int:
-    """Where the first piece from `start` ends, at most `room` characters on."""
+    """Return the end of the first piece from `start`, of at most `room` characters."""
     while room > 1:
         stop = end if start + room >= end else _cut(text, start, start + room, ends)
         if fits(text[start:stop]):
@@ -68,7 +68,7 @@ def _stop(
 
 
 def _cut(text: str, start: int, limit: int, ends: re.Pattern[str]) -> int:
-    """The last good place to cut at or before `limit`."""
+    """Return the last good position to cut at or before `limit`."""
     for pattern in (ends, _SPACE):
         ends_found = [match.end() for match in pattern.finditer(text, start, limit)]
         if ends_found and ends_found[-1] > start:
@@ -88,15 +88,15 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 MAX_HEADING = 200
-"""Characters of a heading that are kept in the path."""
+"""Maximum length of a heading in the path, in characters."""
 _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NEVER_CLOSED = frozenset({"fence", "html_block"})
-"""Blocks that go on over a heading and a list item, until their own end comes."""
+"""Blocks that continue over headings and list items until they are closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading's level, from 1, and its words."""
+    """A heading's level, from 1, and its text."""
 
     level: int
     title: str
@@ -104,7 +104,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A range of characters, the lines it stands on (from 0, both inclusive), and its words."""
+    """A range of characters, its lines (from 0, both inclusive), and its plain text."""
 
     start: int
     end: int
@@ -116,7 +116,7 @@ class Unit:
 def parse(
     text: str, fits: Callable[[str], bool], max_chars: int
 ) -> tuple[list[Heading | Unit], bool]:
-    """The headings and units of a text, and whether its last block may go on in what follows it.
+    """Return the headings and units of a text, and whether its last block is still open.
 
     A unit that does not fit, or has more than `max_chars`, is split at its nested items, then at
     sentence ends. Time is linear in the text.
@@ -138,9 +138,9 @@ class _Document:
 
     @property
     def open(self) -> bool:
-        """Whether the last block may go on in what follows the text.
+        """Whether the last block may continue after the text.
 
-        So may front matter and a comment whose end is not there: they were read as something else.
+        Unclosed front matter and comments may too: they were parsed as something else.
         """
         if not self._tokens:
             return False
@@ -148,7 +148,7 @@ class _Document:
         return unclosed or UNCLOSED in self._env or self._tokens[-1].type in _NEVER_CLOSED
 
     def blocks(self) -> Iterator[Heading | Unit]:
-        """The headings, and the units of the other blocks."""
+        """Yield the headings, and the units of the other blocks."""
         for first, last in self._siblings(0, len(self._tokens)):
             token = self._tokens[first]
             if token.type == "heading_open":
@@ -160,7 +160,7 @@ class _Document:
                 yield from self._whole(first, last, *self._lines(first))
 
     def _siblings(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The sibling blocks between two tokens, as index ranges with the end exclusive."""
+        """Yield the sibling blocks between two tokens, as index ranges with the end exclusive."""
         depth, start = 0, first
         for index in range(first, last):
             depth += self._tokens[index].nesting
@@ -169,18 +169,17 @@ class _Document:
                 start = index + 1
 
     def _lines(self, index: int) -> tuple[int, int]:
-        """The lines of a block, 0-based, end exclusive."""
+        """Return the lines of a block, 0-based, end exclusive."""
         first, last = self._tokens[index].map or (0, 0)
         return first, last
 
     def _items(self, first: int, last: int) -> Iterator[Unit]:
-        """The items of a list."""
+        """Yield the items of a list."""
         for opened, closed in self._siblings(first + 1, last - 1):
             yield from self._whole(opened, closed, *self._lines(opened))
 
     def _whole(self, first: int, last: int, top: int, bottom: int) -> Iterator[Unit]:
-        """The tokens from `first` to `last`, on these lines, as one unit, or as many as it takes to
-        fit."""
+        """Yield the tokens from `first` to `last`, on these lines, as one unit, or split to fit."""
         token = self._tokens[first]
         start, end = _trimmed(self._text, self._starts[top], self._starts[bottom])
         if token.type == "code_block":
@@ -200,7 +199,7 @@ class _Document:
             yield from self._text_pieces(start, end, token.type == "table_open")
 
     def _nested_lists(self, first: int, last: int) -> list[tuple[int, int]]:
-        """The lists right inside an item, as index ranges with the end exclusive."""
+        """Return the lists directly inside an item, as index ranges with the end exclusive."""
         if self._tokens[first].type != "list_item_open":
             return []
         inside = self._siblings(first + 1, last - 1)
@@ -209,7 +208,8 @@ class _Document:
     def _item_parts(
         self, first: int, last: int, lists: Sequence[tuple[int, int]]
     ) -> Iterator[Unit]:
-        """An over-long item: what stands around its nested lists, and the items of these."""
+        """Yield the parts of an over-long item: the text around its nested lists, and their
+        items."""
         top, bottom = self._lines(first)
         opening = first
         for opened, closed in lists:
@@ -220,7 +220,7 @@ class _Document:
             yield from self._whole(opening, last - 1, top, bottom)
 
     def _text_pieces(self, start: int, end: int, is_table: bool) -> Iterator[Unit]:
-        """A long unit in pieces; all of a struck one are superseded."""
+        """Split a long unit; if it is struck out, all of its pieces are superseded."""
         ends = BREAKS if is_table else SENTENCES
         marker = _MARKER.match(self._text, start, end)
         inner = marker.end() if marker else start
@@ -235,7 +235,7 @@ class _Document:
                     yield self._unit(left, right, Plain(standing))
 
     def _code_pieces(self, start: int, end: int, fence: str) -> Iterator[Unit]:
-        """A long code block in pieces of whole lines, its fences with the first and the last."""
+        """Split a long code block into whole lines; its fences go with the first and last piece."""
         inner, until = start, end
         if fence:
             lines = BREAKS.finditer(self._text, start, end)
@@ -253,7 +253,7 @@ class _Document:
         ranges: Iterable[tuple[int, int]],
         words: Callable[[str], Plain],
     ) -> Iterator[Unit]:
-        """Units for ranges, the first and the last widened to the frame around them."""
+        """Yield units for ranges; the first and the last are extended to `start` and `end`."""
         spans = list(ranges)
         for index, (left, right) in enumerate(spans):
             standing = words(self._text[left:right])
@@ -266,6 +266,6 @@ class _Document:
         return pieces(self._text, start, end, self._fits, ends, self._max_chars)
 
     def _unit(self, start: int, end: int, words: Plain) -> Unit:
-        """A range, not empty, as a unit."""
+        """Return a range, not empty, as a unit."""
         first, last = (bisect_right(self._starts, at) - 1 for at in (start, end - 1))
         return Unit(start, end, first, last, words)

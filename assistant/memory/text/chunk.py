@@ -1,6 +1,6 @@
-"""Markdown text to chunks. Pure.
+"""Splits markdown into chunks. Pure.
 
-Parsed pieces are cached, so that an edit costs the parsing of what it changed.
+Parsed pieces are cached, so an edit costs only the parsing of what it changed.
 """
 
 import dataclasses
@@ -27,16 +27,16 @@ from assistant.memory.text.times.dates import heading_date, mentions
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """The unit of recall: a list item with what is nested in it, a paragraph, table, fence, quote.
+    """The unit of recall: a list item with its nested blocks, a paragraph, table, fence, quote.
 
-    `id` is a hash of source, heading path, text and occurrence: it survives anything that happens
-    elsewhere in the file. `text` is the file's own between `start_char` and `end_char`;
-    `plain` is what is embedded and matched: without markup, heading or struck-out words.
-    Lines are 1-based, inclusive; characters are code points after any byte-order mark, end
-    exclusive. `ordinal` counts the chunks of the file from 0.
+    `id` is a hash of source, heading path, text and occurrence: changes elsewhere in the file do
+    not affect it. `text` is the file's own between `start_char` and `end_char`; `plain` is the text
+    that is embedded and matched: without markup, heading or struck-out text. Lines are 1-based,
+    inclusive; characters are code points after any byte-order mark, end exclusive. `ordinal` counts
+    the chunks of the file from 0.
 
-    A chunk that is struck out as a whole is superseded: its `plain` is what it used to say, and
-    `until` the date (ISO) it stopped being true, if the file tells.
+    A chunk that is entirely struck out is superseded: its `plain` is the struck-out text, and
+    `until` the date (ISO) it stopped being true, if the file gives it.
     """
 
     id: str
@@ -54,34 +54,34 @@ class Chunk(msgspec.Struct, frozen=True):
     status: Status = "current"
     until: str | None = None
     variant: int = 0
-    """Tells chunks of one id apart whose words differ, see `reworded`; 0 as parsed."""
+    """Distinguishes chunks with the same id but other text, see `reworded`; 0 as parsed."""
 
     @property
     def matters_for(self) -> str:
-        """What a comment says that it matters for; "" if none does."""
+        """The occasions in its `for:` comment; "" without one."""
         return ", ".join(matters_for(self.text, self.plain))
 
     @property
     def searched(self) -> str:
-        """The words that it is found by: `plain`, and what it matters for."""
+        """The text it is indexed by: `plain`, and what it matters for."""
         return searched(self.plain, self.text)
 
 
 def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
-    """What is returned of a chunk."""
+    """Return a chunk as a passage."""
     result = msgspec.convert(chunk, Passage, from_attributes=True)
     return dataclasses.replace(result, score=round(score, 4), signals=shares or {})
 
 
 def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> Chunk:
-    """Return a chunk under its id with other words than its file's."""
+    """Return a chunk with the same id but another text than in its file."""
     words = "\0".join((text, plain, *heading, chunk.date or "")).encode("utf-8", "surrogatepass")
     return replace(chunk, text=text, plain=plain, heading=heading, variant=crc32(words))
 
 
 def placed(chunk: Chunk, ordinal: int, start: int, line: int, occurrence: int = 0) -> Chunk:
-    """The chunk with positions in the whole text, given that its piece begins at `start`, as the
-    `occurrence`th repetition of its text in the file; 0 is the first."""
+    """Return the chunk with positions in the whole text; its piece begins at `start`, and its text
+    is the `occurrence`th repetition in the file; 0 is the first."""
     named = chunk.source, chunk.heading, chunk.text
     return replace(
         chunk,
@@ -95,7 +95,7 @@ def placed(chunk: Chunk, ordinal: int, start: int, line: int, occurrence: int = 
 
 
 def identify(source: str, path: tuple[str, ...], text: str, occurrence: int) -> str:
-    """16 hex digits of SHA-256 over source, heading path, text, and how often they came before."""
+    """Return 16 hex digits of SHA-256 over source, heading path, text, and occurrence."""
     framed = "".join(f"{len(part)}:{part}" for part in (source, *path))
     named = f"{framed}\n{text}\n{occurrence}"
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -114,7 +114,7 @@ class Section:
         return next((date for date in reversed(self.dates) if date), None)
 
     def under(self, level: int, title: str) -> "Section":
-        """The section that a heading opens."""
+        """Return the section that a heading opens."""
         keep = sum(1 for _ in filter(lambda above: above < level, self.levels))
         return Section(
             (*self.levels[:keep], level),
@@ -124,7 +124,7 @@ class Section:
 
 
 _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\n]|\Z)")
-"""A line with a bar may be a table's head, which an item within a list is not."""
+"""A line with a bar may be the header of a table, but a list item cannot be part of one."""
 
 
 ITEMS = 16
@@ -132,7 +132,7 @@ ITEMS = 16
 
 
 def cuts(text: str, items: int = ITEMS) -> Iterator[int]:
-    """Where pieces of a text begin, but for the first."""
+    """Yield the positions at which the pieces of a text begin, except the first."""
     for first, stop in stretches(text):
         for line in _CUT.finditer(text, first, stop):
             if not line.start() or len(line[0]) >= STRETCH:
@@ -143,9 +143,9 @@ def cuts(text: str, items: int = ITEMS) -> Iterator[int]:
 
 
 CACHED = 4096
-"""Pieces whose chunks are cached: some 65,000 facts."""
+"""The number of pieces whose chunks are cached: some 65,000 facts."""
 LONG = 1 << 14
-"""Characters from which a piece is not cached."""
+"""The length in characters from which a piece is not cached."""
 
 
 TOP = Section()
@@ -156,12 +156,12 @@ _SPECIAL_TOKENS = 8
 
 
 class Chunker:
-    """Makes the chunks of markdown files.
+    """Splits markdown files into chunks.
 
-    Headings make the path of what stands under them; front matter and comments are left out. A
-    unit over `max_tokens` or `max_chars` is split at its nested items, then at sentence ends. A
-    chunk under no dated heading has the date of the file's name, if that is one, as in
-    `memory/2026-05-08.md`. Time is linear in the text; what was met before is not parsed again.
+    The headings above a chunk form its path; front matter and comments are left out. A unit over
+    `max_tokens` or `max_chars` is split at its nested items, then at sentence ends. A chunk under
+    no dated heading gets the date of the file name, if it is one, as in `memory/2026-05-08.md`.
+    Time is linear in the text; cached pieces are not parsed again.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Chunker:
         items: int = ITEMS,
         cached: int = CACHED,
     ) -> None:
-        """`items`: list items per piece, on average; `cached`: how many pieces are cached."""
+        """`items`: list items per piece, on average; `cached`: the number of cached pieces."""
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
         self._items = items
@@ -184,7 +184,7 @@ class Chunker:
         return chain.from_iterable(self.batches(text, source))
 
     def batches(self, text: str, source: str) -> Iterator[Sequence[Chunk]]:
-        """Yield the chunks of a file's text, in order, some together."""
+        """Yield the chunks of a file's text, in order, in batches."""
         counts: dict[str, int] = {}
         ordinal = line = start = 0
         for length, piece in self._pieces(text.removeprefix("\ufeff"), source):
@@ -204,7 +204,7 @@ class Chunker:
         ends = chain(cuts(text, self._items), [len(text)])
         while start < len(text):
             end, joined = next(ends), 1
-            while True:  # its last block may be open, and take as much again
+            while True:  # its last block may be open; then parse twice as much
                 parsed = self._cached if end - start < LONG else self._parsed
                 piece = parsed(text[start:end], section, source)
                 if not piece.open or end == len(text):
@@ -232,8 +232,8 @@ class Chunker:
 class Piece:
     """A piece of a file, between two lines that start a heading or a list item.
 
-    Its chunks are positioned as if it were the whole file, each as the first of its text.
-    `section` is the one it ends in. `open`: its last block may go on after it.
+    Its chunks have positions as if it were the whole file, and count as the first with their text.
+    `section` is its last one. `open`: its last block may continue after it.
     """
 
     chunks: Sequence[Chunk]
@@ -266,9 +266,10 @@ def _chunk(
 
 
 def _fitting(count_tokens: Callable[[str], int], max_tokens: int) -> Callable[[str], bool]:
-    """Whether a text is within the model's limit; texts that are plainly short are not counted.
+    """Return a check whether a text is within the model's limit; clearly short texts are not
+    counted.
 
-    A token stands for at least one byte of the decomposed text.
+    A token takes at least one byte of the decomposed text.
     """
 
     def fits(words: str) -> bool:
@@ -284,5 +285,5 @@ _WHOLE = Chunker(len, sys.maxsize, sys.maxsize)
 
 
 def chunks_of(text: str, source: str) -> list[Chunk]:
-    """The chunks of a file, none split for the sake of an embedding model."""
+    """Return the chunks of a file, not split for an embedding model."""
     return list(_WHOLE(text, source))

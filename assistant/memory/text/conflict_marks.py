@@ -1,6 +1,5 @@
-"""The markers of a merge conflict, which are not facts. Those of git, Mercurial and Subversion,
-with or without the common ancestor, and those of Jujutsu; of any length, because it is
-configurable."""
+"""Finds merge conflict markers, which are not facts: those of git, Mercurial and Subversion, with
+or without the common ancestor, and those of Jujutsu; of any length, because it is configurable."""
 
 import re
 from collections.abc import Iterator
@@ -16,21 +15,21 @@ _SPAN = tuple[int, int]
 
 
 def conflict_in(text: str) -> int | None:
-    """The line of the first conflict; None if there is none. One shown in a fence is an example."""
+    """Return the line of the first conflict, ignoring examples in fences; None if there is none."""
     first = next(_conflicts(text), None)
     return text.count("\n", 0, first[0][0]) + 1 if first else None
 
 
 def without_marks(text: str) -> str:
-    """The text with the marks of its conflicts blotted out by spaces, all else at its place."""
+    """Return the text with its conflict markers replaced by spaces, so no position changes."""
     for start, end in chain.from_iterable(_conflicts(text)):
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
 
 
 def _conflicts(text: str) -> Iterator[list[_SPAN]]:
-    """Where the marks of each conflict stand: of its sides, and of what parts them. One whose end
-    was taken out already is one still."""
+    """Yield the spans of the markers of each conflict: those of its sides, and those between them.
+    A conflict whose end marker was already removed counts."""
     spans: list[_SPAN] = []
     width, parted = 0, False
     for mark in _marks(text):
@@ -41,7 +40,7 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
         elif (
             spans
             and len(mark["mark"])
-            == width  # a rule and an underline look like Jujutsu's, but for words
+            == width  # a rule and an underline look like Jujutsu's, but have no text
             and (mark["of"] in "|=>" or (mark["said"] or "").strip())
         ):
             spans.append(mark.span())
@@ -54,6 +53,6 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
-    """The lines that may be marks, and stand in no fence."""
+    """Yield the lines outside fences that may be markers."""
     if "<<<<<<<" in text:
         yield from _MARK.finditer(_FENCE.sub(blank, text))

@@ -1,4 +1,4 @@
-"""The kind of a chunk by its words, independent of any query: a leading label, a turn."""
+"""Classifies a chunk by its text, independent of any query: a leading label, a turn."""
 
 import hashlib
 import re
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 MAX_LABEL_WORDS = 4
 TURNS = 3
-"""Minimum number of chunks of a section that a speaker's name leads."""
+"""Minimum number of chunks of a section that begin with a speaker's name."""
 ANSWERS = 2
-"""Minimum number of chunks that another label leads, because a conversation has answers."""
+"""Minimum number of chunks that begin with another label, because a conversation has answers."""
 BY_TURNS = 0.9
-"""Where the label changes this often from line to line, two talk."""
+"""If the label changes this often from line to line, it is a conversation."""
 AT_TIMES = 0.3
-"""Where it changes this often and somebody is spoken to, two talk as well."""
+"""If it changes this often and somebody is addressed, it is a conversation as well."""
 
 _LABEL = re.compile(r"\W{0,70}(\w[^:\n]{0,38}\w|\w):\s")
 _WORD = re.compile(r"\w+")
@@ -27,7 +27,7 @@ _NONE: Label = frozenset()
 
 
 def label(plain: str) -> Label:
-    """The words, folded, of what leads a chunk and ends with a colon: "Wifi password: …"."""
+    """Return the folded words of a leading label that ends with a colon: "Wifi password: …"."""
     if ":" not in plain[:LABEL_REACH]:
         return _NONE
     match = _LABEL.match(plain)
@@ -36,7 +36,7 @@ def label(plain: str) -> Label:
 
 
 def number(label: Label) -> int:
-    """What tells a label from others; 0 for none."""
+    """Return a hash of a label; 0 for none."""
     if not label:
         return 0
     named = hashlib.blake2b(" ".join(sorted(label)).encode(), digest_size=8).digest()
@@ -44,17 +44,17 @@ def number(label: Label) -> int:
 
 
 def speaks(plain: str) -> bool:
-    """Whether somebody is spoken to."""
+    """Return whether somebody is addressed."""
     return _SPOKEN.search(plain) is not None
 
 
 def turns(
     section: NDArray[np.int64], label: NDArray[np.int64], spoken: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which chunks, in order, are turns of a conversation; a label is a number, 0 is none.
+    """Return which chunks, in order, are turns of a conversation; a label is a number, 0 is none.
 
-    A turn is understood from the turns around it; a fact in a list stands alone, and so do three
-    facts on one person, or the lines of a list of changes ("Bugfix: …").
+    A turn needs the turns around it to be understood; a fact in a list stands alone, and so do
+    three facts about one person, or the lines of a list of changes ("Bugfix: …").
     """
     result = np.zeros(len(section), dtype=np.bool_)
     labelled = np.flatnonzero(label)

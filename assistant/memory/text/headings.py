@@ -1,5 +1,5 @@
-"""The owner's headings of a file, which facts of any day may stand under, and the topic that a file
-and its headings give to a passage. Pure."""
+"""The owner's headings of a file, for facts of any day, and the topic that a file and its headings
+give to a passage. Pure."""
 
 import calendar
 import functools
@@ -13,10 +13,10 @@ from assistant.memory.text.markdown import PARSER, blotted, breaks_in, inline_wo
 from assistant.memory.text.times.dates import heading_date
 
 PATH = " › "
-"""Stands between the headings of a path."""
+"""The separator between the headings of a path."""
 _HEADING = re.compile(r"^#{1,6}[ \t][^\r\n]*", re.MULTILINE)
 _FILING = frozenset(Path(__file__).with_name("filing.txt").read_text("utf-8").split())
-"""Words that say where something was filed and not what it is about."""
+"""Words that describe where something is filed rather than what it is about."""
 _CALENDAR = (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
 _OF_A_DATE = re.compile(
     "|".join(["am", "pm", "at", "on", r".*\d.*", *filter(None, chain(*_CALENDAR))]), re.IGNORECASE
@@ -26,15 +26,15 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class OwnersHeading:
-    """A heading that facts of any day may stand under: its line, and where that begins."""
+    """A heading for facts of any day: its line, and the position of that line."""
 
     line: str
     start: int
 
 
 def headings(text: str) -> dict[str, OwnersHeading]:
-    """The headings of a file by their paths (`People › Lena`), but for dated ones, what is below
-    them, and the file's title."""
+    """Return the headings of a file by their paths (`People › Lena`), except dated ones, those
+    below them, and the file's title."""
     result: dict[str, OwnersHeading] = {}
     above: list[tuple[int, str]] = []
     lines = [(line.start(), line[0].strip()) for line in _HEADING.finditer(blotted(text) or "")]
@@ -49,7 +49,7 @@ def headings(text: str) -> dict[str, OwnersHeading]:
 
 
 def heading_paths(text: str) -> list[tuple[str, ...]]:
-    """The headings above each line of a file, outermost first, a heading's own line included."""
+    """Return the headings above each line of a file, outermost first, including its own."""
     above: list[tuple[int, str]] = []
     paths: list[tuple[str, ...]] = []
     for token, content in pairwise(PARSER.parse(text)):
@@ -61,15 +61,15 @@ def heading_paths(text: str) -> list[tuple[str, ...]]:
 
 
 def innermost(heading: Sequence[str], paths: Collection[str]) -> str:
-    """The innermost of these `paths` of headings that a passage stands under; "" for none."""
+    """Return the innermost of these `paths` of headings that a passage is under; "" for none."""
     above = (PATH.join(heading[start:]) for start in range(len(heading)))
     return next((path for path in above if path in paths), "")
 
 
 @functools.lru_cache(256)
 def topic_of(source: str, heading: tuple[str, ...]) -> str:
-    """What file and headings say about the text below them: no dates, and no words that only file
-    it ("Remembered", "Notes")."""
+    """Return the topic that file name and headings give to the text below them, without dates and
+    words that only file it ("Remembered", "Notes")."""
     titles = [topic for title in heading if (topic := _undated(title)) and _is_topic(topic)]
     in_titles = {word for title in titles for word in _words(title)}
     path = (words for words in path_words(source) if not in_titles.issuperset(_words(words)))
@@ -78,7 +78,7 @@ def topic_of(source: str, heading: tuple[str, ...]) -> str:
 
 @functools.lru_cache(256)
 def path_words(source: str) -> tuple[str, ...]:
-    """The words of a source's folders and of its name, each as a phrase."""
+    """Return the words of a source's folders and of its name, each as a phrase."""
     path = PurePosixPath(source)
     return tuple(" ".join(_WORD.findall(part)) for part in (*path.parts[:-1], path.stem))
 
@@ -88,12 +88,12 @@ def _words(text: str) -> list[str]:
 
 
 def _is_topic(text: str) -> bool:
-    """Whether a word of it is neither filing nor a number."""
+    """Return whether it has a word that is neither a filing word nor a number."""
     return any(not (word in _FILING or word.isdigit()) for word in _words(text))
 
 
 def _undated(title: str) -> str:
-    """A heading without the day it names."""
+    """Return a heading without the day it names."""
     if heading_date(title) is None:
         return title
     words = ((word, word.strip(".,:;()–—-").casefold()) for word in title.split())

@@ -1,4 +1,4 @@
-"""What a line says as a fact, and when two facts, or two names, are the same."""
+"""The fact on a line, and the equality of facts and of names."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ _NO_FACT = re.compile(r"#{1,6}[ \t].*|[-*_=][-*_= ]*|(?:`{3,}|~{3,}).*")
 
 
 def spelled_as(name: str, names: Collection[str]) -> str | None:
-    """The name as one of these spells it, composed or decomposed; None if it is none of them."""
+    """Return the name as spelled in `names`, composed or decomposed; None if it is not in them."""
     if name in names or name.isascii():
         return name if name in names else None
     composed = unicodedata.normalize("NFC", name)
@@ -28,13 +28,13 @@ def spelled_as(name: str, names: Collection[str]) -> str | None:
 
 
 def fold(text: str) -> str:
-    """A plain text with case, white space and idle punctuation folded away.
+    """Return a plain text with case, white space and meaningless punctuation folded away.
 
-    Two facts are the same if and only if their folds are equal. Folding too much would refuse a
+    Two facts are the same if and only if their folds are equal. Folding too much would reject a
     true fact, folding too little only writes one twice, so whatever may carry meaning stays: every
-    letter, digit and symbol (C++, C#, 5 %, $5, 😀), a sign or dot that opens a word (-5, .5), one
-    that ends a word (A-, B+), punctuation between digits (3.5, 10:30, 2026-11-21), a question
-    mark, inches and feet. Brackets, quotes, and the stops and commas around words go.
+    letter, digit and symbol (C++, C#, 5 %, $5, 😀), a sign or dot that begins a word (-5, .5), one
+    that ends a word (A-, B+), punctuation between digits (3.5, 10:30, 2026-11-21), question marks,
+    inches and feet. Brackets, quotes, full stops and commas around words are removed.
     """
     text = _NUMBER_SIGN.sub(lambda found: f"^{found[0]}", text)  # 10² is not 102
     text = _DASH.sub("-", text.replace("−", "-"))
@@ -46,7 +46,8 @@ def fold(text: str) -> str:
 
 
 def _spelled(character: str) -> str:
-    """A character as `fold` reads it: quotes and hyphens as ASCII, format characters gone."""
+    """Return a character as `fold` compares it: quotes and hyphens in ASCII, no format
+    characters."""
     match unicodedata.category(character):
         case "Cf":
             return ""
@@ -61,7 +62,7 @@ def _spelled(character: str) -> str:
 
 
 def _bare(word: str) -> str:
-    """A word without the punctuation around it; "" if nothing else is left of it."""
+    """Return a word without the punctuation around it; "" if nothing is left."""
     if word.isalnum():
         return word
     core = word.lstrip(_OPENERS)
@@ -74,29 +75,29 @@ def _bare(word: str) -> str:
 
 
 def without_bullet(line: str) -> str:
-    """A line without its bullet and check box."""
+    """Return a line without its bullet and check box."""
     return _BULLET.sub("", line.strip(), count=1).strip()
 
 
 def fact_of_line(line: str) -> str | None:
-    """The fact on a line, without its bullet and check box; None if the line is not a current fact
-    but a struck-out one, a heading or a rule."""
+    """Return the fact on a line, without its bullet and check box; None if the line is not a
+    current fact but a struck-out one, a heading or a rule."""
     text = without_bullet(annotations.without(line))
     is_fact = text and not is_struck_line(text) and not _NO_FACT.fullmatch(text)
     return without_bullet(line) if is_fact else None
 
 
 def is_struck_line(text: str) -> bool:
-    """Whether a line is a fact that was struck out as a whole."""
+    """Return whether a line is a fact that is entirely struck out."""
     text = annotations.without(text)
     return text.startswith("~~") and _STRUCK.fullmatch(text) is not None
 
 
 def fact_key(words: str) -> str:
-    """What is equal for equal facts; a text of nothing but punctuation is only like itself."""
+    """Return a key that is equal for equal facts; one of punctuation only equals itself."""
     return fold(words) or words.strip()
 
 
 def digest(text: str) -> str:
-    """The SHA-256 of a text, in hex."""
+    """Return the SHA-256 of a text, in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,9 +1,9 @@
-"""The language a text is written in, and its words as they are compared: folded, stemmed, and with
-the other ways to write a number or identifier.
+"""The language of a text, and its words as they are compared: folded, stemmed, and with other
+spellings of numbers and identifiers.
 
-A language is told by its script, and among several of one script by its function words, its days
-and months, and its letters; a name, like Zoë's, tells none. Stems are Snowball's (Porter, 2001).
-English is left to FTS5, whose stemmer is Porter's own.
+A language is recognised by its script; languages that share a script, by function words, the names
+of days and months, and letters. A name such as Zoë says nothing about it. Stems are Snowball's
+(Porter, 2001). English is left to FTS5, whose stemmer is Porter's own.
 """
 
 import functools
@@ -20,7 +20,7 @@ from assistant.tables import beside
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """What tells a language; the head of `language.toml` says what each is."""
+    """The features of a language; the head of `language.toml` explains each."""
 
     words: str = ""
     telling: str = ""
@@ -53,9 +53,9 @@ _PARTICLES = {
     n: re.compile(language.particles) for n, language in _KNOWN.items() if language.particles
 }
 _SHORT = 3
-"""So many words need no second proof."""
+"""A text of at most this many words needs no second indication."""
 _LEAST_SHARE = 5
-"""A text is in a script that has more than one in so many of its characters; a word in Japanese
+"""A text is in a script that has at least one in this many of its characters; a word in Japanese
 has fewer letters than one in English."""
 _LAST_LATIN = "\u024f"
 _UNSPACED = re.compile(
@@ -63,7 +63,7 @@ _UNSPACED = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _UNWRITTEN = re.compile(r"[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
-"""Hebrew's points, Arabic's short vowels, the stroke that lengthens a word: few write them."""
+"""Hebrew points, Arabic short vowels and the lengthening stroke, which few people write."""
 _ALIKE = (
     str.maketrans("أإآٱىةکیıİँ", "اااايهكيiiं", "\u093c\u200c\u200d")
     | {letter: letter - 0x60 for letter in range(0x30A1, 0x30F7)}
@@ -73,16 +73,16 @@ _ALIKE = (
         if chr(digit).isdecimal()
     }
 )
-"""Letters that many write for one another; the dot under Hindi's, and joiners, many leave out.
+"""Letters that are often interchanged, and Hindi's dot below and joiners, which are often omitted.
 Katakana become hiragana, and the digits of every script those of ASCII."""
 _NASAL = re.compile("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u092d])")
-"""What Hindi writes as a dot just as well: हिन्दी and हिंदी."""
+"""What Hindi may also write as a dot: हिन्दी and हिंदी."""
 _VOWEL_SIGNS = {
     sign: chr(0xE000 + sign - 0x0900)
     for sign in range(0x0900, 0x0E00)
     if unicodedata.category(chr(sign)) in ("Mc", "Mn")
 }
-"""Letters of private use for the signs of India's scripts, at which FTS5 would part a word."""
+"""Private use letters for the vowel signs of Indic scripts, at which FTS5 would split a word."""
 _LONGEST_WORD = 64
 _WORD_WITH_SIGNS = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0d7f])*")
 _stemming = threading.Lock()
@@ -95,7 +95,7 @@ def _function_words() -> dict[str, frozenset[str]]:
 
 @functools.cache
 def _told_by() -> dict[str, list[str]]:
-    """By each word that tells a language in Latin letters, whose it is."""
+    """Return the languages in Latin script that each telling word indicates."""
     languages: dict[str, list[str]] = {}
     for language in _LATIN:
         words = _function_words()[language].union(_KNOWN[language].telling.split())
@@ -107,7 +107,7 @@ def _told_by() -> dict[str, list[str]]:
 
 
 def language_of_script(text: str) -> str:
-    """The language that a text's script tells; none, if it is in Latin letters."""
+    """Return the language that a text's script indicates; "" for Latin script."""
     for script, letters in () if text.isascii() or max(text) <= _LAST_LATIN else _SCRIPTS:
         if _LEAST_SHARE * len(letters.findall(text)) > len(text):
             words = _WORD.findall(text.casefold())
@@ -124,7 +124,7 @@ def language_of_script(text: str) -> str:
 
 @functools.lru_cache(4096)
 def language_of(text: str) -> str:
-    """The Snowball name of the language of a text, or its script's; English if nothing tells."""
+    """Return the Snowball name of a text's language, or its script's; English if unclear."""
     if script := language_of_script(text):
         return script
     words, told_by = _WORD.findall(text.casefold()), _told_by()
@@ -141,7 +141,7 @@ def language_of(text: str) -> str:
 
 
 def _without_names(words: Sequence[str]) -> list[str]:
-    """The words, folded, but those that name somebody."""
+    """Return the words, folded, without those that are names."""
     pairs = zip(words, [*words[1:], ""], strict=False)
     return [
         folded
@@ -151,7 +151,7 @@ def _without_names(words: Sequence[str]) -> list[str]:
 
 
 def _written_by(text: str) -> set[str]:
-    """The languages in Latin letters of which a text has letters or marks."""
+    """Return the languages in Latin script whose special letters or signs a text contains."""
     odd = [] if text.isascii() else [w for w in _WORD.findall(text) if not w.isascii()]
     small = {letter for word in odd if not word[0].isupper() for letter in word if letter > "\x7f"}
     matches = {
@@ -164,17 +164,17 @@ def _written_by(text: str) -> set[str]:
 
 
 def speller(language: str) -> str:
-    """The code of the list of a language's words that are spelt right; empty if there is none."""
+    """Return the code of a language's spelling word list; "" if there is none."""
     return _KNOWN[language].speller
 
 
 def is_function_word(word: str, language: str) -> bool:
-    """Whether a word says nothing by itself."""
+    """Return whether a word has no meaning by itself."""
     return word.casefold() in _function_words().get(language, ())
 
 
 def without_function_words(text: str, language: str) -> str:
-    """What is left of a question without the words that say nothing by themselves."""
+    """Return a question without the words that have no meaning by themselves."""
     if particles := _PARTICLES.get(language):
         return particles.sub(" ", text)
     idle = _function_words().get(language, frozenset())
@@ -183,7 +183,7 @@ def without_function_words(text: str, language: str) -> str:
 
 
 def comparable(text: str, language: str) -> str:
-    """A text in the form in which FTS5 compares words."""
+    """Return a text in the form in which FTS5 compares words."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = _NASAL.sub("\u0902", _UNWRITTEN.sub("", text).translate(_ALIKE))
@@ -196,10 +196,10 @@ def comparable(text: str, language: str) -> str:
 
 @functools.lru_cache(20_000)
 def stem(word: str, language: str) -> str:
-    """What the inflected forms of a word have in common; the word, in a language without stems."""
+    """Return the stem of a word; the word itself in a language without stems."""
     if not _KNOWN[language].stems:
         return word
-    with _stemming:  # a stemmer holds the word it is at
+    with _stemming:  # a stemmer stores its current word
         return str(_stemmer(language).stemWord(word[:_LONGEST_WORD])) + word[_LONGEST_WORD:]
 
 
@@ -211,10 +211,10 @@ def _stemmer(language: str) -> Any:
 
 
 _LONGEST_CODE = 40
-"""Characters of a code or number that is joined or parted."""
+"""Maximum length of a code or number that is joined or split."""
 _SHORTEST_JOINED = 6
 _MOST_PARTS = 3
-"""What has more, and digits among them, is a serial number, whose parts say nothing."""
+"""A code of more parts with digits is a serial number, whose parts have no meaning."""
 _MOST_WORDS = 6
 
 _SIGNED = re.compile(r"(?<![^\W_])([A-Za-z])(\+\+|#)(?!\w)")
@@ -223,30 +223,30 @@ _CODE_WORD = re.compile(r"\w+")
 _PART = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 _DAY = re.compile(r"\b(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
 _GROUP = re.compile(r"(?P<coded>[A-Za-z]*[0-9][0-9A-Za-z]*|[A-F]{2}(?![0-9A-Za-z]))|[A-Za-z]+")
-"""A coded one has a digit, or may be a byte."""
+"""A coded group contains a digit, or may be a byte."""
 _BETWEEN = frozenset([" ", "-", ".", ":", "/", "(", ")", ") ", " (", " / ", ")-"])
 _PREFIX = re.compile(r"[A-Z]{1,4}|[a-z]{1,3}")
 
 
 def spell_signs(text: str) -> str:
-    """The text with C++, C# and their like as words of their own."""
+    """Return the text with C++, C# and the like as single words."""
     if "++" not in text and "#" not in text:
         return text
     return _SIGNED.sub(lambda sign: sign[1] + _SIGN_NAMES[sign[2]], text)
 
 
 def variants(text: str) -> list[str]:
-    """The distinct words of other ways to write the numbers and identifiers in a text.
+    """Return the distinct words of other spellings of the numbers and identifiers in a text.
 
     "CR2032" and "CR 2032", "0531 220 44 71" and "05312204471", "parseInvoiceDate" and
-    "parse_invoice_date" are one each.
+    "parse_invoice_date" are spellings of the same.
     """
     words = (*_parted(text), *_joined(_DAY.sub("\n", text)))
     return list(dict.fromkeys(word.casefold() for word in words))
 
 
 def _parted(text: str) -> Iterator[str]:
-    """The parts of codes, of letters and digits, and of names in camel case; and those whole."""
+    """Yield the parts of codes, of letters and digits, and of camel-case names; and each whole."""
     for word in _CODE_WORD.findall(text):
         if len(word) > _LONGEST_CODE or word.isdigit() or (word.isalpha() and word[1:].islower()):
             continue
@@ -258,7 +258,8 @@ def _parted(text: str) -> Iterator[str]:
 
 
 def _joined(text: str) -> Iterator[str]:
-    """Groups with digits that only a sign or a space parts; and one with the letters before it."""
+    """Join groups with digits that only a sign or a space separates, and one with letters before
+    it."""
     run = ""
     for one, other in pairwise([*_GROUP.finditer(text), None]):
         assert one is not None
@@ -277,7 +278,7 @@ def _joined(text: str) -> Iterator[str]:
 
 
 def _leads(letters: str, between: str, number: str) -> bool:
-    """Whether letters are the first part of a number: LH 1172."""
+    """Return whether letters are the first part of a number: LH 1172."""
     if between not in (" ", "-") or not (number[:2].isdigit() and _PREFIX.fullmatch(letters)):
         return False
     word = letters.casefold()

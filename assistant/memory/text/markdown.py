@@ -1,4 +1,4 @@
-"""Markdown: its parser, its lines, its words without markup, and facts struck out in it. Pure."""
+"""Markdown: its parser, its lines, its text without markup, and struck-out facts. Pure."""
 
 import re
 from collections import Counter
@@ -18,24 +18,24 @@ from assistant.memory.text.identity import digest
 
 COMMENT, COMMENT_END = "<!--", "-->"
 UNCLOSED = "unclosed"
-"""In the environment of a parse: the first line on which a comment begins that is never closed."""
+"""The key in a parser's environment for the first line that begins an unclosed comment."""
 MAX_NESTING = 40
 """Levels of block nesting that are parsed (a nested list is two); deeper ones are read as text."""
 
 
 def _normalize(state: StateCore) -> None:
-    """What the library does by patterns, which a long text makes all other threads wait for."""
+    """Normalize without the library's patterns, which block other threads for a long text."""
     state.src = state.src.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
 def _front_matter(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The plugin's rule, which takes the first item of a list for front matter, too: `- A--`."""
+    """The plugin's rule, without taking the first item of a list for front matter: `- A--`."""
     return not state.level and _front_matter_rule(state, first, last, silent)
 
 
 def _closed_html(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The library's rule, but that a comment which is never closed is text: CommonMark takes all
-    that follows it for the comment."""
+    """The library's rule, except that an unclosed comment is text: CommonMark extends it to the
+    end."""
     begin = state.bMarks[first] + state.tShift[first]
     if state.src.startswith(COMMENT, begin):
         end = state.env.setdefault("comments_end", state.src.rfind(COMMENT_END))
@@ -58,11 +58,11 @@ def _parser() -> MarkdownIt:
 
 
 PARSER = _parser()
-"""Yields block tokens only; the inline ones hold their source in `content`."""
+"""Yields block tokens only; the inline ones have their source in `content`."""
 
 
 def unclosed_comment(text: str) -> int | None:
-    """The line, from 1, on which a comment begins that is never closed; None if there is none."""
+    """Return the line, from 1, on which an unclosed comment begins; None if there is none."""
     if text.find(COMMENT, text.rfind(COMMENT_END) + 1) < 0:
         return None
     env: dict[str, int] = {}
@@ -74,7 +74,7 @@ BREAKS = re.compile(r"\r\n|\r|\n")
 
 
 def newline(text: str) -> str:
-    """The line ending that most of the text's lines have; a line feed if there is none."""
+    """Return the most frequent line ending of a text; a line feed if there is none."""
     if "\r" not in text:
         return "\n"
     counts = Counter(BREAKS.findall(text))
@@ -82,34 +82,35 @@ def newline(text: str) -> str:
 
 
 def with_newlines(text: str, ending: str) -> str:
-    """The text with all its lines ended like that."""
+    """Return the text with this line ending throughout."""
     return BREAKS.sub(ending, text) if "\r" in text or ending != "\n" else text
 
 
 def breaks_in(text: str) -> int:
-    """How many lines of a text are ended; a search for one character outruns a pattern."""
+    """Count the line endings of a text; searching for single characters is faster than a
+    pattern."""
     if "\r" not in text:
         return text.count("\n")
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def line_start(text: str, at: int) -> int:
-    """Where the line begins that a character stands on."""
+    """Return the offset at which the line of a character begins."""
     return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 def line_starts(text: str) -> list[int]:
-    """The offsets at which the lines of a text begin."""
+    """Return the offsets at which the lines of a text begin."""
     return [0, *(end.end() for end in BREAKS.finditer(text))]
 
 
 NEAREST = 2
-"""Lines above and below an edit whose digests are journalled, to find its place again."""
+"""Lines above and below an edit whose digests are journalled, to find its position again."""
 LINES = re.compile(r"[^\r\n]+")
 
 
 def lines_above(text: str, end: int) -> Iterator[str]:
-    """The nearest lines that end at or before a character and are not blank, nearest first."""
+    """Yield the nearest non-blank lines that end at or before a character, nearest first."""
     count = 0
     while end > 0 and count < NEAREST:
         start = line_start(text, end)
@@ -120,18 +121,18 @@ def lines_above(text: str, end: int) -> Iterator[str]:
 
 
 def lines_below(text: str, start: int) -> Iterator[str]:
-    """The nearest lines that start at or after a character and are not blank, nearest first."""
+    """Yield the nearest non-blank lines that start at or after a character, nearest first."""
     lines = (line[0].strip() for line in LINES.finditer(text, start))
     return islice(filter(None, lines), NEAREST)
 
 
 def line_digest(line: str) -> str:
-    """A short digest of a line, without the white space around it and what it matters for."""
+    """Return a short digest of a line, without surrounding white space and `for:` comments."""
     return digest(without_phrases(line).strip())[:12]
 
 
 BLOT = "\0"
-"""Stands for each character of `blotted` text that is not to be read."""
+"""Replaces each character of `blotted` text that must not be read."""
 FENCE = (
     r"(?P<run>(?P<mark>[`~])(?P=mark){2,})[^\n`]*\n(?:[^\n]*\n)*? {0,3}(?P=run)(?P=mark)*[ \t\r]*$"
 )
@@ -144,19 +145,19 @@ _OPAQUE = re.compile(
 """A fence, a comment, front matter."""
 _OPAQUE_MARKS = ("```", "~~~", "<")
 _OPENS = re.compile(r"^[ \t>*+\-.)\d]*(?:`{3}|~{3}|<[A-Za-z/!?])", re.MULTILINE)
-"""A line, or what a list item or quote holds, that may begin it, or be HTML."""
+"""A line, or the content of a list item or quote, that may begin one, or be HTML."""
 
 
 def blank(match: re.Match[str]) -> str:
-    """What was matched, with each of its characters blotted out."""
+    """Return the match with each of its characters blotted out."""
     return re.sub(r"[^\n]", BLOT, match[0])
 
 
 def blotted(text: str) -> str | None:
-    """The text with the insides of fences, comments and front matter blotted out, same length.
+    """Return the text with fences, comments and front matter blotted out, at the same length.
 
     In it, a line that starts with `#` is a heading, and one that starts with `- ` an item of a
-    list that is nested in nothing. None if that takes a parser to tell.
+    top-level list. None if only a parser can tell.
     """
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return None
@@ -168,7 +169,7 @@ def blotted(text: str) -> str | None:
 
 
 MARKERS = re.compile(r"(?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)+|[ \t]*")
-"""The list markers that a line may begin with, and check boxes."""
+"""The list markers and check boxes that a line may begin with."""
 _NOTE_BEGINS = re.compile(r"~~\s*\(superseded\b(?:\s+(\d{4}-\d\d-\d\d))?")
 _NOTE = re.compile(r"~~\s*\(superseded\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _SUCCESSOR = re.compile(r"\(superseded\b[^:]*:\s*(.+)\)\s*$", re.DOTALL)
@@ -178,25 +179,25 @@ _STRIKABLE = frozenset(
 
 
 def superseded_note(day: date, successor: str) -> str:
-    """The note behind a struck-out fact; `successor` is markdown."""
+    """Return the note after a struck-out fact; `successor` is markdown."""
     return f"(superseded {day.isoformat()}: {successor})"
 
 
 def naming_successor(successor: str) -> "re.Pattern[str]":
-    """Matches the notes that name this successor (markdown); group 1 is what stays without it."""
+    """Match the notes that name this successor (markdown); group 1 is the note without it."""
     return re.compile(rf"(\(superseded \d{{4}}-\d\d-\d\d): {re.escape(successor)}\)")
 
 
 def named_successor(text: str) -> str | None:
-    """What took the place of a struck-out fact, as markdown, if its note tells."""
+    """Return the successor of a struck-out fact, as markdown, if its note names it."""
     note = _SUCCESSOR.search(parted(text)[0])
     return note[1] if note else None
 
 
 def struck(source: str) -> tuple[int, int, str | None] | None:
-    """Where the words of a fact stand that is struck out as a whole, and the date it gives.
+    """Return the range of the text of an entirely struck-out fact, and its date.
 
-    None for any text that is not of the two forms above, with comments about the fact behind it.
+    None for any text that is not of the two forms above, optionally followed by annotations.
     """
     source, _ = parted(source)
     if not source.startswith("~~"):
@@ -209,8 +210,8 @@ def struck(source: str) -> tuple[int, int, str | None] | None:
 
 
 def strike_out(passage: str, note: str) -> str | None:
-    """A list item with what is nested in it, or a paragraph, struck out; the note comes after its
-    first words. None for a block of another kind; read the result to see that it counts as struck.
+    """Strike out a list item with its nested blocks, or a paragraph; put the note after its first
+    text. None for a block of another kind. Parse the result to verify that it counts as struck.
     """
     tokens = PARSER.parse(passage)
     if {token.type for token in tokens if token.nesting >= 0} - _STRIKABLE:
@@ -243,7 +244,7 @@ _MARKERS = re.compile(r"^[ \t>*+-]+", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The words of a unit. `struck`: all of it is struck out; `until` is the date it gives."""
+    """The text of a unit. `struck`: it is entirely struck out; `until` is the date it gives."""
 
     text: str
     struck: bool = False
@@ -251,17 +252,17 @@ class Plain:
 
 
 def plain(text: str) -> str:
-    """The words of a piece of markdown: no emphasis, link targets, ticks, markers or comments."""
+    """Return the text of markdown without emphasis, link targets, ticks, markers and comments."""
     return words_of(PARSER.parse(text), text).text
 
 
 def is_struck(text: str) -> bool:
-    """Whether a piece of markdown is a fact that was struck out as a whole."""
+    """Return whether a piece of markdown is a fact that is entirely struck out."""
     return words_of(PARSER.parse(text), text).struck
 
 
 def words_of(tokens: Sequence[Token], text: str) -> Plain:
-    """The words of block tokens; `text` is their source, taken where nesting is too deep."""
+    """Return the text of block tokens; `text` is their source, used if nesting is too deep."""
     if any(token.level >= MAX_NESTING - 1 for token in tokens):
         return Plain(_squeeze(_MARKERS.sub("", text)))
     parts = list(_parts(tokens))
@@ -272,7 +273,7 @@ def words_of(tokens: Sequence[Token], text: str) -> Plain:
 
 
 def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
-    """Each block's words; a table's row is one line, its cells parted by commas."""
+    """Yield each block's text; a table row is one line, its cells separated by commas."""
     row: list[str] | None = None
     in_item = False
     number = ""
@@ -305,12 +306,12 @@ def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
 
 
 def without_comments(source: str) -> str:
-    """The text without `<!-- … -->`; one that is never closed is text."""
+    """Return the text without `<!-- … -->`; an unclosed one is text."""
     return "".join(source[start:end] for start, end in shown(source, 0, len(source)))
 
 
 def shown(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The ranges between `start` and `end` outside comments."""
+    """Yield the ranges between `start` and `end` outside comments."""
     while (opened := source.find("<!--", start, end)) >= 0:
         closed = source.find("-->", opened + 4, end)
         if closed < 0:
@@ -321,10 +322,10 @@ def shown(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def inline_words(content: str) -> Plain:
-    """The words of one paragraph's source, and whether it is a fact that was struck out.
+    """Return the text of one paragraph's source, and whether it is a struck-out fact.
 
-    `~~old~~ (superseded DATE: successor)` says the old words, struck; words struck out inside a
-    longer paragraph are left out of it.
+    `~~old~~ (superseded DATE: successor)` has the old text, struck; in a longer paragraph,
+    struck-out text is omitted.
     """
     content = content.strip()
     if not _SPECIAL.search(content):
@@ -339,7 +340,7 @@ def inline_words(content: str) -> Plain:
 
 
 def _visible(content: str) -> tuple[str, str]:
-    """The words that stand, and those that are struck out."""
+    """Return the current text, and the struck-out text."""
     tokens: list[Token] = []
     PARSER.inline.parse(content, PARSER, {}, tokens)
     standing: list[str] = []
@@ -369,7 +370,7 @@ def _visible(content: str) -> tuple[str, str]:
 
 
 def _shown_tag(tag: str) -> str:
-    """Nothing for a comment or a tag of HTML; `List<int>` keeps its own."""
+    """Return nothing for a comment or an HTML tag; `List<int>` keeps its own."""
     if tag.startswith("<!--"):
         return ""
     return _TAG.sub(" " if tag.lower().startswith("<br") else "", tag)

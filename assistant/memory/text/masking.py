@@ -1,7 +1,7 @@
-"""What the index holds in the place of secrets that the owner wrote into a memory file. Pure.
+"""Replaces the secrets that the owner wrote into a memory file, for the index. Pure.
 
-The file stays as it is; its chunks say `[[secret:NAME]]` where it says a secret, so that none is
-embedded, stored in the index, recalled or sent. Where a chunk stands is not changed by that.
+The file stays as it is; its chunks contain `[[secret:NAME]]` in place of each secret, so no secret
+is embedded, stored in the index, recalled or sent. The positions of chunks do not change.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,14 +16,14 @@ from assistant.secrets.stand_ins import Secret
 
 
 def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
-    """The chunks of a text without byte-order mark, without the secrets in it."""
+    """Return the chunks of a text (without byte-order mark) without the secrets in it."""
     secrets = redactor.findings(text)
-    redact = cache(redactor.redact)  # a heading stands over many chunks
+    redact = cache(redactor.redact)  # many chunks share a heading
     return (_mask(chunk, secrets, redact) for chunk in chunks) if secrets else iter(chunks)
 
 
 def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
-    """The passage with the file's own words; as it is if the file no longer says the same."""
+    """Return the passage with the file's own text; unchanged if the file has changed."""
     text = text.removeprefix("\ufeff")
     own = text[passage.start_char : passage.end_char]
     inside = within(redactor.findings(text), passage.start_char, passage.end_char)
@@ -33,16 +33,16 @@ def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
 
 
 def _mask(chunk: Chunk, secrets: Sequence[Secret], redact: Callable[[str], str]) -> Chunk:
-    """The chunk without these secrets of its file, and without any in its heading."""
+    """Return the chunk without these secrets of its file, and without any in its heading."""
     heading = tuple(map(redact, chunk.heading))
-    inside = within(secrets, chunk.start_char, chunk.end_char)  # a long key fills several chunks
+    inside = within(secrets, chunk.start_char, chunk.end_char)  # a long key spans several chunks
     if not inside and heading == chunk.heading:
         return chunk
     return reworded(chunk, hidden(chunk.text, inside), _words(chunk, inside), heading)
 
 
 def _words(chunk: Chunk, inside: Sequence[Secret]) -> str:
-    """The words to match; nothing but stand-ins if markup hides where a secret is in them."""
+    """Return the text to match; only stand-ins if markup obscures the position of a secret."""
     words, ranges = chunk.plain, [*shown(chunk.text, 0, len(chunk.text))]
     for one in inside:
         if (secret := chunk.text[one.start : one.end]) in words:

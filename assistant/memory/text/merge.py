@@ -1,9 +1,9 @@
-"""Merge two versions of a memory file, fact by fact. Pure.
+"""Merges two versions of a memory file, fact by fact. Pure.
 
-A fact lives or dies by its words over base, ours and theirs, wherever it stands: moving a line
-brings nothing back that the other side deleted. Prose is the same as in the base where a side
-changed it. Then it is decided under which heading it stands, then in which order. The result is
-the same whichever side is called ours.
+Whether a fact stays depends on its text in base, ours and theirs, wherever it is: moving a line
+restores nothing that the other side deleted. Prose that only one side changed is identified with
+the base's. Then the heading of each unit is decided, then the order. The result is the same
+whichever side is called ours.
 """
 
 import re
@@ -33,14 +33,14 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 Name = tuple[str, str, int]
-"""Kind, words and occurrence: what is equal for the same unit in two versions of a file."""
+"""Kind, text and occurrence: equal for the same unit in two versions of a file."""
 TOP: Name = ("top", "", 0)
 END: Name = ("end", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A list item with what is nested in it, a heading, or a paragraph or fence ("prose")."""
+    """A list item with its nested blocks, a heading, or a paragraph or fence ("prose")."""
 
     text: str
     name: Name
@@ -48,7 +48,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A merged text; `conflicts` counts the places that hold conflict marks."""
+    """A merged text; `conflicts` counts the positions with conflict markers."""
 
     text: str
     conflicts: int = 0
@@ -56,11 +56,11 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class CopyMerge:
-    """What a conflict copy changes in the file that it is a copy of; `left`: prose not taken.
+    """What a conflict copy changes in its original file; `left`: prose not taken.
 
     `doubtful` are facts that it brings back: they were written on this machine and are gone from
-    the file, whether its owner deleted them in an editor or syncing replaced the file. `fault`
-    says what its owner has to put right before it can be merged.
+    the file, whether its owner deleted them in an editor or syncing replaced the file. `fault` is
+    what its owner has to fix before it can be merged.
     """
 
     copy: str
@@ -75,9 +75,9 @@ class CopyMerge:
 def merge_texts(base: str, ours: str, theirs: str) -> Merged:
     """Merge two versions that derive from `base`.
 
-    What both added stays, each fact once; what one side deleted is gone; of two supersessions of a
-    fact the later one stands. Prose that both sides changed is left to the owner, between the
-    marks that git puts there. Lines end as those of the side that changed their ends.
+    What either added stays, each fact once; what one side deleted is gone; of two supersessions of
+    a fact the later one wins. Prose that both sides changed is left to the owner, between git's
+    conflict markers. Line endings are those of the side that changed them.
     """
     if ours == theirs or theirs == base:
         return Merged(ours)
@@ -91,10 +91,10 @@ def merge_texts(base: str, ours: str, theirs: str) -> Merged:
 
 
 def merge_copy(ours: str, copy: str, forgotten: Set[str] = frozenset()) -> tuple[str, list[str]]:
-    """Our text with the facts that a copy of it has more, and the prose of the copy not taken.
+    """Return our text with the additional facts of a copy of it, and the copy's prose not taken.
 
-    Without a common base nothing is deleted but facts that were `forgotten`, by their keys, and
-    stand in one of both.
+    Without a common base nothing is deleted except facts that were `forgotten`, by their keys, and
+    are in only one of the two.
     """
     own, other, base = (_Version(with_newlines(text, "\n")) for text in (ours, copy, ""))
     facts = sorted(other.facts, key=lambda fact: struck_on(fact.text))
@@ -118,7 +118,7 @@ def merge_copy(ours: str, copy: str, forgotten: Set[str] = frozenset()) -> tuple
 
 
 def added(before: str, after: str) -> dict[str, str]:
-    """The facts that stand in `after` and not in `before`, as they are said, by their keys."""
+    """Return the facts in `after` that are not in `before`, verbatim, by their keys."""
     existing = {fact.name[1] for fact in _Version(before).facts}
     return {
         fact.name[1]: fact.text.strip()
@@ -128,7 +128,7 @@ def added(before: str, after: str) -> dict[str, str]:
 
 
 def struck_on(text: str) -> str:
-    """When a fact was struck out: later is greater; an unknown day comes first."""
+    """Return when a fact was struck out: later is greater; an unknown day comes first."""
     span = struck(_without_marker(text.partition("\n")[0]))
     return f"1{span[2] or ''}" if span else ""
 
@@ -137,14 +137,14 @@ def struck_on(text: str) -> str:
 
 
 class _Version:
-    """A text as units, and what stands between them."""
+    """A text as units, and the gaps between them."""
 
     def __init__(self, text: str) -> None:
         self.units: list[Unit] = []
         self.gaps: dict[tuple[Name, Name], str] = {}
-        """The blank lines between two units that stand one after the other."""
+        """The blank lines between two adjacent units."""
         self.more: dict[Name, list[Unit]] = {}
-        """What else may stand for a changed unit of prose, elsewhere under its heading."""
+        """Other candidates for a changed unit of prose, elsewhere under its heading."""
         seen: Counter[tuple[str, str]] = Counter()
         before, gap = TOP, ""
         for kind, block in _blocks(text):
@@ -160,8 +160,8 @@ class _Version:
         self.gaps[before, END] = gap
 
     def name_changed_prose(self, base: "_Version", other: "_Version") -> None:
-        """Name prose that this side alone changed as in the base: between the same headings and
-        unchanged prose, in order. The last takes what was typed right behind it."""
+        """Give prose that only this side changed its name in the base: between the same headings
+        and unchanged prose, in order. The last one includes what was typed directly after it."""
         old, new, others = ({unit.name for unit in side.units} for side in (base, self, other))
         before = _prose_behind(base.units, old & new)
         after = _prose_behind(self.units, old & new)
@@ -195,7 +195,7 @@ class _Version:
 
     @cached_property
     def sections(self) -> dict[Name, list[Name]]:
-        """The names under each heading, itself first; `TOP` stands above the first heading."""
+        """The names under each heading, including itself; `TOP` is above the first heading."""
         sections: dict[Name, list[Name]] = {TOP: [TOP]}
         heading = TOP
         for unit in self.units:
@@ -210,12 +210,13 @@ class _Version:
 
     @cached_property
     def gaps_before(self) -> dict[tuple[Name, str], str]:
-        """The blank lines behind a unit, by the kind of the unit that follows."""
+        """The blank lines after a unit, by the kind of the next unit."""
         return {(one, other[0]): gap for (one, other), gap in self.gaps.items()}
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The blocks of a text with their kinds; together they are the text, its last line ended."""
+    """Yield the blocks of a text with their kinds; joined they are the text, its last line
+    ended."""
     kind, lines, fence = "", list[str](), ""
     for line in _LINE.findall(text if text.endswith("\n") or not text else f"{text}\n"):
         own, is_nested = line.lstrip(), line[0] in " \t"
@@ -251,18 +252,18 @@ def _without_marker(line: str) -> str:
 
 
 def _words(line: str) -> str:
-    """What a fact says, or said before it was struck out."""
+    """Return the text of a fact, or of one that was struck out."""
     own = _without_marker(line)
     span = struck(own)
     return plain(own[span[0] : span[1]] if span else own)
 
 
-# Three ways
+# The three-way merge
 
 
 class _Merge:
-    """A merge of two versions. `lead` and `other` are the sides, whichever is called ours, unless
-    one is chosen as the `lead`."""
+    """A merge of two versions. `lead` and `other` are the sides, independent of which is called
+    ours, unless one is chosen as the `lead`."""
 
     def __init__(
         self, base: _Version, ours: _Version, theirs: _Version, lead: _Version | None = None
@@ -303,8 +304,8 @@ class _Merge:
         return self._base, self._lead, self._other
 
     def _decide(self, name: Name) -> None:
-        """Whether a unit lives, and how it is said. What was typed below a fact that the other
-        side deleted becomes facts of its own."""
+        """Decide whether a unit stays, and with which text. What was typed below a fact that the
+        other side deleted becomes separate facts."""
         base, one, other = (side.by_name.get(name) for side in self._versions)
         if one and other:
             if one.text == other.text or (base and other.text == base.text):
@@ -327,7 +328,7 @@ class _Merge:
             self._merged |= {unit.name: unit for unit in self._orphans[name]}
 
     def _sections(self) -> dict[Name, list[Name]]:
-        """The units under each heading, in their order."""
+        """Return the units under each heading, in order."""
         orders: tuple[dict[Name, list[Name]], ...] = ({}, {}, {})
         for side, order in zip(self._versions, orders, strict=True):
             for unit in side.units:
@@ -351,7 +352,7 @@ class _Merge:
         return merged
 
     def _heading_of(self, name: Name) -> Name:
-        """The heading that a unit stands under, by whichever side moved it."""
+        """Return the heading of a unit, as moved by either side."""
         base, one, other = (side.heading_of.get(name) for side in self._versions)
         heading = other if one is None or (other and one == base) else one
         assert heading is not None
@@ -360,8 +361,8 @@ class _Merge:
     def _merged_order(
         self, base: Sequence[Name], lead: Sequence[Name], other: Sequence[Name]
     ) -> list[Name]:
-        """The lead's order, with what the other side moved or has more behind what it follows
-        there. Two runs of new units at one place stand one after the other, the lesser first."""
+        """Return the lead's order, with what the other side moved or added inserted after its
+        predecessor there. Of two runs of new units at one position, the lesser comes first."""
         shifted = _moved(base, other) - _moved(base, lead)
         ahead = [name for name in dict.fromkeys(lead) if name not in shifted]
         after: dict[Name, Name] = dict(pairwise([*ahead, END]))
@@ -386,7 +387,7 @@ class _Merge:
         return order
 
     def _mark_conflict(self, name: Name, ours: _Version, theirs: _Version) -> None:
-        """Put what either side made of the same prose in its place, between marks."""
+        """Replace the same prose with both sides' versions of it, between markers."""
         texts = []
         for side in (ours, theirs):
             units = [side.by_name[name], *side.more.get(name, [])]
@@ -399,7 +400,7 @@ class _Merge:
 
 
 def _prose_behind(units: Sequence[Unit], stable: set[Name]) -> dict[Name, list[Unit]]:
-    """The prose that is not stable, by the stable heading or prose that it follows."""
+    """Return the unstable prose, by the stable heading or prose that it follows."""
     result: dict[Name, list[Unit]] = {}
     anchor = TOP
     for unit in units:
@@ -413,7 +414,7 @@ def _prose_behind(units: Sequence[Unit], stable: set[Name]) -> dict[Name, list[U
 
 
 def _moved(base: Sequence[Name], side: Sequence[Name]) -> set[Name]:
-    """The names of the base that a side has in another order."""
+    """Return the names of the base that a side has in another order."""
     in_base, in_side = set(base), set(side)
     before = [name for name in base if name in in_side]
     now = [name for name in side if name in in_base]
@@ -424,8 +425,8 @@ def _moved(base: Sequence[Name], side: Sequence[Name]) -> set[Name]:
 
 
 def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
-    """Of two ways to say the same the one that was struck out later; what is nested is united, and
-    so are the comments."""
+    """Return the version of a fact that was struck out later, with the nested lines and the
+    comments of both."""
     head, body = one.text.split("\n", 1)
     other_head, other_body = other.text.split("\n", 1)
     base_head, before = base.text.split("\n", 1) if base else ("", "")
@@ -446,8 +447,8 @@ def _overruled(
     one: Mapping[Name, Unit],
     other: Mapping[Name, Unit],
 ) -> dict[Name, Unit]:
-    """The successors of a fact that both sides superseded and that came too early to hold, struck
-    out. Of two that came on the same day nobody knows which is right; both stand."""
+    """Return, struck out, the overruled successors of facts that both sides superseded. Of two of
+    the same day both stay, since it is unknown which is right."""
     facts = {name[1] for name in base if name[0] == "item"}
     result = {}
     for name in one.keys() & other.keys():
@@ -468,7 +469,8 @@ def _overruled(
 
 
 def _text(names: Sequence[Name], units: Mapping[Name, Unit], versions: Sequence[_Version]) -> str:
-    """The units as a text, parted as in the versions; a heading and prose by a blank line."""
+    """Join the units with the gaps of the versions; by default, a blank line next to headings and
+    prose."""
     parts = []
     for one, other in pairwise([*dict.fromkeys([TOP, *names]), END]):
         gaps = [side.gaps.get((one, other)) for side in versions]

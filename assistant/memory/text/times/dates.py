@@ -1,4 +1,4 @@
-"""Dates in headings, facts and questions, in the languages of `languages.toml`. Pure."""
+"""Finds dates in headings, facts and questions, in the languages of `languages.toml`. Pure."""
 
 import functools
 import re
@@ -15,16 +15,16 @@ from assistant.memory.text.times.period import Period, months_from, on_day, week
 from assistant.tables import beside, patterns
 
 LONGEST = 366
-"""Days that a span of two named days may have."""
+"""Maximum number of days between two dates that form a span."""
 NEAR = 40
-"""Characters beside a date in which the other end of its span is looked for."""
+"""The number of characters around a date in which the other end of its span is searched."""
 RE = patterns(beside(__file__))
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A period, and where in the text it is named: its first character and its end; whether by its
-    date, or by how it lies from the day of writing."""
+    """A period, and its position in the text: its first character and its end; whether it is named
+    by its date, rather than relative to the day of writing."""
 
     start: int
     end: int
@@ -33,25 +33,26 @@ class Mention:
 
 
 def heading_date(text: str) -> str | None:
-    """The day (ISO) a heading names, the last if it names several; None if it names none.
+    """Return the day (ISO) that a heading names, the last one if several; None if none.
 
-    `2026-05-08`, `8 May 2023`, `May 8, 2023`, `1:56 pm on 8 May, 2023`; words around it are fine.
+    `2026-05-08`, `8 May 2023`, `May 8, 2023`, `1:56 pm on 8 May, 2023`; other words may surround
+    it.
     """
     days = [found.period.iso for found in _found(text, FULL, None)]
     return days[-1] if days else None
 
 
 def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
-    """The dates a text speaks of, in its order and each once, as `Period.iso` writes them.
+    """Return the distinct dates that a text mentions, in order, as `Period.iso` formats them.
 
     With the day it was recorded as `anchor` (ISO), "yesterday" and "last May" are dates as well,
-    and "8 May" is the one nearest to it.
+    and "8 May" is the nearest one.
     """
     return tuple(dict.fromkeys(mention.period.iso for mention in mentioned(text, anchor)))
 
 
 def mentioned(text: str, anchor: str | None) -> list[Mention]:
-    """The dates a text speaks of, as `mentions` knows them, each with its place."""
+    """Return the dates that a text mentions, as in `mentions`, with their positions."""
     day = date.fromisoformat(anchor) if anchor else None
     found = _found(text, DATED if day is None else ANY, day)
     sure = [mention for mention in found if not mention.period.yearly or mention.period.is_day]
@@ -59,7 +60,7 @@ def mentioned(text: str, anchor: str | None) -> list[Mention]:
 
 
 def asked(query: str, today: date) -> list[Mention]:
-    """The times a question asks about, in its order; a month without a year is any year's."""
+    """Return the times a question asks about, in order; a month without a year is any year's."""
     return _found(query, ANY, today)
 
 
@@ -68,12 +69,12 @@ _DAYS = "Give a day such as 2026-11-01, yesterday, 7d, friday or last week"
 
 
 def day_of(text: str, today: date, *, last: bool = False) -> date:
-    """The day that an option names: its first or `last` one, if it names a week or a month.
+    """Return the day that an option names: of a week or a month, its first or `last` day.
 
     A weekday, or a day without a year, is the latest one. Raises UsageError.
     """
     word = text.strip().lower()
-    with suppress(OverflowError):  # before the calendar begins
+    with suppress(OverflowError):  # before the beginning of the calendar
         if ago := _AGO.fullmatch(word.removesuffix("ago").strip()):
             return today - timedelta(days=int(ago[1]) * (7 if ago[2][0] == "w" else 1))
         for start, end, weekday in languages.weekdays(word):
@@ -86,7 +87,7 @@ def day_of(text: str, today: date, *, last: bool = False) -> date:
 
 
 def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
-    """What the rules find, in the order of the text; what one rule took is gone for the next."""
+    """Return the matches of the rules, in text order; each rule searches what earlier ones left."""
     found: list[Mention] = []
 
     def take(resolve: Resolve, match: re.Match[str]) -> str:
@@ -106,7 +107,7 @@ def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
 
 
 def _nearest(found: Period, anchor: date | None) -> Period:
-    """A yearly day in the year that puts it nearest to the anchor."""
+    """Return a yearly day in the year that brings it nearest to the anchor."""
     if anchor is None or not found.yearly:
         return found
     years = (anchor.year - 1, anchor.year, anchor.year + 1)
@@ -115,13 +116,13 @@ def _nearest(found: Period, anchor: date | None) -> Period:
     return Period(best.start, best.end)
 
 
-# Weekdays that one looks forward to
+# Days in the future
 
 
 def numbered(text: str, anchor: date) -> Iterator[Mention]:
-    """The days that a text names by their number alone.
+    """Yield the days that a text names by their number alone.
 
-    These are only those that are surely to come: "paid on the 1st" tells of a past one.
+    Only those that are surely in the future: "paid on the 1st" is about a past one.
     """
     named = [*languages.monthdays(text)]
     for place, (start, end, number) in enumerate(named):
@@ -139,9 +140,9 @@ def numbered(text: str, anchor: date) -> Iterator[Mention]:
 
 
 def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) -> bool:
-    """Whether a day named by its number is one to come, as its sentence says it.
+    """Return whether a day named by its number is in the future, according to its sentence.
 
-    It has a time, or the weekday that it then is, or its sentence has a word for what is to come.
+    It has a time, or the matching weekday, or its sentence has a word for the future.
     """
     ends = [0, *(match.end() for match in RE["sentence_ends"].finditer(text)), len(text)]
     begins = max(at for at in ends if at <= start)
@@ -162,16 +163,16 @@ def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) ->
 
 
 def without(text: str, dates: Sequence[Mention]) -> str:
-    """The text with blanks in the place of these dates."""
+    """Return the text with these dates blanked out."""
     for mention in dates:
         text = text[: mention.start] + "\0" * (mention.end - mention.start) + text[mention.end :]
     return text
 
 
 def ahead(text: str, day: date) -> Iterator[Mention]:
-    """The days that a text names by their weekdays alone, seen from the day it was written on.
+    """Yield the days that a text names by their weekdays alone, relative to the day of writing.
 
-    What in the text is a date stands blanked, by zero characters.
+    Dates in the text must be blanked out, by zero characters.
     """
     named = languages.weekdays(text)
     found = [span for span in named if not RE["date_follows"].match(text, span[1])]
@@ -194,7 +195,7 @@ def ahead(text: str, day: date) -> Iterator[Mention]:
 def spans(
     text: str, dates: Sequence[Mention], numbered: Sequence[Mention] = ()
 ) -> Iterator[Mention]:
-    """The days and spans of days, where two of these may be the ends of one."""
+    """Yield the days, and the spans of which two of these are the ends."""
     found = sorted([*dates, *numbered], key=lambda mention: mention.start)
     taken: Mention | None = None
     for mention, after in zip(found, [*found[1:], None], strict=False):
@@ -210,7 +211,7 @@ def spans(
 
 
 def _between(text: str, first: Mention, last: Mention) -> Period | None:
-    """The span of two days that are named one after the other."""
+    """Return the span from the first to the last day, named one after the other."""
     start, end = first.period, last.period
     if not (start.is_day and end.is_day and RE["between"].fullmatch(text, first.end, last.start)):
         return None
@@ -221,7 +222,7 @@ def _between(text: str, first: Mention, last: Mention) -> Period | None:
 
 
 def _with_numbers(text: str, named: Mention) -> Iterator[Period]:
-    """A day with others of its month of which only the numbers are said: their span, or each."""
+    """Yield the span of a day and others of its month named only by number, or each day."""
     if not named.period.is_day:
         yield named.period
         return

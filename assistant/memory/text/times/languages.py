@@ -1,8 +1,8 @@
-"""The words for dates in ten languages (`languages.toml`), as patterns and what each names. Pure.
+"""The date vocabulary of ten languages (`languages.toml`), as patterns and their meanings. Pure.
 
 A wrong date is worse than none: "may", "march", "sun", "second" and a bare number are not dates.
-(General date parsers find one in each of them, and cost 0.1 s and more to import.) A language's
-patterns are made when a text may first be in it: by its script, or by its words for times.
+(General date parsers find one in each of them, and take 0.1 s and more to import.) A language's
+patterns are compiled when a text may first be in it, by its script or its time vocabulary.
 """
 
 import functools
@@ -26,29 +26,29 @@ from assistant.memory.text.times.period import (
 from assistant.tables import beside
 
 FULL, DATED, ANY = range(3)
-"""A day with its year; also a month or year by its number; also what depends on the day it is."""
+"""A day with its year; also a month or year in figures; also what is relative to a day."""
 IMPOSSIBLE = Period(date.max, date.min)
-"""A day that no calendar has: no date, and no part of it is one either."""
+"""A day that is not in the calendar: neither it nor any part of it is a date."""
 SEASONS = (3, 6, 9, 12)
-"""The first month of each, as in the northern half of the world."""
+"""The first month of each season of the northern hemisphere."""
 PARTS = (8, 12, 15, 18, 21)
-"""The hour that stands for each part of the day."""
+"""The hour that represents each part of the day."""
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _GERMAN_AM = re.compile(r"(?<=\d)\s(?=am\s\w)", re.IGNORECASE)
 _YEARLIKE = re.compile(r"\d{4}")
 _PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
-"""The places of a form and its spaces; a lookbehind, which has a width, keeps its own."""
+"""The placeholders and spaces of a form; a lookbehind, which has a fixed width, keeps its own."""
 
 Resolve = Callable[[re.Match[str], date], Period | None]
 Rule = tuple[re.Pattern[str], Resolve]
-"""A form of date, and the period that it names on a day."""
+"""A form of date, and the period that it names relative to a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The words of a language; the head of `languages.toml` says what each is."""
+    """The vocabulary of a language; the head of `languages.toml` explains each field."""
 
     months: str = ""
     forms: dict[str, list[str]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Language:
     compounds: dict[str, str] = field(default_factory=dict)
 
     def pattern(self, form: str) -> re.Pattern[str]:
-        """A form with its places filled."""
+        """Compile a form, with its placeholders filled."""
         units, weekdays = "|".join(self.units.values()), self.weekdays.replace(" ", "|")
         ordinal = f"(?:{self.ordinal})?" if self.ordinal else ""
         places = {
@@ -91,19 +91,19 @@ class Language:
         return re.compile(f"{self.before}(?:{pattern}){self.after}", re.IGNORECASE)
 
     def unit(self, said: str) -> str:
-        """The unit of time that a word names."""
+        """Return the unit of time that a word names."""
         return next(name for name, words in self.units.items() if _says(words, said))
 
 
 @functools.cache
 def languages() -> dict[str, Language]:
-    """All of them, by name."""
+    """Return all languages, by name."""
     tables = beside(__file__)
     return {name: Language(**table) for name, table in tables.items()}
 
 
 def rules(text: str, level: int) -> list[Rule]:
-    """The forms of the languages a text may be in; of the others, full dates alone."""
+    """Return the forms of the languages a text may be in; of the others, only full dates."""
     has_year, spoken = _YEARLIKE.search(text) is not None, _spoken(text)
     found = [*_rules("figures")[level]] if has_year or "." in text else []
     for name in dict.fromkeys([*spoken[:-1], *_LATIN, "english"]):
@@ -113,12 +113,12 @@ def rules(text: str, level: int) -> list[Rule]:
 
 
 def may_speak(text: str) -> bool:
-    """Whether a text without any number may name a day in another language than English."""
+    """Return whether a text without numbers may name a day in a language other than English."""
     return len(_spoken(text)) > 1
 
 
 def weekdays(text: str) -> list[tuple[int, int, int]]:
-    """The weekdays that are named without saying which: each with its place, Monday is 0."""
+    """Return the weekdays named without a date, each with its position; Monday is 0."""
     return sorted(
         (*match.span(), _place(language.weekdays, match["weekday"]) - 1)
         for language, match in _matches("bare", text, _spoken(text))
@@ -126,33 +126,33 @@ def weekdays(text: str) -> list[tuple[int, int, int]]:
 
 
 def monthdays(text: str) -> Iterator[tuple[int, int, int]]:
-    """The days to come of which only the number is said: each with its place."""
+    """Yield the future days named only by their number, each with its position."""
     for _, match in _matches("monthday", text, _spoken(text)):
         yield *match.span(), int(match["day"])
 
 
 def in_a_while(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """So many units from now: the place, the number and the unit of each that a text names."""
+    """Yield the position, number and unit of each amount of time from now."""
     for language, match in _matches("ahead", text, _spoken(text)):
         yield *match.span(), _count(language, match), language.unit(match["unit"])
 
 
 def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
-    """The parts of the day that a text names: each with its place, and its hour in `PARTS`."""
+    """Yield the parts of the day that a text names: each with its position and hour in `PARTS`."""
     for language, match in _matches("part", text, languages()):
         yield *match.span(), PARTS[_place(language.parts, match["part"]) - 1]
 
 
 def with_plain_am(text: str) -> str:
-    """The text, of the same length, in which no German "am" looks like half a day: "Gleis 7 am
-    Freitag"."""
+    """Return the text, at the same length, with each German "am" that looks like a.m. disarmed:
+    "Gleis 7 am Freitag"."""
     return _GERMAN_AM.sub(",", text) if "german" in _spoken(text) else text
 
 
 def _matches(
     form: str, text: str, names: Iterable[str]
 ) -> Iterator[tuple[Language, re.Match[str]]]:
-    """Where a form of each of these languages is in a text."""
+    """Yield the matches of a form of each of these languages."""
     for name in names:
         language = languages()[name]
         if getattr(language, form):
@@ -166,14 +166,14 @@ def _pattern(language: str, form: str) -> re.Pattern[str]:
 
 
 def _spoken(text: str) -> list[str]:
-    """The languages a text may be in: English, that which its words tell, those of its scripts."""
+    """Return the languages a text may be in: English, that of its words, those of its scripts."""
     scripts = () if text.isascii() else _scripts()
     told = {language_of(text)}.intersection(_LATIN)
     return [*(name for name, script in scripts if script.search(text)), *told, "english"]
 
 
 def _tells(name: str, text: str) -> bool:
-    """Whether a text may name a time in a language."""
+    """Return whether a text may name a time in a language."""
     telling = languages()[name].telling
     return not telling or not set(telling.split()).isdisjoint(_WORD.findall(text.casefold()))
 
@@ -185,7 +185,7 @@ def _scripts() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def says(what: str, text: str) -> bool:
-    """Whether a text has a word of any language for what is `past`, `planned` and so on."""
+    """Return whether a text has a word in any language for `past`, `planned` and so on."""
     return _saying(what).search(text) is not None
 
 
@@ -201,7 +201,7 @@ def _saying(what: str) -> re.Pattern[str]:
 
 @functools.cache
 def _rules(name: str) -> tuple[list[Rule], list[Rule], list[Rule]]:
-    """The rules of a language for each level; within one, in the order of the table."""
+    """Return the rules of a language for each level, in the order of the table."""
     language = languages()[name]
     levels: tuple[list[Rule], list[Rule], list[Rule]] = ([], [], [])
     for key, forms in language.forms.items():
@@ -214,7 +214,7 @@ def _rules(name: str) -> tuple[list[Rule], list[Rule], list[Rule]]:
 
 
 def _resolve(language: Language, key: str) -> Resolve:
-    """What the forms under a key name."""
+    """Return the function that resolves the forms under a key."""
     if key == "year":
         return lambda match, _: in_year(_year(match))
     named = {"day": _day, "month": _month, "season": _season, "ago": _ago, "past": _past}
@@ -234,13 +234,13 @@ def _says(words: str, said: str) -> bool:
 
 @functools.lru_cache(4096)
 def _place(words: str, said: str) -> int:
-    """The place of what was said in a list of words, from 1 up."""
+    """Return the 1-based position of a word in a list of words; 0 if it is not in it."""
     found = (number for number, word in enumerate(words.split(), 1) if _says(word, said))
     return next(found, 0)
 
 
 def _year(match: re.Match[str]) -> int:
-    """The year a match names, 0 for none; 26 is 2026. Raises ValueError for what is hardly one."""
+    """Return the year of a match, 0 if none; 26 is 2026. Raises ValueError if implausible."""
     year = int(match.groupdict().get("year") or 0)
     year += 2000 if 0 < year < 100 else 0
     if year and not 1800 <= year < 2200:
@@ -254,7 +254,7 @@ def _count(language: Language, match: re.Match[str]) -> int:
 
 
 def _day(language: Language, match: re.Match[str], anchor: date) -> Period | None:
-    """Without a year the latest by the anchor, and that of any year."""
+    """Without a year, return the latest by the anchor, as a yearly one."""
     month, day = _place(language.months, match["month"]), int(match["day"])
     if year := _year(match):
         return on_day(year, month, day) or IMPOSSIBLE
@@ -274,7 +274,7 @@ def _season(language: Language, match: re.Match[str], anchor: date) -> Period:
 
 
 def _latest(make: Callable[[int, int], Period], month: int, year: int, anchor: date) -> Period:
-    """The period from a month on; without a year the latest by the anchor, and that of any year."""
+    """Return the period from a month on; without a year the latest by the anchor, yearly."""
     if year:
         return make(year, month)
     found = make(anchor.year - (month > anchor.month), month)
@@ -291,7 +291,7 @@ def _ago(language: Language, match: re.Match[str], anchor: date) -> Period | Non
 
 
 def _past(language: Language, match: re.Match[str], anchor: date) -> Period | None:
-    """The last three weeks: the days up to the anchor."""
+    """Return the last three weeks, for example: the days up to the anchor."""
     unit = language.unit(match["unit"])
     if unit not in _UNIT_DAYS:
         return None
@@ -301,9 +301,9 @@ def _past(language: Language, match: re.Match[str], anchor: date) -> Period | No
 def _shifted(
     language: Language, shift: int, unit: str, match: re.Match[str], anchor: date
 ) -> Period | None:
-    """The last, this or the next unit, weekday, month or season; of a week, maybe a day.
+    """Return the last, this or the next unit, weekday, month or season, or a day of such a week.
 
-    A weekday is the nearest before or after the day; a week, a month, a year are whole.
+    A weekday is the nearest before or after the anchor; a week, a month, a year are whole.
     """
     said = match.groupdict()
     if said.get("month"):

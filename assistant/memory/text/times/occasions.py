@@ -1,7 +1,7 @@
-"""The days to come that a fact speaks of: with a clock time, or coming round again. Pure.
+"""The future days that a fact mentions, with a clock time or a recurrence. Pure.
 
-Days are read by `dates.py`; here is what only looks ahead: the next Friday, in three days, a
-birthday, each second Tuesday. What a fact tells as past is none.
+`dates.py` reads days; this module adds what only looks ahead: next Friday, in three days, a
+birthday, every second Tuesday. Days that a fact reports as past are left out.
 """
 
 import functools
@@ -30,32 +30,31 @@ from assistant.memory.text.times.wording import may_recur, schedule, starts
 from assistant.tables import beside, patterns
 
 LONGEST = timedelta(days=31)
-"""What takes longer is said of the day it begins on alone."""
+"""A longer span is an occasion only on its first day."""
 YEARLESS = "2024-01-01"
-"""Where a day that comes round every year is looked for, if nobody knows when it was written."""
+"""The anchor for yearly days if the date of writing is unknown."""
 EVER = ORIGIN.date()
-"""Where a rule begins that says no day to begin on."""
+"""The start of a recurrence without a first day."""
 FROM_WHEN = ", but it does not say from when"
 NEAR = timedelta(days=120)
-"""Nobody says of a day that is so near, without its year, that it was the one of last year."""
+"""A day this near, without its year, cannot mean last year's."""
 A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
 _BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
-"""Words that make a time of a number alone."""
+"""Words that turn a bare number into a time."""
 _BEFORE_SPAN = (" from", " between", " von", " zwischen")
-"""Words that make a span of hours of two numbers alone."""
+"""Words that turn two bare numbers into a span of hours."""
 LATEST = date(9999, 12, 29)
-"""From it on a day may have none beside it in another zone."""
+"""From here on, a day in another time zone may be outside the calendar."""
 _RE = patterns(beside(__file__))
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A day or a span that a fact speaks of. `time` is `18:40`, `18:40 Asia/Tokyo`, or empty.
+    """A day or a span that a fact mentions. `time` is `18:40`, `18:40 Asia/Tokyo`, or empty.
 
-    `rule` is an RRULE if it comes round, and `rhythm` says it in words; then `start` is the day it
-    counts from, `EVER` if it says none.
-    `since` is the year a yearly day is counted from.
+    If it recurs, `rule` is an RRULE and `rhythm` describes it; `start` is then the first day, or
+    `EVER` if none is given. `since` is the first year of a yearly day.
     """
 
     start: date
@@ -67,11 +66,11 @@ class Occasion:
 
     @property
     def zone(self) -> str:
-        """The zone of its time and its days; empty for that of the machine."""
+        """The time zone of its time and days; empty for the machine's."""
         return self.time.partition(" ")[2]
 
     def within(self, first: date, last: date) -> Iterator[tuple[date, date, str]]:
-        """The spans of it that fall on these days, with their times, all on the local clock."""
+        """Yield its spans on these days, with their times, all on the local clock."""
         if not self.zone:
             yield from ((begin, end, self.time) for begin, end in self._spans(first, last))
             return
@@ -96,17 +95,18 @@ class Occasion:
 
 @functools.lru_cache(1024)
 def _falling(rule: str, begins: date | None, first: date, last: date) -> Sequence[date]:
-    """The days of a rule within these; many facts have the same."""
+    """Return the days of a rule within these; cached, as many facts share a rule."""
     return Schedule(rule, begins=begins).days(first, last)
 
 
 def may_speak(text: str) -> bool:
-    """Whether it is worth looking for a day in a text: most facts name none."""
+    """Return whether a text may contain a day: most facts name none."""
     return _RE["may_speak"].search(text) is not None or languages.may_speak(text)
 
 
 def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
-    """What a fact speaks of; `anchor` is the day (ISO) it was recorded, for what depends on it."""
+    """Return the occasions of a fact; `anchor` is the day (ISO) it was recorded, for relative
+    days."""
     if not may_speak(text):
         return ()
     text, day = in_figures(text), date.fromisoformat(anchor) if anchor else None
@@ -124,16 +124,16 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
 
 
 def days_ahead(text: str, today: date) -> list[Period]:
-    """The days to come that a message names, whatever it says of them."""
+    """Return the future days that a message names, whatever it says about them."""
     named = _days(text, today.isoformat(), today, False) if may_speak(text) else []
     spans = [mention.period for mention in named if mention.period.end >= today]
     return [Period(max(span.start, today), span.end) for span in spans]
 
 
 def _rounds(text: str) -> tuple[str, list[Occasion]]:
-    """What comes round by the words of a schedule, and the text without those words.
+    """Return the text without the words of a recurrence, and its occasions.
 
-    Of "every other Wednesday", if nothing says from when, every Wednesday may be one.
+    "Every other Wednesday" without a first day may be any Wednesday.
     """
     for begin in starts(text) if may_recur(text) else ():
         words = text[begin:]
@@ -164,7 +164,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
 
 
 def _yearly(text: str, day: date, time: str) -> Occasion:
-    """29 February is kept on the 28th in other years."""
+    """Return a yearly occasion; 29 February is on the 28th in other years."""
     last = "-1" if (day.month, day.day) == (2, 29) else str(day.day)
     rule = f"FREQ=YEARLY;BYMONTH={day.month};BYMONTHDAY={last}"
     since = day.year if str(day.year) in text else 0
@@ -175,7 +175,7 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
 def _timed(
     text: str, anchor: str | None, day: date | None, yearly: bool
 ) -> list[tuple[Mention, str]]:
-    """The spans that a text names, each with the time its clause gives, or else one beside it."""
+    """Return the spans that a text names, with the times of their or of adjacent clauses."""
     text = languages.with_plain_am(text)
     parted = (mark.span() for mark in _RE["clause"].finditer(text) if not mark["span"])
     marks = [(0, 0), *parted, (len(text), len(text))]
@@ -216,8 +216,8 @@ def _is_week(period: Period) -> bool:
 
 
 def _in_week(text: str, week: Mention) -> tuple[str, list[Mention]]:
-    """The weekdays that a text names of a week, and the text with blanks in their place; also in
-    that of those behind it of which it is not sure whether they are of that week."""
+    """Return the text with the weekdays blanked out that belong to a week, and the days they name;
+    following weekdays that may or may not belong to it are blanked out too."""
     monday, days, at = week.period.start, list[Mention](), week.end
     monday -= timedelta(days=monday.weekday())
     for start, end, weekday in languages.weekdays(text):
@@ -239,9 +239,9 @@ def _in_week(text: str, week: Mention) -> tuple[str, list[Mention]]:
 
 
 def _is_past(text: str, period: Period, time: str, day: date | None) -> bool:
-    """Whether a fact tells of what had been when it was written.
+    """Return whether a fact reports something as past when it was written.
 
-    Of a past day without a year, the next one may be the nearest: "we met on 3 May".
+    For a past day without a year, the next one may be the nearest: "we met on 3 May".
     """
     if day is None or period.end < day:
         return day is not None
@@ -253,8 +253,8 @@ def _is_past(text: str, period: Period, time: str, day: date | None) -> bool:
 
 
 def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
-    """Whether a day to come is named by its date: "was booked for 7 December". Of one without a
-    year that is far ahead, the last one may be meant, unless it says "for"."""
+    """Return whether a future day is named by its date: "was booked for 7 December". A distant one
+    without a year may mean the last one, unless the text says "for"."""
     if day is None or not mention.is_dated or mention.period.start <= day:
         return False
     near = mention.period.start - day <= NEAR
@@ -262,10 +262,10 @@ def _is_planned(text: str, mention: Mention, day: date | None) -> bool:
 
 
 def _time(text: str) -> str:
-    """The first time of day that a text says, as `18:40`, with its zone if one is named; "at 8" is
-    20:00 beside "tonight".
+    """Return the first time of day in a text, as `18:40`, with its zone if named; "at 8" is 20:00
+    next to "tonight".
 
-    Of a span it is the time at which it begins, read as its end is: "from 6 to 8 pm" is 18:00.
+    A span gives the time at which it begins, in the half of its end: "from 6 to 8 pm" is 18:00.
     """
     undated = without(text, mentioned(text, YEARLESS))  # "ab 3.12."
     for match in _RE["clock"].finditer(undated):
@@ -294,29 +294,29 @@ def _time(text: str) -> str:
 
 
 def without_times(text: str) -> str:
-    """The text without the times of day that it gives in figures."""
+    """Return the text without times of day in figures."""
     return _RE["clock"].sub(" ", text)
 
 
 def _clock(match: re.Match[str], half: str) -> time | None:
-    """The time of day of a figure, in this half of it if it says none."""
+    """Return the time of day of a figure, in `half` unless it names one."""
     return clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or half)
 
 
 def _half(begin: re.Match[str], end: re.Match[str]) -> str:
-    """The half of the day in which a span begins that ends in one: the same, if it can be."""
+    """Return the half of the day of the start of a span: that of its end, if possible."""
     first, last = ((int(at["hour"]) % 12, int(at["minute"] or 0)) for at in (begin, end))
     is_pm = end["half"][0] in "pP"
     return "pm" if is_pm == (first < last) else "am"
 
 
 def _is_sure(match: re.Match[str]) -> bool:
-    """Whether a figure is a time of day, whatever stands before it."""
+    """Return whether a figure is a time of day, whatever precedes it."""
     return bool((match["sep"] or ".") != "." or match["half"] or match["clock"])
 
 
 def _part_beside(text: str, match: re.Match[str]) -> int | None:
-    """The part of the day that is named directly beside a time."""
+    """Return the part of the day that is named next to a time."""
     for start, end, part in languages.parts_of_the_day(text):
         is_before = end <= match.start() and _RE["to_time"].fullmatch(text, end, match.start())
         if is_before or _RE["to_part"].fullmatch(text, match.end(), start):

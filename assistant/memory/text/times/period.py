@@ -1,4 +1,4 @@
-"""Spans of days, and the arithmetic of a calendar."""
+"""Spans of days, and calendar arithmetic."""
 
 import calendar
 import functools
@@ -9,10 +9,10 @@ from datetime import date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days from `start` to `end`, both included.
+    """The days from `start` to `end`, both inclusive.
 
     `yearly` means these days of any year ("in May"); start and end are then the latest ones that
-    began by the day of asking.
+    began by the day of the question.
     """
 
     start: date
@@ -25,16 +25,16 @@ class Period:
         return self.start == self.end
 
     def covers(self, day: date) -> bool:
-        """Whether a day is one of them."""
+        """Return whether it includes a day."""
         return self.overlaps(Period(day, day))
 
     def overlaps(self, other: "Period") -> bool:
-        """Whether a day is in both; `other` is not yearly."""
+        """Return whether a day is in both; `other` is not yearly."""
         around = self.around(other.start.year, other.end.year)
         return any(own.start <= other.end and other.start <= own.end for own in around)
 
     def around(self, first: int, last: int) -> Sequence["Period"]:
-        """The same days of each year around these, or itself if it is not yearly."""
+        """Return the same days of each year around these, or itself if it is not yearly."""
         return _around(self, first, last) if self.yearly else (self,)
 
     @property
@@ -59,7 +59,7 @@ def _around(yearly: Period, first: int, last: int) -> Sequence[Period]:
 
 
 def later(day: date, count: int, unit: str) -> date:
-    """The day that many units later; the last of its month if that has no such day."""
+    """Return the day that many units later; the last of the month if it has no such day."""
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))
     months = day.month - 1 + count * (12 if unit == "year" else 1)
@@ -68,7 +68,7 @@ def later(day: date, count: int, unit: str) -> date:
 
 
 def period(iso: str) -> Period:
-    """The period that `Period.iso` wrote. Raises ValueError."""
+    """Parse the output of `Period.iso`. Raises ValueError."""
     start, _, end = iso.partition("/")
     match [int(part) for part in start.split("-")]:
         case [year]:
@@ -94,13 +94,13 @@ def in_year(year: int) -> Period:
 
 
 def in_season(year: int, month: int) -> Period:
-    """Three months from the first one of a season."""
+    """Return three months, from the first one of a season."""
     start = date(year, month, 1)
     return Period(start, later(start, 3, "month") - timedelta(days=1))
 
 
 def weekday_near(weekday: int, shift: int, anchor: date) -> Period:
-    """The nearest such day before or after the anchor, or that of its own week."""
+    """Return the nearest such day before or after the anchor, or that of its own week."""
     back = (anchor.weekday() - weekday - 1) % 7 + 1
     ahead = (weekday - anchor.weekday() - 1) % 7 + 1
     return days_from(anchor, {-1: -back, 0: weekday - anchor.weekday(), 1: ahead}[shift])

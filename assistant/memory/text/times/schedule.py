@@ -1,8 +1,8 @@
-"""When something is due: a rule of the calendar, an interval, or one day; and that in words. Pure.
+"""Due times: a calendar rule, an interval, or one day; and their descriptions. Pure.
 
-Due times of the calendar are those of the clock on the wall, so that a change of zone or of summer
-time makes none twice. Those of an interval within some hours count from the first of these hours;
-of any other interval from the epoch, alike on every machine.
+Due times of a calendar rule are on the wall clock, so a change of time zone or to daylight saving
+time repeats none. Those of an interval limited to some hours count from the first of these hours;
+those of any other interval from the epoch, so they are the same on every machine.
 """
 
 import calendar
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 WORKING = list(CODES[:5])
 NINE = time(9)
-"""When something is due on a day for which no time is said."""
+"""The time of day if none is given."""
 ANCHOR = datetime(2024, 1, 1)
-"""Where a rule begins that says no day to begin on."""
+"""The start of a rule without a first day."""
 ORIGIN = datetime(1970, 1, 1)
 DAY = timedelta(days=1)
 REACH = timedelta(days=366 * 8)
-"""No rule lets more time pass: 29 February comes round every eight years at the most."""
+"""The longest gap of any rule: 29 February recurs every eight years at the latest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Schedule:
     """When something is due.
 
     Either on the days of `rule`, an RRULE of RFC 5545 without its times, or `once`; both at each of
-    `times`. Without times, at each multiple of `every` on the days of the rule; within `hours`, an
-    interval has its times. `begins` is the first day of a rule; `zone`, the zone of the times, is
-    empty for that of the machine.
+    `times`. Without times, at each multiple of `every` on the days of the rule; with `hours`, the
+    interval has its times. `begins` is the first day of a rule; `zone`, the time zone of the times,
+    is empty for the machine's.
     """
 
     rule: str = ""
@@ -47,16 +47,16 @@ class Schedule:
     begins: date | None = None
     zone: str = ""
     is_timed: bool = False
-    """Whether the words named a time by the clock."""
+    """Whether the text named a time of day."""
     is_dated: bool = field(default=True, repr=False)
-    """Whether the words named a day, or a rule that is every day's."""
+    """Whether the text named a day, or a daily rule."""
 
     def latest(self, now: datetime) -> datetime | None:
-        """The last due time up to now, both on the local clock; None if there was none."""
+        """Return the last due time up to now, both on the local clock; None if there was none."""
         return self._nearest(now, -1)
 
     def following(self, now: datetime) -> datetime | None:
-        """The first due time after now; None if there is none any more."""
+        """Return the first due time after now; None if there is none left."""
         return self._nearest(now, 1)
 
     def _nearest(self, now: datetime, step: int) -> datetime | None:
@@ -72,7 +72,7 @@ class Schedule:
         return nearest((moment for moment in due if (moment > now) == (step > 0)), default=None)
 
     def _days_near(self, now: datetime, step: int) -> list[date]:
-        """The day of it, or the two next days of the rule: today's times may all lie elsewhere."""
+        """Return its only day, or the next two days of the rule, as today's times may be past."""
         if self.once:
             return [self.once]
         rule = self._rrule(now)
@@ -81,7 +81,7 @@ class Schedule:
         return [day for day in (near, near and beside(near)) if day]
 
     def days(self, first: date, last: date) -> list[date]:
-        """The days within these on which something is due, for a rule or once."""
+        """Return the days within these on which something is due, for a rule or once."""
         if self.once:
             return [self.once] if first <= self.once <= last else []
         begin, end = (datetime.combine(day, time.min) for day in (first, last))
@@ -90,7 +90,7 @@ class Schedule:
         return [moment.date() for moment in own._rrule(begin).between(begin, end, inc=True)]
 
     def recurrence(self) -> str:
-        """The RRULE with its times of day, for a calendar; empty for one day."""
+        """Return the RRULE with its times of day, for a calendar; empty for one day."""
         if self.once:
             return ""
         times, rule = self.times, self.rule
@@ -112,14 +112,14 @@ class Schedule:
         return f"{rule};BYSETPOS={places}" if rule.startswith("FREQ=DAILY") else self.rule
 
     def key(self, due: datetime) -> str:
-        """A name for a due time that is the same on every machine."""
+        """Return a name for a due time that is the same on every machine."""
         if self.every or self.zone:
             return due.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
         return due.strftime("%Y%m%dT%H%M")
 
     def _rrule(self, near: datetime) -> "rrule":
-        """The days of the rule; where nothing is counted, only from a while before."""
-        from dateutil.rrule import rrulestr  # 10 ms that only a schedule costs
+        """Return the days of the rule; without an interval, only from shortly before."""
+        from dateutil.rrule import rrulestr  # 10 ms that only a schedule needs
 
         begin = ANCHOR if "INTERVAL" in self.rule else (near - REACH).replace(month=1, day=1)
         first = datetime.combine(self.begins or begin, time.min)
@@ -127,7 +127,7 @@ class Schedule:
         return found
 
     def _multiples(self, now: datetime, step: int) -> Iterator[datetime]:
-        """The due times of an interval before (with now) or after now, the nearest first."""
+        """Yield the due times of an interval before (including now) or after now, nearest first."""
         assert self.every
         utc, days = now.astimezone(UTC).replace(tzinfo=None), _days(self.rule)
         first = (utc - ORIGIN) // self.every + (step > 0)
@@ -141,7 +141,7 @@ class Schedule:
 
 
 def zone_of(name: str) -> tzinfo:
-    """The zone of a name or of an offset from UTC: "Asia/Tokyo", "+05:30"."""
+    """Return the time zone with this name or UTC offset: "Asia/Tokyo", "+05:30"."""
     if name[0] in "+-":
         sign, hours, minutes = name[0], *map(int, name[1:].split(":"))
         return timezone((timedelta(hours=hours, minutes=minutes)) * (-1 if sign == "-" else 1))
@@ -151,7 +151,7 @@ def zone_of(name: str) -> tzinfo:
 def interval(
     every: timedelta, hours: tuple[time, time] | None = None, days: Sequence[str] = ()
 ) -> Schedule:
-    """Every so often; within hours, which may go over midnight, counted from the first of them."""
+    """Return an interval; with hours, which may include midnight, it counts from the first."""
     rule, times = f"FREQ=DAILY;BYDAY={','.join(days)}" if days else "FREQ=DAILY", set[time]()
     if hours:
         begin, end = (datetime.combine(ORIGIN, hour) for hour in hours)
@@ -161,13 +161,13 @@ def interval(
 
 
 def _counted(every: timedelta) -> tuple[int, str]:
-    """An interval as a number of hours, or else of minutes."""
+    """Return an interval as a number of hours, or else of minutes."""
     minutes = every // timedelta(minutes=1)
     return (minutes, "minute") if minutes % 60 else (minutes // 60, "hour")
 
 
 def _days(rule: str) -> list[str]:
-    """The weekdays of a rule, by their codes."""
+    """Return the weekdays of a rule, as codes."""
     return re.findall(r"(?<=[=,])-?\d?[A-Z]{2}\b", rule.partition("BYDAY")[2])
 
 
@@ -181,7 +181,7 @@ _NTH = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", 
 
 
 def describe(schedule: Schedule) -> str:
-    """When it is due: "Monday to Friday at 09:00", "every 30 minutes"."""
+    """Describe when it is due: "Monday to Friday at 09:00", "every 30 minutes"."""
     zone = f" {schedule.zone}" if schedule.zone else ""
     zone = zone.replace(" +", " UTC+").replace(" -", " UTC-")
     if schedule.every:
@@ -194,12 +194,12 @@ def describe(schedule: Schedule) -> str:
 
 
 def rhythm(schedule: Schedule) -> str:
-    """A rule's days in words, without the times: "every Friday", "on the 1st of every month"."""
+    """Describe a rule's days, without the times: "every Friday", "on the 1st of every month"."""
     parts = dict(part.split("=") for part in schedule.rule.split(";"))
     unit, count = _UNITS[parts["FREQ"]], parts.get("INTERVAL")
     every = f"every {count} {unit}s" if count else f"every {unit}"
     days = _days(schedule.rule)
-    if "BYSETPOS" in parts and not days:  # on the day of the month that it begins on
+    if "BYSETPOS" in parts and not days:  # on the day of the month of its start
         return every
     if "BYSETPOS" in parts:
         return f"the {_NTH[parts['BYSETPOS']]} working day of {every}"
@@ -238,6 +238,6 @@ def _named(days: Sequence[str]) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as one says them: "a, b and c"."""
+    """Join words: "a, b and c"."""
     *before, last = words
     return f"{', '.join(before)} and {last}" if before else last

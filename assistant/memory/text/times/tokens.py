@@ -1,6 +1,6 @@
-"""The words, numbers and signs of times: tokens, and the times of day that they name. Pure.
+"""The vocabulary of times: tokens, and the times of day that they name. Pure.
 
-They are of any language that has a `schedule` in `languages.toml`; `wording.py` puts them together.
+It covers every language that has a `schedule` in `languages.toml`; `wording.py` is the grammar.
 """
 
 import functools
@@ -16,16 +16,16 @@ from assistant.memory.text.times.schedule import ANCHOR, CODES, WORKING
 from assistant.tables import beside, patterns
 
 LONGEST = 300
-"""Characters in which a time is looked for."""
+"""The number of characters in which a time is searched."""
 _WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
 _WITHIN |= {21: {*range(18, 24), *range(6)}}
-"""Hours that lie in a part of the day; others are meant twelve later: "every evening at 8"."""
+"""The hours of each part of the day; others are meant twelve later: "every evening at 8"."""
 SHARES = {"half": 30, "quarter": 15}
-"""Minutes of the kinds of words that are a part of an hour."""
+"""Minutes of the kinds of words that are a fraction of an hour."""
 _TO_THE_HOUR = (5, 10, 20, 25)
-"""Minutes that "at 10 to 8" may say; "at 9 to 5" is none."""
+"""Minutes that are allowed as in "at 10 to 8"; "at 9 to 5" is not a time."""
 _IN_WORDS = ("half", "quarter", "halfto", "past", "before", "to")
-"""Kinds of words that a time of day has that is not in figures alone."""
+"""Kinds of words in a time of day that is not only in figures."""
 _BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
 _data = beside(__file__)
 _RE = patterns(_data["patterns"])
@@ -33,12 +33,12 @@ WORD = re.compile(r"(?<![\w-])\w+")
 _SPACE = re.compile(r"\s*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 Meaning = tuple[str, Any, bool]
-"""What a word stands for: the kind of token, its value, and whether it is a plural."""
+"""The meaning of a word: the kind of token, its value, and whether it is a plural."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, number or sign of a time: its kind, what it stands for, and its place."""
+    """A word, number or sign of a time: its kind, its value, and its position."""
 
     kind: str
     value: Any
@@ -49,32 +49,32 @@ class Token:
 
     @property
     def half(self) -> str:
-        """The half of the day that its word says, "a" or "p"; empty if none."""
+        """The half of the day that its word names, "a" or "p"; "" if none."""
         found = _RE["half"].search(self.word)
         return found[0][0].lower() if found else ""
 
 
 @functools.cache
 def pattern(form: str) -> re.Pattern[str]:
-    """A pattern over the kinds of tokens, each of which ends with a line."""
+    """Compile a pattern over the kinds of tokens, each of which ends with an underscore."""
     return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
 
 
 def matched(form: re.Pattern[str], tokens: Sequence[Token]) -> "Words":
-    """The tokens that a pattern takes of those that these begin with; none if it does not fit."""
+    """Return the tokens, from the first, that match a pattern; none if it does not match."""
     found = form.match("".join(f"{token.kind}_" for token in tokens))
     return Words(tokens[: found[0].count("_")] if found else ())
 
 
 @functools.cache
 def connectives() -> frozenset[str]:
-    """Words no task begins with: behind a schedule they mean to say more of it."""
+    """Return the words that no task begins with: after a schedule they must belong to it."""
     return frozenset(" ".join(language.connectives for language in languages().values()).split())
 
 
 @functools.cache
 def _words() -> dict[str, tuple[Meaning, ...]]:
-    """By each word, in lower case, the tokens it stands for."""
+    """Return the tokens of each word, in lower case."""
     known: dict[str, tuple[Meaning, ...]] = {}
     for language in languages().values():
         for word, meanings in _vocabulary(language) if language.schedule else ():
@@ -83,7 +83,7 @@ def _words() -> dict[str, tuple[Meaning, ...]]:
 
 
 def _vocabulary(language: Language) -> Iterator[tuple[str, tuple[Meaning, ...]]]:
-    """The words of a language, and what they stand for."""
+    """Yield the words of a language with their meanings."""
     for tokens, words in language.schedule.items():
         yield from ((word, tuple(map(_meaning, tokens.split()))) for word in words.split())
     for kind, listed in (("month", language.months), ("num", language.numbers)):
@@ -98,14 +98,14 @@ def _vocabulary(language: Language) -> Iterator[tuple[str, tuple[Meaning, ...]]]
 
 
 def _meaning(token: str) -> Meaning:
-    """A token as `languages.toml` writes it: "unit=hour+"."""
+    """Parse a token of `languages.toml`: "unit=hour+"."""
     kind, _, value = token.rstrip("+").partition("=")
     made: Any = int(value) if value.lstrip("-").isdigit() else value
     return kind, time(made) if kind == "noon" else made, token.endswith("+")
 
 
 def kind_of(word: str) -> str:
-    """The kind of a word within a text; that of "Fridays" and "weekends" is "every"."""
+    """Return the kind of a word in a text; that of "Fridays" and "weekends" is "every"."""
     if _ORDINAL.fullmatch(word):
         return "ord"
     kind, _, plural = _words().get(word.lower(), (("", "", False),))[0]
@@ -113,7 +113,7 @@ def kind_of(word: str) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    """The words of a text, until one that no schedule has; "half past nine" is one of them."""
+    """Return the tokens of a text, up to the first unknown word; "half past nine" is one token."""
     tokens: list[Token] = []
     single = [*_single_tokens(text)]
     while single:
@@ -131,10 +131,10 @@ def tokens(text: str) -> list[Token]:
 
 
 def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
-    """The time of day that several tokens begin with, and how many these are: "half past nine",
-    "fünf vor halb acht", "ten pm". `before` is the kind of the token before them.
+    """Merge the first tokens into a time of day, and count them: "half past nine", "fünf vor halb
+    acht", "ten pm". `before` is the kind of the preceding token.
 
-    Before one o'clock it is noon that has passed.
+    An hour before one is noon.
     """
     said = matched(pattern(_data["worded"]), tokens[:7])
     if len(said) < 2:
@@ -157,14 +157,14 @@ def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
 
 
 def _time(token: Token) -> time | None:
-    """The time of day that a token names, also by a number alone."""
+    """Return the time of day that a token names, even as a bare number."""
     if token.kind == "num":
         return time(token.value) if token.value < 24 else None
     return token.value  # type: ignore[no-any-return]
 
 
 def _single_tokens(text: str) -> Iterator[Token]:
-    """The words of a text one by one."""
+    """Yield the words of a text one by one."""
     at = 0
     while found := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
         at, word = found.end(), found[0]
@@ -190,15 +190,15 @@ def _single_tokens(text: str) -> Iterator[Token]:
 
 
 def zone_at(text: str, place: int) -> str:
-    """The zone that a text names at a place, behind a time of day; empty if it names none."""
+    """Return the time zone at a position of a text, after a time of day; "" if there is none."""
     found = _RE["token"].match(text, place + len(_SPACE.match(text, place)[0]))  # type: ignore[index]
     kind, value = (found and (found["zone"] or found["offset"]) and _figure(found)) or ("", "")
     return value if kind == "zone" else ""
 
 
 def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
-    """A date, a zone, a time of day, an ordinal, a year or a number; None for one that no calendar
-    or clock shows."""
+    """Return a date, a zone, a time of day, an ordinal, a year or a number; None if it does not
+    exist in a calendar or on a clock."""
     if found["iso"]:
         return "date", [int(number) for number in found["iso"].split("-")][::-1]
     if found["dotted"]:
@@ -219,7 +219,7 @@ def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
 
 
 def clock(hour: int, minute: int, half: str = "") -> time | None:
-    """A time of day, by the half of it ("am", "p.m.") if one is said; None if no clock shows it."""
+    """Return a time of day, in `half` ("am", "p.m.") if given; None if it does not exist."""
     if half:
         if not 1 <= hour <= 12:
             return None
@@ -228,7 +228,7 @@ def clock(hour: int, minute: int, half: str = "") -> time | None:
 
 
 def in_part(at: time, part: int | None) -> time | None:
-    """A time within a part of the day; None if it is not in it."""
+    """Return a time within a part of the day; None if it is outside."""
     hours = _WITHIN.get(part or 0, {at.hour})
     if at.hour in hours:
         return at
@@ -236,7 +236,7 @@ def in_part(at: time, part: int | None) -> time | None:
 
 
 class Words(list[Token]):
-    """The tokens that a pattern took."""
+    """The tokens that matched a pattern."""
 
     def values(self, *kinds: str) -> list[Any]:
         return [token.value for token in self if token.kind in kinds]
@@ -255,9 +255,9 @@ class Words(list[Token]):
         return [CODES[day] for day in days]
 
     def clocks(self) -> list[time]:
-        """Its times of day; none, if one of them is none.
+        """Return its times of day; none if any of them is invalid.
 
-        Those before a "pm" are meant so too where that is earlier: "7 and 9 pm", "11 and 1 pm".
+        Those before a "pm" are p.m. too if earlier: "7 and 9 pm", "11 and 1 pm".
         """
         times = list[time]()
         says_pm = False
@@ -274,7 +274,7 @@ class Words(list[Token]):
         return times
 
     def day_of_year(self) -> tuple[int, int, int] | None:
-        """Year (or 0), month and day; None for a day that no calendar has."""
+        """Return year (or 0), month and day; None for a day that is not in the calendar."""
         if dates := self.values("date"):
             day, month, year = (*dates[0], 0)[:3]
         else:
@@ -288,13 +288,13 @@ class Words(list[Token]):
 
 
 def sure_times(text: str) -> str:
-    """The first words of a text that name a time of day or a rhythm; empty if none do."""
+    """Return the first word of a text that names a time of day or a rhythm; "" if none does."""
     kinds = ("clock", "noon", "part", "every", "day", "zone")
     return next((token.word for token in tokens(text) if token.kind in kinds), "")
 
 
 def in_figures(text: str) -> str:
-    """The text with its times of day in figures: "half past seven" is "7:30"."""
+    """Return the text with its times of day in figures: "half past seven" becomes "7:30"."""
     words = re.findall(r"[\w']+", text.lower())
     if "pm" not in words and {*map(kind_of, words)}.isdisjoint([*_IN_WORDS, "oclock"]):
         return text

@@ -1,8 +1,8 @@
-"""Schedules and moments out of plain words: "every 30 minutes", "weekdays at 9", "tomorrow at 9".
+"""Parses schedules and moments: "every 30 minutes", "weekdays at 9", "tomorrow at 9".
 
 A text becomes tokens, in any language that has a `schedule` in `languages.toml`; a grammar is a
-list of patterns over the kinds of tokens. Nothing is guessed: what it does not know, or knows two
-meanings of, it names.
+list of patterns over the kinds of tokens. Nothing is guessed: unknown and ambiguous words are
+reported.
 """
 
 import functools
@@ -46,22 +46,22 @@ WHOLE_WEEKS = "Say “every 2 weeks on Monday”: so many days are not always a 
 MORNING, NOON, EVENING, NIGHT = 8, 12, 18, 21
 HALF_A_DAY = timedelta(hours=12)
 ONE, SIX = time(1), time(6)
-"""When a night's last hours begin and end."""
+"""The beginning and end of the last hours of a night."""
 _MINUTES = {"minute": 1, "hour": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _FIRST_DAY = {"week": "BYDAY=MO", "month": "BYMONTHDAY=1", "year": "BYMONTH=1;BYMONTHDAY=1"}
 _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
-"""Words that only a task begins with, whatever colon comes behind them."""
+"""Words that can only begin a task, even if a colon follows later."""
 _ARTICLES = ("the", "a", "an", "to")
 _PREPOSITIONS = ("on", "in", "at", "from", "past", "before")
-"""Kinds of words that a text may begin with, too, if no time follows them."""
+"""Kinds of words that a task may begin with, too, if no time follows them."""
 BEHIND_COLON = "If it is no time but the text, put a colon before it"
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
-"""Kinds of words that say that something comes round; so do the plurals of days."""
+"""Kinds of words that indicate a recurrence; so do the plurals of days."""
 _data = beside(__file__)
 _ZONELIKE = re.compile(_data["zonelike"], re.IGNORECASE)
 _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
-"""What parts a time from the text: behind it nothing is a time but a time of day."""
+"""Separates a time from the text; after it only a time of day is a time."""
 _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
 
 
@@ -69,8 +69,8 @@ _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
 class Reading:
     """What a text begins with, up to `end`: a schedule or the one time `due`, and the `rest`.
 
-    Otherwise `word` was not understood, or `passed`, as `cure` explains; all is empty if the text
-    does not begin with a time. `is_timed`: `due` is a time of day, not a day alone.
+    Otherwise `word` was not understood, or has `passed`, as `cure` explains; all is empty if the
+    text does not begin with a time. `is_timed`: `due` is a time of day, not only a day.
     """
 
     schedule: Schedule | None = None
@@ -86,17 +86,17 @@ class Reading:
 def schedule(
     text: str, now: datetime = datetime.min, days: Schedule | None = None
 ) -> tuple[Schedule, int] | None:
-    """The schedule that a text begins with, and where its words end; None if it begins with none.
+    """Return the schedule that a text begins with, and the end of its words; None if none.
 
-    A rhythm that no calendar has ("31 February") is none. With `now`, "every other Friday" begins
-    with the next one; without, it is none. A time alone is one on the `days` of another schedule.
+    An impossible rhythm ("31 February") is none. With `now`, "every other Friday" begins with the
+    next one; without, it is none. A time alone uses the `days` of another schedule.
     """
     found = _read(text, _RHYTHM, now).schedule(days)
     return (found.schedule, found.end) if found.schedule else None
 
 
 def starts(text: str) -> Iterator[int]:
-    """Where within a text the words of a schedule may begin."""
+    """Yield the positions in a text where the words of a schedule may begin."""
     words = [*WORD.finditer(text)]
     for found, after in zip_longest(words, words[1:]):
         kind = kind_of(found[0])
@@ -106,15 +106,15 @@ def starts(text: str) -> Iterator[int]:
 
 
 def may_recur(text: str) -> bool:
-    """Whether any word of a text is one of those that say that something comes round."""
+    """Return whether a text has a word that indicates a recurrence."""
     return any(kind_of(word) in _RECURRING for word in WORD.findall(text))
 
 
 def instruction(text: str, now: datetime = datetime.min, days: Schedule | None = None) -> Reading:
-    """When, and what: the schedule that a text begins with and the rest of it.
+    """Return when and what: the schedule that a text begins with, and the rest.
 
-    All words before a colon belong to the schedule; without one, the rest may not begin as if it
-    went on with it. `now` and `days` are those of `schedule`.
+    All words before a colon belong to the schedule; without one, the rest must not begin with words
+    that could continue it. `now` and `days` are those of `schedule`.
     """
     reader = _read(text, _RHYTHM, now)
     found = reader.schedule(days)
@@ -133,8 +133,8 @@ def instruction(text: str, now: datetime = datetime.min, days: Schedule | None =
 
 
 def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
-    """The one time to come that a text begins with, on the local clock: "in 20 minutes", "tomorrow
-    at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"; and the rest of the text.
+    """Return the future time that a text begins with, on the local clock: "in 20 minutes",
+    "tomorrow at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"; and the rest of the text.
 
     If `whole`, all words before a colon belong to the time.
     """
@@ -156,7 +156,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     due = datetime.combine(day, at)
     is_of_night = part in (EVENING, NIGHT) and at < SIX and (day != now.date() or due <= now)
     if is_of_night or (at == time.min and ends_today):
-        due += DAY  # the midnight that ends it, or the hours behind that
+        due += DAY  # the midnight that ends it, or the hours after that
     if reader.zone:
         due = due.replace(tzinfo=zone_of(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
@@ -175,13 +175,13 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
 
 
 def begins_with_time(text: str) -> str:
-    """The first words of a text that begins as if it said when; empty if it does not."""
+    """Return the first words of a text that begins like a time; "" if it does not."""
     return _Reader(text).goes_on(text)
 
 
 def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_Reader":
-    """Read the time that a text begins with, also one whose time of day stands behind a colon:
-    "Mondays: 14:00 call the office"."""
+    """Read the time that a text begins with, even if its time of day is after a colon: "Mondays:
+    14:00 call the office"."""
     reader = _Reader(text, now)
     reader.read(productions)
     colon = _COLON.match(text, reader.end)
@@ -193,7 +193,7 @@ def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_R
 
 
 def time_at_the_end(text: str) -> str:
-    """The time of day that a text ends with, such as "at 17:00"; empty if it ends with none."""
+    """Return the time of day that a text ends with, such as "at 17:00"; "" if none."""
     text = text.rstrip(" .!?")
     for word in WORD.finditer(text):
         reader = _Reader(text[word.start() :], ANCHOR)
@@ -205,10 +205,10 @@ def time_at_the_end(text: str) -> str:
 
 
 class _Reader:
-    """Reads the tokens that a text begins with, by productions, and keeps what they add up to.
+    """Reads the first tokens of a text by productions, and accumulates their results.
 
-    A production is given the tokens that its pattern took, and says whether they fit to what was
-    read before.
+    A production is given the tokens that its pattern matched, and returns whether they are
+    compatible with what was read before.
     """
 
     def __init__(self, text: str, now: datetime = datetime.min) -> None:
@@ -223,37 +223,37 @@ class _Reader:
         self._window: tuple[time, time] | None = None
         self._begins: date | None = None
         self._lone = ""
-        """A weekday without a word that says it comes round."""
+        """A weekday without a word that indicates a recurrence."""
         self.fault = ("", "")
-        """Words that cannot be a time, and what to write in their place."""
+        """Words that cannot be a time, and what to write instead."""
         self.once: date | None = None
         self.is_dated = False
         """Whether the one day is named by its date."""
         self.times: list[time] = []
         self._is_of_night = False
-        """Whether a time lies behind the midnight that ends a day."""
+        """Whether a time is after the midnight that ends a day."""
         self.halved: list[time] = []
-        """Those times that say "am", or "03:00"; of one time also "pm"."""
+        """The times written with "am", or like "03:00"; for a single time also with "pm"."""
         self._settled = 0
-        """How many of those times lie in a part of the day that is said."""
+        """The number of times that are in a named part of the day."""
         self.parts: list[int] = []
-        """Parts of the day for which no time is said."""
+        """Parts of the day without a time."""
         self.zone = ""
         self.due: datetime | None = None
-        """A moment to the minute, behind which nothing can be said."""
+        """A moment to the minute, which ends the reading."""
 
     @property
     def is_timed(self) -> bool:
-        """Whether a time of day was read, or an interval."""
+        """Whether a time of day or an interval was read."""
         return bool(self.times or self.due or self._unit in _MINUTES)
 
     def within(self, part: int | None, at: time) -> time | None:
-        """A time within a part of the day; None if it is not in it, as no "am" is in an evening."""
+        """Return a time within a part of the day; None if outside, such as "am" in the evening."""
         meant = in_part(at, part)
         return None if at in self.halved and meant != at else meant
 
     def question(self, times: Sequence[time]) -> str:
-        """What to ask about one of these times: "Friday at 3" is seldom meant to be at night."""
+        """Return what to ask about one of these times: "Friday at 3" is seldom at night."""
         said = () if self.zone or self.parts else self.times[self._settled :]
         for at in said:
             if ONE <= at < SIX and at in times and at not in self.halved:
@@ -261,9 +261,9 @@ class _Reader:
         return ""
 
     def behind(self, text: str, *, whole: bool) -> tuple[str, str]:
-        """What follows the time in a text, and those words of it that say more of the time.
+        """Return the text after the time, and its first words if they may belong to the time.
 
-        Behind a colon it is a text in any words. If `whole`, no word may stand before one.
+        After a colon any text may follow. If `whole`, no word may come before one.
         """
         rest = text[self.end :]
         if colon := _COLON.match(rest):
@@ -279,7 +279,7 @@ class _Reader:
         return rest, self.goes_on(rest) or ("" if is_known else word)
 
     def goes_on(self, text: str) -> str:
-        """The first words of a text that goes on as if it said more of the time; empty if not."""
+        """Return the first words of a text that may continue the time; "" if it does not."""
         rest = text.lstrip(" ,(")
         word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
         kinds = [token.kind for token in tokens(rest[:LONGEST])]
@@ -293,13 +293,13 @@ class _Reader:
         return f"{word} {following}" if kind_of(word) == "at" or following[:1].isdigit() else word
 
     def first_unknown(self) -> str:
-        """The beginning of the text, with the first word that the grammar does not know."""
+        """Return the beginning of the text up to the first word unknown to the grammar."""
         end = self._tokens[-1].end if self._tokens else 0
         following = re.match(r"\s*(?:[^\s:,]|:(?=\d))*", self._text[end:])
         return self._text[: end + len(following[0] if following else "")].strip()
 
     def stuck(self) -> Reading:
-        """Where a text that begins as if it said when says something else."""
+        """Return where a text that begins like a time stops being one."""
         if not self._tokens or self._tokens[0].kind not in ("every", "adverb", "once", "kind"):
             return Reading()
         end = self._tokens[-1].end
@@ -308,7 +308,7 @@ class _Reader:
         return Reading(word=following[1] if following and is_begun else self._text[:end])
 
     def read(self, productions: Sequence["_Production"]) -> None:
-        """Read as long as a production fits, up to the `end` of the words."""
+        """Read as long as a production matches, up to the `end` of the words."""
         while not (self.fault[0] or self.due) and self._take(productions):
             pass
         self.end = self._tokens[self._at - 1].end if self._at else 0
@@ -326,23 +326,23 @@ class _Reader:
             if production(self, said):
                 self._at += len(said)
                 return True
-            vars(self).update(before, fault=self.fault)  # what does not fit leaves nothing else
+            vars(self).update(before, fault=self.fault)  # undo everything else
         self._at = begin
         return False
 
     def _ahead(self, form: re.Pattern[str]) -> Words:
-        """The next tokens, if they fit a pattern."""
+        """Return the next tokens if they match a pattern."""
         return matched(form, self._tokens[self._at :])
 
-    # What it adds up to
+    # The result
 
     def schedule(self, days: Schedule | None) -> Reading:
-        """What was read, as a schedule; a time alone is one on the `days` of another."""
+        """Return what was read as a schedule; a time alone uses the `days` of another."""
         made = self._schedule(days) if self.end and not self.fault[0] else None
         return Reading(None if self.fault[0] else made, self.end, *self.fault)
 
     def _schedule(self, days: Schedule | None) -> Schedule | None:
-        """What was read, as a schedule; None if it is none, or has a fault."""
+        """Return what was read as a schedule; None if it is none, or has a fault."""
         words = self._text[: self.end].strip()
         times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
         timed = bool(self.times)
@@ -373,14 +373,14 @@ class _Reader:
         )
 
     def _at_times_of(self, days: Schedule) -> Schedule:
-        """Another schedule at the times that were read, in its part of the day if it names one."""
+        """Return another schedule at the times that were read, in its part of the day if any."""
         part = days.times[0].hour if days.times else None
         times = {at if at in self.halved else in_part(at, part) or at for at in self.times}
         zone = self.zone or days.zone
         return replace(days, times=tuple(sorted(times)), zone=zone, is_timed=True)
 
     def _first_day(self, times: tuple[time, ...]) -> date | None:
-        """The next day of the rule with an interval of one."""
+        """Return the next day of the rule with an interval of one."""
         rule = self._rule(1) if self._has_day else "FREQ=DAILY"
         first = Schedule(rule, times, zone=self.zone).following(self._now)
         if first and self.zone:
@@ -388,7 +388,7 @@ class _Reader:
         return first.date() if first else None
 
     def _rule(self, count: int) -> str:
-        """The RRULE of the days, each `count` units."""
+        """Return the RRULE of the days, every `count` units."""
         unit = self._unit or ("week" if self._days else "")
         if not unit:
             return ""
@@ -411,14 +411,14 @@ class _Reader:
     # Productions of schedules
 
     def _each(self, unit: str, count: int = 1) -> bool:
-        """Take a unit; False if another one is said."""
+        """Set the unit; return False if another one was read."""
         if self._unit:
             return self._unit == unit and count == 1  # "on the 1st of every month"
         self._unit, self._count = unit, count
         return True
 
     def _fails(self, said: Words, cure: str) -> bool:
-        """Note that these words are a time that cannot be."""
+        """Report that these words are an impossible time."""
         self.fault = self._text[said[0].start : said[-1].end], cure
         return False
 
@@ -450,7 +450,7 @@ class _Reader:
         return True
 
     def nth(self, said: Words) -> bool:
-        """The first Monday of the month, the last day of each month, every first Monday."""
+        """Read the first Monday of the month, the last day of each month, every first Monday."""
         nth = said.values("nth", "ord")[0]
         *units, of = said.values("unit") or [""]
         if said[-1].kind == "day" and nth in (1, -1) and said.has("every"):
@@ -468,7 +468,7 @@ class _Reader:
         return self._each("month")
 
     def date(self, said: Words) -> bool:
-        """A day of the year, or one day."""
+        """Read a day of the year, or a single day."""
         found = said.day_of_year()
         if found is None:
             return self._fails(said, NO_DAY)
@@ -541,7 +541,7 @@ class _Reader:
         return True
 
     def _add_parts(self, said: Words) -> None:
-        """Note parts of the day: more of them behind an "and", or those of the times before: "at 8
+        """Add parts of the day: further ones after an "and", or those of the preceding times: "at 8
         every evening"."""
         self.parts += said.values("part") + [MORNING] * said.has("morgen")
         times = self.times[self._settled :]
@@ -550,7 +550,7 @@ class _Reader:
             self._add_times(times, self.parts.pop(), said)
 
     def _add_times(self, times: list[time], part: int | None, said: Words) -> None:
-        """Note times of day, and that they lie in that part of it."""
+        """Add times of day that are in this part of it."""
         for at in times:
             if (meant := self.within(part, at)) is None:
                 self._fails(said, "It is not in that part of the day")
@@ -582,8 +582,8 @@ class _Reader:
     # Productions of one time
 
     def in_a_while(self, said: Words) -> bool:
-        """In 20 minutes, in an hour and a half: a time. In three days, in two weeks on Monday: a
-        day."""
+        """Read a time, "in 20 minutes", "in an hour and a half", or a day, "in three days", "in two
+        weeks on Monday"."""
         weekdays = said.values("day")
         if self.once or self.times or (weekdays and said.values("unit") != ["week"]):
             return False
@@ -623,7 +623,7 @@ class _Reader:
         return True
 
     def near_day(self, said: Words) -> bool:
-        """Today, tonight, tomorrow, this evening, yesterday."""
+        """Read today, tonight, tomorrow, this evening, yesterday."""
         if self.once or said.values("unit") not in ([], ["day"]):
             return False
         kind = said[-1].kind
@@ -636,7 +636,7 @@ class _Reader:
         return True
 
     def one_day(self, said: Words) -> bool:
-        """The first day to come that is what they say: Friday, this weekend, 3 December, the 30th,
+        """Read a day, which is the next of its kind: Friday, this weekend, 3 December, the 30th,
         the 5th of next month, Friday of next week, next month."""
         units, weekdays = said.values("unit"), said.values("day")
         number, month = (*said.values("ord", "nth"), 0)[0], 0
@@ -700,7 +700,7 @@ class _Reader:
 
 @functools.cache
 def _pattern(form: str) -> re.Pattern[str]:
-    """A pattern over the kinds of tokens, with its macros."""
+    """Compile a pattern over the kinds of tokens, with its macros expanded."""
     for name, macro in _data["macros"].items():
         form = form.replace(name, macro)
     return pattern(form)
