@@ -1,7 +1,6 @@
-"""Conflict copies that syncing left of memory files: merge what they add into the files.
+"""Merges the conflict copies of memory files that syncing left into the files.
 
-A copy that was merged is moved to `.assistant/merged`, since `undo` reverses the change of the file
-alone.
+A merged copy is moved to `.assistant/merged`, since `undo` only reverses the change of the file.
 """
 
 import heapq
@@ -30,7 +29,7 @@ class Copies:
         self._forgotten_lines = ForgottenLines(workspace, self._commits.journal)
 
     def plan(self) -> list[CopyMerge]:
-        """The merge of each copy, one built on the other; of a copy that cannot be read, why.
+        """Plan the merge of each copy, in sequence; for an unreadable copy, the fault.
 
         Raises StorageError for a file that cannot be read.
         """
@@ -53,7 +52,7 @@ class Copies:
         return merges
 
     def take_in(self, merges: Sequence[CopyMerge]) -> None:
-        """Carry out what was planned, as one write. Raises LedgerError if a file has changed."""
+        """Carry out the plan as one write. Raises LedgerError if a file has changed."""
         texts: dict[str, tuple[str, str]] = {}
         for merge in merges:
             first, _ = texts.get(merge.source, (merge.before, ""))
@@ -65,8 +64,8 @@ class Copies:
                 self._move_away(merge.copy)
 
     def note_merge(self, source: str, versions: Sequence[str], merged: str) -> None:
-        """Note, of the facts of these versions of a file, that a merge left out the missing ones on
-        purpose: one side had deleted them."""
+        """Record that a merge deliberately left out the facts of these versions of a file that it
+        lacks: one side had deleted them."""
         with self._commits.locked():
             journal = self._commits.journal
             journal.refresh()
@@ -86,7 +85,7 @@ class Copies:
             (self._workspace.root / copy).rename(free)
 
     def _copied(self, copy: str) -> tuple[str, str]:
-        """The text of a copy, and what is wrong with it."""
+        """Return the text of a copy, and its fault."""
         try:
             text = self._workspace.text(copy)
         except StorageError as error:
@@ -96,8 +95,8 @@ class Copies:
         return text, ""
 
     def _history(self) -> tuple[set[str], set[str]]:
-        """The keys of facts that were written here, and of those that any machine has forgotten
-        since they were written."""
+        """Return the keys of facts that were written here, and of those that any machine has
+        forgotten since they were written."""
         own, others = self._commits.journals.own, self._commits.journals.others()
         own.refresh()
         records = (journal.records.values() for journal in (own, *others))

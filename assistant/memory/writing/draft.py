@@ -1,8 +1,8 @@
-"""Change memory files: read each once, edit the texts in memory, put all in place at once.
+"""Changes memory files: reads each once, edits the texts in memory, replaces all files at once.
 
 The owner's programs may have these files open, or save them at the same instant. A file that
-another program has open for writing is never replaced, since what it writes next would be lost: it
-is waited for, then refused. A file that was saved since it was read is left alone.
+another program has open for writing is never replaced, since its next write would be lost: the
+write waits for it, then fails. A file that was saved since it was read is left alone.
 """
 
 import os
@@ -26,7 +26,7 @@ from assistant.workspace.folder import MEMORY_FILE, Workspace
 PATIENCE = 5.0
 """Seconds to wait for a program that has a file open for writing."""
 NOTICE_SECONDS = 0.5
-"""Seconds before the owner is told about the wait; most saves take less."""
+"""Seconds before the owner is notified of the wait; most saves take less."""
 PAUSE = 0.01
 
 _BOM = "\ufeff"
@@ -49,21 +49,21 @@ class _File:
     original: str
     text: str
     digest: str = ""
-    """That of the text, once it is edited."""
+    """The digest of the text, once it is edited."""
 
 
 class Draft:
-    """The files of one transaction, as they were read and as they are to be; and its `writes`, for
-    the journal."""
+    """The files of one transaction, as they were read and as edited; and its `writes`, for the
+    journal."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._files: dict[str, _File] = {}
         self.images: dict[str, str] = {}
-        """What the edits removed, by digest."""
+        """The text removed by the edits, by digest."""
         self.writes: list[Write] = []
         self.verdicts: dict[str, Verdict] = {}
-        """What the writes decide of facts, by the writes that added them."""
+        """The verdicts of the writes on facts, by the writes that added them."""
 
     def _file(self, source: str) -> _File:
         if source not in self._files:
@@ -73,14 +73,14 @@ class Draft:
         return self._files[source]
 
     def text(self, source: str) -> str:
-        """A file's text as edited so far, without byte-order mark; "" if it is missing.
+        """Return a file's text as edited so far, without byte-order mark; "" if it is missing.
 
-        Raises StorageError if it cannot be read or is no text.
+        Raises StorageError if it cannot be read or is not text.
         """
         return self._file(source).text
 
     def editable(self, source: str) -> str:
-        """The text of a file to be edited. Raises StorageError also if it holds merge conflicts."""
+        """Return a file's text for editing. Raises StorageError also for merge conflicts."""
         file = self._file(source)
         if not file.digest and (line := conflict_in(file.text)):
             raise StorageError(
@@ -91,12 +91,12 @@ class Draft:
         return file.text
 
     def digest(self, source: str) -> str:
-        """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
+        """Return the digest of a file's text as edited so far. Raises StorageError as `text`."""
         file = self._file(source)
         return file.digest or digest(file.text)
 
     def is_text(self, source: str) -> bool:
-        """Whether a file can be read, and is UTF-8."""
+        """Return whether a file can be read and is UTF-8."""
         try:
             self.text(source)
         except StorageError:
@@ -104,22 +104,22 @@ class Draft:
         return True
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """The memory files that can be read, and their texts as edited so far."""
+        """Yield the memory files that can be read, and their texts as edited so far."""
         for source in self._workspace.sources():
             if self.is_text(source):
                 yield source, self.text(source)
 
     def changed(self) -> list[str]:
-        """The files that are edited."""
+        """Return the files that were edited."""
         return [source for source, file in self._files.items() if file.digest]
 
     def original(self, source: str) -> tuple[str, str]:
-        """The text of a file as it was read, and its digest."""
+        """Return the text of a file as it was read, and its digest."""
         text = self._file(source).original
         return text, digest(text)
 
     def edit(self, source: str, splice: Splice) -> Edit:
-        """Make a change; return its journal entry. Raises StorageError if a merge conflicts."""
+        """Make a change; return its journal entry. Raises StorageError for a merge conflict."""
         before, file, state = self.editable(source), self._file(source), self.digest(source)
         file.text = splice.apply(before)
         file.digest = digest(file.text)
@@ -139,9 +139,9 @@ class Draft:
         )
 
     def save(self, notify: Notify = no_notices) -> bool:
-        """Put the changed files in place; stop and return False at one that changed since.
+        """Replace the changed files; stop and return False at one that has changed since.
 
-        MEMORY.md goes first: a new fact is safe before an old one is struck out elsewhere. Raises
+        MEMORY.md comes first: a new fact is safe before an old one is struck out elsewhere. Raises
         StorageError, with nothing changed, if another program keeps one of them open for writing.
         """
         sources = sorted(self.changed(), key=lambda name: name != MEMORY_FILE)
@@ -156,7 +156,7 @@ class Draft:
 
 
 def _decoded(source: str, data: bytes) -> str:
-    """The text of a file. Raises StorageError if it is not text."""
+    """Decode a file. Raises StorageError if it is not text."""
     if fault := storage.text_fault(data):
         raise StorageError(
             f"{source} is not UTF-8 text ({fault}); nothing was changed", "Save it as UTF-8"
@@ -168,7 +168,7 @@ def _decoded(source: str, data: bytes) -> str:
 
 
 def read_file(path: Path) -> Snapshot:
-    """Read a file, if there is one. Raises StorageError."""
+    """Read a file, if it exists. Raises StorageError."""
     with storage.reported("read", path):
         try:
             return Snapshot(path, *storage.read_with_stat(path))
@@ -181,7 +181,7 @@ def replace_files(
     notify: Notify = no_notices,
     patience: float = PATIENCE,
 ) -> bool:
-    """Give each file its new bytes, in order; stop and return False at one that has changed.
+    """Replace the bytes of each file, in order; stop and return False at one that has changed.
 
     Mode, owner, group, extended attributes and links stay. None is touched while another program
     has one of them open for writing: StorageError is raised after `patience` seconds.
@@ -200,7 +200,7 @@ def replace_files(
 
 
 class _Replacement:
-    """A file that is being replaced by the new bytes in a temporary file beside it."""
+    """Replaces a file by a temporary file next to it, which contains the new bytes."""
 
     def __init__(self, snapshot: Snapshot, data: bytes) -> None:
         self.snapshot = snapshot
@@ -211,14 +211,14 @@ class _Replacement:
         self._in_place = False
 
     def prepare(self, notify: Notify, patience: float) -> None:
-        """Write the new bytes beside the file, and lock writers out of it."""
+        """Write the new bytes next to the file, and lock writers out of it."""
         self._temporary, alike = storage.beside(self._target, self._data)
         if self.snapshot.stat is not None:
             self._guard = _guarded(self._target, notify, patience)
             self._in_place = not alike or self._target.stat().st_nlink > 1
 
     def carry_out(self) -> bool:
-        """Put the new bytes in place; False if the file has been saved since it was read."""
+        """Replace the file; return False if it has been saved since it was read."""
         assert self._temporary is not None
         if self._guard is None:
             is_done = self._create(self._temporary)
@@ -232,14 +232,14 @@ class _Replacement:
         return is_done
 
     def close(self) -> None:
-        """Let writers in again and remove the temporary file."""
+        """Admit writers again and remove the temporary file."""
         if self._guard is not None:
             self._guard.close()
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
 
     def _create(self, temporary: Path) -> bool:
-        """Put a file where there was none; False if there is one by now."""
+        """Create a file; return False if one exists by now."""
         if self._target.exists():
             return False
         storage.DISK.rename(temporary, self._target)
@@ -248,7 +248,7 @@ class _Replacement:
     def _swap(self, temporary: Path, guard: Guard) -> bool:
         """Swap the two files; swap them back if the old one was saved, or is being written.
 
-        Where files cannot be swapped, the old one is compared before it is replaced.
+        If files cannot be swapped, compare the old one before replacing it.
         """
         if not storage.DISK.exchange(temporary, self._target):
             if not self._is_unchanged(guard):
@@ -258,15 +258,15 @@ class _Replacement:
         is_guarded = os.path.samestat(temporary.stat(), os.fstat(guard.descriptor))
         if is_guarded and self._is_unchanged(guard):
             guard.release()
-            if guard.take():  # nobody opened it for writing meanwhile
+            if guard.take():  # nobody opened it for writing in the meantime
                 return True
         while storage.DISK.exchange(temporary, self._target):
             if temporary.read_bytes() == self._data:
-                break  # otherwise another save came in between: the later one goes back
+                break  # otherwise another save came in between: put the later one back
         return False
 
     def _overwrite(self, guard: Guard) -> bool:
-        """Write into the file itself: it has other names, or no file like it can be made."""
+        """Write into the file itself, if it has hard links or a file like it cannot be created."""
         if not self._is_unchanged(guard):
             return False
         guard.release()
@@ -274,7 +274,7 @@ class _Replacement:
         return True
 
     def _is_unchanged(self, guard: Guard) -> bool:
-        """Whether the guarded file has the bytes that were read, and nobody tried to write it."""
+        """Return whether the guarded file has the bytes that were read, with no write attempted."""
         os.lseek(guard.descriptor, 0, os.SEEK_SET)
         with os.fdopen(guard.descriptor, "rb", closefd=False) as file:
             return file.read() == self.snapshot.data and guard.undisturbed()

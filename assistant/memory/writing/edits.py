@@ -1,6 +1,6 @@
-"""The edits of a write: find a fact, strike it out, remove it, undo what was done.
+"""The edits of a write: finding a fact, striking it out, removing it, undoing.
 
-An edit is undone in a file that has changed since by its own lines exactly, or not at all.
+An edit of a file that has changed since is undone at exactly its own lines, or not at all.
 """
 
 import itertools
@@ -41,18 +41,19 @@ from assistant.memory.writing.markup import (
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
-"""Characters from which on a passage may be a piece of a chunk, cut to fit an embedding model."""
+"""The length in characters from which a passage may be only a piece of a chunk."""
 LONG_SECTION, SECTIONS = 1 << 14, 1 << 10
-"""Characters from which a section is not kept folded; how many are: some 20,000 facts."""
+"""The length in characters from which a folded section is not cached; the number of cached ones:
+some 20,000 facts."""
 _WORD = re.compile(r"(?<!\w)[^\W_]+(?!\w)")
 _WORD_WITHIN = re.compile(r"[^\W_]+")
 _BLOCK_ENDS = re.compile(r"\n(?=(?:[-+*]|\d{1,9}[.)]|#{1,6})[ \t])|\n[ \t\r]*\n(?=\S)")
-"""Where no passage goes on: before an item that is within no other, and behind a blank line."""
+"""Where every passage ends: before a top-level item, and after a blank line."""
 _SECTION_ENDS = re.compile(r"\n(?=#{1,6}[ \t])")
 _DATED_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"## (.+)")
 _CONTINUES = re.compile(r"[ \t]*(?!>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:\s|$))\S")
-"""A line that goes on with the paragraph or list item above it."""
+"""A line that continues the paragraph or list item above it."""
 _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
 
 
@@ -60,9 +61,9 @@ _LINE_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
 
 
 def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int] | None:
-    """The memory file and the line that state this fact already; None if none does.
+    """Return the memory file and line that state this fact already; None if none does.
 
-    Raises StorageError if MEMORY.md cannot be read; another such file states nothing.
+    Raises StorageError if MEMORY.md cannot be read; other unreadable files are skipped.
     """
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
         is_read = source == MEMORY_FILE or draft.is_text(source)
@@ -72,7 +73,7 @@ def find_fact(draft: Draft, sources: Iterable[str], fact: str) -> tuple[str, int
 
 
 def line_stating(text: str, source: str, fact: str) -> int | None:
-    """The line of the current passage that says `fact` (clean text) and nothing else."""
+    """Return the line of the current passage whose whole text is `fact` (clean text)."""
     key, words = fact_key(fact), _WORD.findall(_folded(fact))
     sections = (
         _kept_folded(section) if len(section) < LONG_SECTION else _folded(section)
@@ -81,7 +82,7 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
     having = [section for section in sections if all(word in section for word in words)]
     blocks = itertools.chain.from_iterable(map(_BLOCK_ENDS.split, having))
     if not any(_has(block, words) for block in blocks):
-        return None  # to parse a file takes a hundred times as long
+        return None  # parsing a file takes a hundred times as long
     for chunk in chunks_of(text, source):
         is_code = chunk.text.startswith(("```", "~~~"))
         if chunk.status == "current" and not is_code and fact_key(chunk.plain) == key:
@@ -90,7 +91,7 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
 
 
 def _has(block: str, words: Sequence[str]) -> bool:
-    """Whether a block has these words, in this order."""
+    """Return whether a block has these words, in this order."""
     if any(word not in block for word in words):  # most blocks, and much faster
         return False
     rest = iter(_WORD_WITHIN.findall(block))
@@ -98,7 +99,7 @@ def _has(block: str, words: Sequence[str]) -> bool:
 
 
 def _folded(text: str) -> str:
-    """A text in which each word is spelled as in any other that says it."""
+    """Return a text in which equal words are spelled equally."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -108,7 +109,7 @@ _kept_folded = lru_cache(SECTIONS)(_folded)
 
 
 def _span(chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
-    """The position of a passage in the file's current text. Raises LedgerError if it has
+    """Return the position of a passage in the file's current text. Raises LedgerError if it has
     changed."""
     span = passage.start_char, passage.end_char
     same = [chunk for chunk in chunks if chunk.text == passage.text]
@@ -140,7 +141,7 @@ def _changed(passage: Passage) -> LedgerError:
 
 
 def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
-    """Strike out a fact, which may be in several pieces, and name its successor.
+    """Strike out a fact, possibly in several pieces, and name its successor.
 
     Raises LedgerError if it cannot be struck out, or has changed since it was shown.
     """
@@ -188,11 +189,11 @@ def removals(
 
 
 def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
-    """Write comments at the ends of facts' lines, from the end of a file on.
+    """Write annotations at the end of facts' lines, from the end of a file upwards.
 
-    A fact that has changed since it was shown, or whose line can hold no comment, is passed over.
+    A fact that has changed since it was shown, or whose line cannot take a comment, is skipped.
     Raises LedgerError if that leaves none, and for a file with an unclosed comment, which the end
-    of a mark would close.
+    of an annotation would close.
     """
     edits, refused = [], None
     for source in dict.fromkeys(mark.passage.source for mark in marks):
@@ -218,7 +219,7 @@ def markings(draft: Draft, marks: Sequence[Mark]) -> list[Edit]:
 
 
 def _marked(text: str, after: str, mark: Mark) -> str:
-    """The text of a fact with its marks; `after` is what follows it in the file."""
+    """Return the text of a fact with its annotations; `after` is what follows it in the file."""
     line = BREAKS.split(text, maxsplit=1)[0].rstrip()
     rest = text[len(line) :]
     if mark.core is not None:
@@ -238,7 +239,7 @@ def _marked(text: str, after: str, mark: Mark) -> str:
 
 
 def difference(before: str, after: str) -> Splice:
-    """The one change, of whole lines, that makes one text of another."""
+    """Return the single change of whole lines that turns one text into another."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     head = common(old, new)
     at = len("".join(old[:head]))
@@ -248,7 +249,8 @@ def difference(before: str, after: str) -> Splice:
 
 
 def summary(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
-    """The one item that edits add or remove, as `+ WORDS`; else how many lines: `+2 -1 lines`."""
+    """Return the only item that edits add or remove, as `+ TEXT`, else the number of lines: `+2 -1
+    lines`."""
     added = [line for edit in edits for line in edit.inserted.splitlines()]
     removed = [line for edit in edits for line in images.get(edit.removed, "").splitlines()]
     items = [
@@ -266,7 +268,7 @@ def summary(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
 
 
 def still_gone(draft: Draft, images: Images, sources: Sequence[str], write: Write) -> list[Edit]:
-    """A write's edits, without those that removed facts which the owner has put back since."""
+    """Return a write's edits, without removals of facts that the owner has since restored."""
     after = {edit.source: edit.after for edit in write.edits}
 
     def is_back(edit: Edit) -> bool:
@@ -305,11 +307,11 @@ def _undone(draft: Draft, images: Images, edit: Edit) -> Edit:
 
 
 def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
-    """The change that undoes `edit`; `state` is the text's digest, `removed` what was removed.
+    """Return the change that undoes `edit`; `state` is the text's digest.
 
-    Exact to the byte if the file is as the edit left it. Otherwise the lines it added are looked
-    for, and what it removed goes back between the neighbours it had. Raises LedgerError if the
-    owner has since changed those lines, or the neighbours of removed ones.
+    Exact to the byte if the file has not changed since. Otherwise the added lines are searched, and
+    the `removed` text is put back between the neighbours it had. Raises LedgerError if the owner
+    has since changed those lines, or the neighbours of removed ones.
     """
     if state == edit.after:
         return Splice(edit.at, edit.inserted, removed)
@@ -332,8 +334,8 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
 
 
 def _below_its_heading(text: str, removed: str) -> Splice | None:
-    """The change that puts the fact of `removed` back below the dated heading that was removed with
-    it, if such a heading stands in the file again."""
+    """Return the change that restores the fact in `removed` below the dated heading that was
+    removed with it, if the file has such a heading again."""
     head = _DATED_HEADING.match(removed.lstrip("\r\n"))
     if head is None or head[1] not in _DATED_HEADING.findall(text):
         return None
@@ -344,10 +346,10 @@ def _below_its_heading(text: str, removed: str) -> Splice | None:
 
 
 def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:
-    """The change that puts `removed` at `at`, in place of what the edit inserted.
+    """Return the change that replaces the edit's insertion at `at` by `removed`.
 
-    Whole lines stay apart from those around them, also where a file has no newline at its end, or
-    where a paragraph follows now.
+    Whole lines stay separate from those around them, even if a file has no newline at its end, or
+    if a paragraph follows now.
     """
     below, end = text[at + len(edit.inserted) :], newline(text)
     if removed and not edit.inserted and not _ends_line(text[:at]):
@@ -360,7 +362,7 @@ def _put_back(text: str, at: int, edit: Edit, removed: str) -> Splice:
 
 
 def _ends_line(text: str) -> bool:
-    """Whether a line may start after this text."""
+    """Return whether a line may start after this text."""
     return not text or text[-1] in "\r\n"
 
 
@@ -372,13 +374,13 @@ def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
 
 
 def _has_neighbours(text: str, at: int, edit: Edit) -> bool:
-    """Whether the nearest lines around what was inserted, now at `at`, are those it had."""
+    """Return whether the insertion, now at `at`, has its original nearest lines around it."""
     above, below = neighbours(text, at, at + len(edit.inserted))
     return above[:1] == edit.above[:1] and below[:1] == edit.below[:1]
 
 
 def _place_between(text: str, edit: Edit) -> int:
-    """The one place whose neighbours are those that the removed lines had, or most of them."""
+    """Return the only position between all or most of the removed lines' former neighbours."""
     if not edit.above and not edit.below:
         return 0
     starts = [match.start() for match in _LINE_STARTS.finditer(text)]
@@ -395,7 +397,8 @@ def _place_between(text: str, edit: Edit) -> int:
 
 
 def _alike(now: Sequence[str], then: Sequence[str]) -> int:
-    """How well lines match; the nearest counts double, an end of the file less than a line."""
+    """Score how well lines match; the nearest counts double, an end of the file less than a
+    line."""
     if not then:
         return int(not now)
     return 2 * (now[:1] == then[:1]) + (now == then)

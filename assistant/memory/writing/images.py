@@ -1,4 +1,4 @@
-"""Images: the texts that writes removed, kept so that the writes can be undone.
+"""Images: the texts that writes removed, stored so that the writes can be undone.
 
 `.assistant/history/SHA256`: one zlib-compressed text each, named by the digest of its content. The
 oldest are deleted beyond `MAX_IMAGES` or `MAX_BYTES`; a write whose image is gone cannot be undone.
@@ -26,7 +26,7 @@ class Images:
         self._most_bytes = most_bytes
 
     def keep(self, text: str) -> str:
-        """Store a text; returns its name. The same text is stored once."""
+        """Store a text and return its name. Equal texts are stored once."""
         name = digest(text)
         storage.private_directory(self._directory)
         storage.replace(self._directory / name, zlib.compress(text.encode()))
@@ -34,8 +34,8 @@ class Images:
         return name
 
     def read(self, name: str) -> str | None:
-        """The text, or None if it was deleted; "" without a name. Raises StorageError if it is
-        damaged."""
+        """Return the text, or None if it was deleted; "" without a name. Raises StorageError if it
+        is damaged."""
         if not name:
             return ""
         try:
@@ -48,7 +48,7 @@ class Images:
             ) from error
 
     def names(self) -> list[str]:
-        """The names of all images."""
+        """Return the names of all images."""
         return sorted(path.name for path in self._directory.glob("?" * 64))
 
     def drop(self, name: str) -> None:

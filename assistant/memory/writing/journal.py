@@ -1,10 +1,10 @@
 """The journal: every write to memory, acknowledged, with its origin and how to reverse it.
 
-`.assistant/journal.jsonl`, one JSON object a line. It is append-only, but a purge rewrites it:
+`.assistant/journal.jsonl`, one JSON object per line. It is append-only, except for purges:
 
-- ``write``: what is about to be done, put down before a file is touched;
+- ``write``: a write, recorded before a file is touched;
 - ``done`` / ``void``: those writes are in the files, or are not;
-- ``verdict``: what became of facts when somebody else saved their file (`stale_saves.py`);
+- ``verdict``: what happened to facts when somebody else saved their file (`stale_saves.py`);
 - ``saved``: the digest of a text that somebody else gave a file: if it returns, it is stale;
 - ``purge``: facts that are being purged, until the journal is rewritten without them.
 
@@ -39,7 +39,7 @@ from assistant.workspace.folder import Workspace
 
 Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
 PRESENT, ABSENT = (None, "seen"), ("deleted", "erased", "dismissed")
-"""The verdicts on a fact that was in its file when it was last looked at, and that was not."""
+"""The verdicts on a fact that was in its file at the last check, and on one that was not."""
 ADDING = frozenset({"remember", "supersede", "restore"})
 """The actions that add a fact."""
 _HEADING = "## "
@@ -47,9 +47,9 @@ _HEADING = "## "
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of one file. What it removed is the image `removed` in the history, or "".
+    """One change of one file. The text it removed is the image named `removed`, or "".
 
-    `at` counts characters of the file just before the change. `before` and `after` are digests of
+    `at` is a character offset in the file before the change. `before` and `after` are digests of
     the whole text; `above` and `below` those of the nearest lines around it, nearest first.
     """
 
@@ -66,11 +66,11 @@ class Edit:
 class Write(Struct, frozen=True, tag="write"):
     """One write: `action` is remember, supersede, forget, undo, restore, amend or mark.
 
-    `request` is the client's request and `part` the number of the fact in it; `undoes` is the write
-    that this one reversed. A purged write has lost its words and cannot be reversed. `gone` holds
-    keyed digests of the lines that it forgot (`ForgottenLines` in `stale_saves.py`). `held` is its
-    fact as it had waited for the owner, if it had. `below` is the line of the heading that it added
-    a fact below. `moved` are the writes whose facts the daily upkeep moved by it.
+    `request` is the client's request and `part` the index of the fact in it; `undoes` is the write
+    that this one reversed. A purged write has lost its text and cannot be reversed. `gone` contains
+    keyed digests of the lines it forgot (`ForgottenLines` in `stale_saves.py`). `held` is its fact
+    as it waited for the owner, if it did. `below` is the line of the heading that the fact was
+    added below. `moved` are the writes whose facts the daily upkeep moved with it.
     """
 
     id: str
@@ -102,7 +102,7 @@ class Write(Struct, frozen=True, tag="write"):
         return next((edit.source for edit in (self.added, *self.edits) if edit), "")
 
     def scrubbed(self) -> "Write":
-        """The write without its words: that something happened, and when."""
+        """Return the write without its text: only that it happened, and when."""
         return replace(
             self,
             text="",
@@ -119,7 +119,7 @@ class Purging(Struct, frozen=True, tag="purge"):
 
     `facts` are the facts in every known wording, `passages` what is removed from the files, `cited`
     the entries that the facts were captured from, by session. `sessions`: the purge covers past
-    conversations and the prompt's history.
+    conversations and the prompt history.
     """
 
     id: str
@@ -143,7 +143,7 @@ class Void(Struct, frozen=True, tag="void"):
 
 
 class Judged(Struct, frozen=True, tag="verdict"):
-    """What became of the facts of writes."""
+    """The verdict on the facts of writes."""
 
     ids: tuple[str, ...]
     verdict: Verdict
@@ -161,12 +161,12 @@ _DECODER: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
 
 
 def encode(entry: Entry) -> bytes:
-    """The entry as a line, its end included."""
+    """Encode the entry as a line, including its end."""
     return msgspec.json.encode(entry) + b"\n"
 
 
 def decode(line: bytes) -> Entry:
-    """The entry of a line. Raises ValueError if it is damaged."""
+    """Decode a line. Raises ValueError if it is damaged."""
     try:
         return _DECODER.decode(line)
     except RecursionError as error:
@@ -174,20 +174,20 @@ def decode(line: bytes) -> Entry:
 
 
 def new_id() -> str:
-    """A fresh id of 12 hex digits."""
+    """Return a new id of 12 hex digits."""
     return secrets.token_hex(6)
 
 
 def now() -> str:
-    """The local time, ISO 8601 with offset."""
+    """Return the local time, ISO 8601 with offset."""
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """A write, the number of its line, and what became of it.
+    """A write, its line number, and its outcome.
 
-    `item` is the line of the fact that it added, without what it matters for, `heading` that of the
+    `item` is the line of the fact that it added, without `for:` comments, `heading` that of the
     heading added with it.
     """
 
@@ -213,12 +213,12 @@ class Record:
 
     @property
     def forgot_for_good(self) -> bool:
-        """Whether it is what a purge was acknowledged by."""
+        """Whether it is the acknowledgement of a purge."""
         return self.state == "done" and self.write.action == "forget" and self.write.purged
 
     @property
     def adds(self) -> bool:
-        """Whether it stands, and added a fact."""
+        """Whether it stands and added a fact."""
         return self.item is not None and self.stands
 
 
@@ -227,7 +227,7 @@ class Journal:
 
     Any thread may read, after `refresh`; append, mend and rewrite only under the ledger's lock.
     `records` are all writes by id, `written` the digest of each file after our latest write to it,
-    `purges` those that are not complete, `damaged` the lines that cannot be read, by number.
+    `purges` the unfinished ones, `damaged` the unreadable lines, by number.
     """
 
     def __init__(self, path: Path) -> None:
@@ -243,9 +243,9 @@ class Journal:
         self.damaged: dict[int, bytes] = {}
         self._size = self._lines = self._checksum = 0
         self._adding: dict[str, list[Record]] = defaultdict(list)
-        """The acknowledged writes that added a fact, by its words."""
+        """The acknowledged writes that added a fact, by its text."""
         self._texts: set[tuple[str, str]] = set()
-        """Each file with the digests it had: around a write, or as somebody saved it."""
+        """Each file with the digests it had: around a write, or as saved by somebody else."""
         self._headings: set[tuple[str, str]] = set()
 
     # The file
@@ -279,8 +279,8 @@ class Journal:
         verdicts: Mapping[str, Verdict] | None = None,
         saved: Iterable[Saved] = (),
     ) -> None:
-        """Record which writes are in the files, which are not, what became of facts, and texts that
-        somebody else `saved`, each once."""
+        """Record which writes are in the files, which are not, the verdicts on facts, and the texts
+        that somebody else `saved`, each once."""
         judged: dict[Verdict, list[str]] = {}
         for id, verdict in (verdicts or {}).items():
             judged.setdefault(verdict, []).append(id)
@@ -290,9 +290,9 @@ class Journal:
         self.begin(*(entry for entry in entries if entry.ids), *new)
 
     def rewrite(self, reword: Callable[[Write], Write], *, purged: str | None = None) -> None:
-        """Replace the whole journal, at once, by one with the same writes in other words.
+        """Replace the whole journal, atomically, by one with the same writes, reworded.
 
-        The purge that is `purged`, purges that came to nothing and damaged lines are left out.
+        The purge `purged`, void purges and damaged lines are left out.
         """
         with self._lock:
             self.refresh()
@@ -303,7 +303,7 @@ class Journal:
                 self.refresh()
 
     def _reworded(self, line: bytes, reword: Callable[[Write], Write], purged: str | None) -> bytes:
-        """What a line becomes; nothing if it is left out."""
+        """Return the new form of a line; nothing if it is left out."""
         try:
             entry = decode(line)
         except ValueError:
@@ -327,7 +327,7 @@ class Journal:
                 self._stat = stat
 
     def _read(self, data: bytes) -> None:
-        """Take in the lines that follow; an unfinished last one is left for later."""
+        """Process the appended lines; an unfinished last one is left for later."""
         whole = data[: data.rfind(b"\n") + 1]
         self._size += len(whole)
         self._checksum = crc32(whole, self._checksum)
@@ -382,68 +382,68 @@ class Journal:
                 if line.startswith(_HEADING)
             }
 
-    # What it says
+    # Queries
 
     def _in_state(self, state: str) -> list[Record]:
-        """The writes in this state, oldest first; other threads may add some meanwhile."""
+        """Return the writes in this state, oldest first; other threads may add some meanwhile."""
         return [record for record in list(self.records.values()) if record.state == state]
 
     def pending(self) -> list[Write]:
-        """Writes whose outcome is unknown: of a process that died, or that is still writing."""
+        """Return writes with an unknown outcome, whose process died or is still writing."""
         return [record.write for record in self._in_state("open")]
 
     def acknowledged(self) -> list[Write]:
-        """The acknowledged writes, oldest first."""
+        """Return the acknowledged writes, oldest first."""
         return [record.write for record in self._in_state("done")]
 
     def of_request(self, request: str | None) -> dict[int, Write]:
-        """The acknowledged writes of a client's request, by the number of the fact in it."""
+        """Return the acknowledged writes of a client's request, by the index of the fact in it."""
         if request is None:
             return {}
         return {write.part: write for write in self.acknowledged() if write.request == request}
 
     def adding(self, words: str) -> Write | None:
-        """The latest write that added a fact with these words."""
+        """Return the latest write that added a fact with this text."""
         records = self._adding.get(words, ())
         return records[-1].write if records else None
 
     def has_written_before(self, record: Record) -> bool:
-        """Whether an earlier write added the same line to the same file."""
+        """Return whether an earlier write added the same line to the same file."""
         return any(
             other.line < record.line and (other.source, other.item) == (record.source, record.item)
             for other in self._adding.get(record.write.text, ())
         )
 
     def has_made_heading(self, source: str, title: str) -> bool:
-        """Whether one of our writes put the heading `## {title}` into a file."""
+        """Return whether one of our writes put the heading `## {title}` into a file."""
         return (source, title) in self._headings
 
     def has_had(self, source: str, state: str) -> bool:
-        """Whether a file's text once had this digest: around a write, or as somebody saved it."""
+        """Return whether a file's text once had this digest: around a write, or as saved."""
         return (source, state) in self._texts
 
     def of_file(self, source: str) -> list[Record]:
-        """The acknowledged writes that are listed under a file, oldest first."""
+        """Return the acknowledged writes that are listed under a file, oldest first."""
         return [record for record in self._in_state("done") if record.source == source]
 
     def watched(self, source: str) -> list[Record]:
-        """The writes whose facts are in a file, as far as is known; oldest first."""
+        """Return the writes whose facts are in a file, as far as is known; oldest first."""
         return [rec for rec in self.of_file(source) if rec.adds and rec.verdict in PRESENT]
 
     def moved_back(self) -> set[str]:
-        """The writes whose facts the daily upkeep had moved before that was undone."""
+        """Return the writes whose facts the daily upkeep had moved before that was undone."""
         return {
             id for record in self._in_state("done") if record.undone for id in record.write.moved
         }
 
     def erased(self) -> list[Record]:
-        """The writes whose facts a stale save took away, and that were not written again since."""
+        """Return the writes whose facts a stale save erased, unless they were written again."""
         records = [record for record in self._in_state("done") if record.adds]
         latest = {record.write.text: record for record in records}
         return [record for record in latest.values() if record.verdict == "erased"]
 
     def forgotten(self) -> dict[str, Record]:
-        """By the keyed digest of a line, the acknowledged write that forgot it last."""
+        """Return, by the keyed digest of a line, the last acknowledged write that forgot it."""
         return {
             line: record
             for record in self._in_state("done")
@@ -452,7 +452,7 @@ class Journal:
         }
 
     def entry(self, write: Write) -> JournalEntry:
-        """The write as it is shown."""
+        """Return the write as it is shown."""
         return JournalEntry(
             id=write.id,
             time=write.time,
@@ -486,7 +486,7 @@ class Journals:
         self._changed = 0
 
     def others(self) -> Iterator[Journal]:
-        """The journals of other machines that can be read now; a sync may be under way."""
+        """Yield the journals of other machines that are readable; a sync may be in progress."""
         folder = self._workspace.private
         if not folder.exists():
             return
@@ -500,7 +500,7 @@ class Journals:
                 yield journal
 
     def adding(self, words: str) -> JournalEntry | None:
-        """The latest write, on any machine, of a fact with these words (a chunk's `plain`)."""
+        """Return the latest write, on any machine, of a fact with this text (a chunk's `plain`)."""
         self.own.refresh()
         for journal in chain([self.own], self.others()):
             if write := journal.adding(words):
@@ -508,8 +508,8 @@ class Journals:
         return None
 
     def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
-        """The latest acknowledged writes of all machines, newest first; of a purged fact only that
-        it was forgotten."""
+        """Return the latest acknowledged writes of all machines, newest first; of a purged fact
+        only that it was forgotten."""
         self.own.refresh()
         journals = [self.own, *self.others()]
         entries = [

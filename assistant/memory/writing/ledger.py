@@ -52,14 +52,14 @@ from assistant.memory.writing.upkeep import Fits, Upkeep
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
 Replaced = Mapping[str, Sequence[Passage]]
-"""The passages that each `replaces` of a fact names: several if those are pieces of a long item."""
+"""The passages that each `replaces` of a fact names: several for the pieces of a long item."""
 
 
 class Ledger:
     """The ledger of one workspace. Safe to use from several threads and processes at once.
 
-    `commits` is for whatever else writes to these files, `journals` record what was written, and
-    `forgotten` recognises forgotten lines.
+    `commits` is for other writers of these files, `journals` record the writes, and `forgotten`
+    recognises forgotten lines.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class Ledger:
         redact: Callable[[str], str] = str,
         notify: Notify = no_notices,
     ) -> None:
-        """`redact` removes secrets from what the journal says of a forgotten passage. `notify` is
-        given a line while a write waits for a program that has a file open."""
+        """`redact` removes secrets from the journal's text of a forgotten passage. `notify`
+        receives a line while a write waits for a program that has a file open."""
         self._workspace = workspace
         self._today = today
         self._redact = redact
@@ -90,7 +90,7 @@ class Ledger:
     ) -> tuple[Remembered, ...]:
         """Write facts in order, all or none; each is one list item under its dated heading.
 
-        A fact that is in a memory file already is answered with its line. The same `request` again
+        For a fact that is already in a memory file, return its line. The same `request` again
         returns what it did and writes nothing. Raises LedgerError for an empty fact, or a
         `replaces` that names no fact that can be superseded; StorageError if a file cannot be read
         or written.
@@ -137,7 +137,7 @@ class Ledger:
         return self.commits.write(plan)
 
     def _put_back(self, draft: Draft, lost: Record, write: Write) -> Remembered:
-        """Make the edit that adds the line of an erased fact again, below the heading it had."""
+        """Make the edit that adds the line of an erased fact again, below its former heading."""
         if existing := self._stated(draft, write.text):
             return existing
         added = lost.write.added
@@ -150,12 +150,12 @@ class Ledger:
         return _answer(draft, write)
 
     def _existing(self, draft: Draft, fact: Fact) -> Remembered:
-        """The answer for a fact of a repeated request that wrote none, since it existed."""
+        """Return the answer for a fact of a repeated request that existed and wrote none."""
         text = fact_words(fact.text)
         return self._stated(draft, text) or Remembered("exists", "", MEMORY_FILE, 0, text)
 
     def _add(self, draft: Draft, fact: Fact, old: Sequence[Passage], write: Write) -> Remembered:
-        """Make the edits of one fact. Raises LedgerError for what cannot be written."""
+        """Make the edits of one fact. Raises LedgerError if it cannot be written."""
         if not write.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
         if is_struck_line(write.text):
@@ -183,14 +183,14 @@ class Ledger:
         return replace(existing, status="superseded") if existing else _answer(draft, write)
 
     def answered(self, request: str) -> tuple[Remembered, ...]:
-        """What this request has already written; empty if it was not carried out before."""
+        """Return what this request has already written; empty if it was not carried out before."""
         self._journal.refresh()
         draft = Draft(self._workspace)
         done = self._journal.of_request(request)
         return tuple(_answer(draft, done[part]) for part in sorted(done))
 
     def stated(self, text: str) -> Remembered | None:
-        """Where a memory file states this fact already; None if none does."""
+        """Return where a memory file states this fact already; None if none does."""
         return self._stated(Draft(self._workspace), fact_words(text))
 
     def _stated(self, draft: Draft, text: str) -> Remembered | None:
@@ -198,7 +198,7 @@ class Ledger:
         return Remembered("exists", "", *place, text) if place else None
 
     def headings(self) -> tuple[str, ...]:
-        """The owner's headings in MEMORY.md that a fact may be written under."""
+        """Return the owner's headings in MEMORY.md that a fact may be written under."""
         draft = Draft(self._workspace)
         return tuple(headings(draft.text(MEMORY_FILE))) if draft.is_text(MEMORY_FILE) else ()
 
@@ -207,7 +207,7 @@ class Ledger:
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         """Remove exactly these passages, and a dated heading of ours that this empties.
 
-        Raises LedgerError if a file no longer holds the bytes of a passage.
+        Raises LedgerError if a file no longer contains the bytes of a passage.
         """
 
         def plan(draft: Draft) -> Forgotten:
@@ -224,12 +224,12 @@ class Ledger:
         return self.commits.write(plan)
 
     def unwatched(self, passages: Sequence[Passage]) -> dict[str, Verdict]:
-        """The verdicts that end the watch over facts which the owner forgets or supersedes."""
+        """Return the verdicts that stop watching facts which the owner forgets or supersedes."""
         writes = (self._journal.adding(passage.plain) for passage in passages)
         return {write.id: "deleted" for write in writes if write}
 
     def mark(self, marks: Sequence[Mark], *, request: str | None = None) -> int:
-        """Write comments at the ends of facts' lines, as one write; return how many changed.
+        """Write annotations at the end of facts' lines, as one write; return how many changed.
 
         Raises LedgerError if none of them can be marked.
         """
@@ -248,7 +248,7 @@ class Ledger:
         return self.commits.write(plan)
 
     def upkeep(self, fits: Fits) -> Upkept:
-        """Move what need not be in MEMORY.md any longer."""
+        """Move what is no longer needed in MEMORY.md."""
         return self.commits.write(Upkeep(self._workspace, self._journal, self._today(), fits))
 
     def undo(
@@ -326,8 +326,8 @@ class Ledger:
         )
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
-        """The reversible writes among these, or the latest with those that belong to it; newest
-        first."""
+        """Return the reversible writes among these, or the latest with those that belong to it;
+        newest first."""
         records = list(reversed(self._journal.records.values()))
         writes = [record.write for record in records if record.stands]
         if ids:
@@ -358,8 +358,8 @@ class Ledger:
     def observe(self, source: str, text: str, sha256: str) -> None:
         """Examine a file's text that another program may have saved; called for each change.
 
-        Records for each fact written to it whether the owner has seen it, deleted it, or lost it to
-        an older copy. `sha256` is that of the file's bytes.
+        Records for each fact in it whether the owner has seen it, deleted it, or lost it to an
+        older copy. `sha256` is that of the file's bytes.
         """
         state = sha256
         if text.startswith("\ufeff"):
@@ -375,7 +375,7 @@ class Ledger:
             self._journal.settle(verdicts=verdicts, saved=[Saved(source, state)])
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        """The facts that a stale save erased and that the owner has not decided on.
+        """Return the facts that a stale save erased and that the owner has not decided on.
 
         A fact that was written again is judged by its latest write.
         """
@@ -386,12 +386,12 @@ class Ledger:
         return tuple(self._journal.entry(record.write) for record in lost)
 
     def returned(self) -> tuple[Returned, ...]:
-        """The forgotten facts that a save brought back and that the owner has not decided on."""
+        """Return the forgotten facts that a save brought back, until the owner decides on them."""
         self._journal.refresh()
         return tuple(self.forgotten.returned())
 
     def dismiss(self, ids: Sequence[str]) -> None:
-        """Never offer these erased facts again, nor report these that came back.
+        """Never offer these erased facts again, nor report these returned ones.
 
         Raises LedgerError for any other id.
         """
@@ -411,9 +411,9 @@ class Ledger:
 
 
 def given_up_by(fact: Fact, replaced: Replaced) -> Sequence[Passage]:
-    """The passages that a fact replaces; none if it replaces nothing.
+    """Return the passages that a fact replaces; none if it replaces nothing.
 
-    Raises LedgerError if what it names does not exist.
+    Raises LedgerError if `replaces` names nothing.
     """
     if fact.replaces is None:
         return ()
@@ -426,15 +426,15 @@ def given_up_by(fact: Fact, replaced: Replaced) -> Sequence[Passage]:
 
 
 def _recorded(fact: Fact, today: date) -> date:
-    """The day a fact was recorded: today, unless it was recorded elsewhere before."""
+    """Return the day a fact was recorded: today, or an earlier day it was recorded elsewhere."""
     return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
 def _placed(
     text: str, fact: Fact, old: Sequence[Passage], item: str, day: date
 ) -> tuple[str, Splice]:
-    """The edit of MEMORY.md that adds a fact, and the heading it goes under: the one it is for, or
-    that of the fact that it replaces; else the heading of its day."""
+    """Return the heading of a fact and the edit of MEMORY.md that adds it: under the heading it is
+    for, or that of the fact it replaces; else that of its day."""
     if fact.under is not None:
         existing = headings(text)
         names = {path.rpartition(PATH)[2]: path for path in reversed(existing)}
@@ -450,7 +450,7 @@ def _placed(
 
 
 def _answer(draft: Draft, write: Write) -> Remembered:
-    """The answer for a write of a fact, with its line; 0 if the owner has changed it."""
+    """Return the answer for a write of a fact, with its line; 0 if the owner has changed it."""
     status: Literal["stored", "superseded"] = "stored"
     if write.action == "supersede":
         status = "superseded"

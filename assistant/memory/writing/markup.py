@@ -1,4 +1,4 @@
-"""A fact as one list item of a markdown file: escape its text, insert it, remove it.
+"""A fact as one list item of a markdown file: escaping, inserting and removing it.
 
 Pure: text in, edits out. Texts are decoded, without a byte-order mark.
 """
@@ -34,13 +34,13 @@ from assistant.secrets.stand_ins import STAND_IN
 
 _REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
 _EMOJI = "\ufe0f"
-"""Shows the symbol before it as a picture."""
+"""Selects the emoji form of the symbol before it."""
 _JOINED = re.compile(
     r"(?<=[^\x00-\u02ff\u2000-\u206f])[\u200c\u200d](?=[^\x00-\u02ff\u2000-\u206f])"
 )
 """Joiners that shape letters of a script, or join emoji."""
 _INLINE = re.compile(
-    rf"(?P<stand_in>{STAND_IN.pattern})"  # stays as it is, to be known again
+    rf"(?P<stand_in>{STAND_IN.pattern})"  # unchanged, so it is recognised again
     r"|\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
     r"|&(?=#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)"
     r"|[`\[\]]"
@@ -58,36 +58,36 @@ _SETEXT = re.compile(r"^ {0,3}(?:=+|-+)[ \t\r]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A change of a text: at the character `at`, `removed` is replaced by `inserted`."""
+    """A change of a text: at the character offset `at`, `inserted` replaces `removed`."""
 
     at: int
     removed: str
     inserted: str
 
     def apply(self, text: str) -> str:
-        """The text after the change."""
+        """Return the text after the change."""
         return text[: self.at] + self.inserted + text[self.at + len(self.removed) :]
 
     def reverse(self, text: str) -> str:
-        """The text before the change, given the text after it."""
+        """Return the text before the change, given the text after it."""
         return text[: self.at] + self.removed + text[self.at + len(self.inserted) :]
 
     def shifted(self, offset: int) -> "Splice":
-        """The same change, of a text that contains this one's text at `offset`."""
+        """Return the same change in a text that contains this one's text at `offset`."""
         return Splice(self.at + offset, self.removed, self.inserted)
 
 
 def common(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many elements are the same, from the start on."""
+    """Return the length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def clean(text: str) -> str:
-    """One line of visible text: line breaks become spaces, invisible characters are dropped.
+    """Return one line of visible text: line breaks become spaces, invisible characters are dropped.
 
     Those are control, format (bidi, zero-width, tags), surrogate and blank-looking characters and
-    all variation selectors but the emoji one; a joiner stays where it shapes letters or emoji.
+    all variation selectors except the emoji one; a joiner stays if it shapes letters or emoji.
     """
     joined = {match.start() for match in _JOINED.finditer(text)}
     visible = (
@@ -97,7 +97,7 @@ def clean(text: str) -> str:
 
 
 def fact_words(text: str) -> str:
-    """What a fact says, on one line. A bullet before it belongs to the list that it came from."""
+    """Return a fact as clean text on one line, without a leading bullet from another list."""
     return without_bullet(clean(text))
 
 
@@ -109,7 +109,7 @@ def _visible(character: str) -> str:
 
 
 def escape(text: str) -> str:
-    """One line of clean text as markdown that says exactly that."""
+    """Escape one line of clean text as markdown."""
     escaped = _INLINE.sub(lambda match: match["stand_in"] or "\\" + match[0], text)
     if _OPENING.match(escaped):
         return "\\" + escaped
@@ -118,24 +118,24 @@ def escape(text: str) -> str:
 
 
 def dated(section: str, day: date) -> str:
-    """The title of a section's heading for a day, as markdown."""
+    """Return the title of a section's heading for a day, as markdown."""
     name = escape(clean(section).strip("# ")) or "Remembered"
     return f"{name} -- {day.isoformat()}"
 
 
 def item_of(inserted: str) -> str:
-    """The line of the list item in the text that an insertion added."""
+    """Return the line of the list item in an insertion."""
     return BREAKS.split(inserted.strip())[-1].strip()
 
 
 def line_of(text: str, line: str) -> int:
-    """The 1-based number of the last line with this text; 0 if there is none."""
+    """Return the 1-based number of the last line with this text; 0 if there is none."""
     at = _last_line(text, line)
     return breaks_in(text[:at]) + 1 if at >= 0 else 0
 
 
 def _last_line(text: str, line: str) -> int:
-    """Where the last line with this text begins, white space apart; -1 if there is none."""
+    """Return the offset of the last line with this text, ignoring white space; -1 if none."""
     at = text.rfind(line)
     while at >= 0:
         if not text[line_start(text, at) : at].strip() and _REST.match(text, at + len(line)):
@@ -149,13 +149,13 @@ Neighbours = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def neighbours(text: str, start: int, end: int) -> Neighbours:
-    """The nearest lines around a passage that are not blank."""
+    """Return the digests of the nearest non-blank lines around a passage."""
     above, below = lines_above(text, start), lines_below(text, end)
     return tuple(map(line_digest, above)), tuple(map(line_digest, below))
 
 
 def insertion(text: str, line: str, item: str) -> Splice:
-    """The edit that adds `item` (escaped) as the last list item under the heading that `line` is.
+    """Return the edit that adds `item` (escaped) as the last list item under the heading `line`.
 
     A missing heading is added at the end. Whatever the text contains (open fences, HTML, front
     matter), the edit adds exactly one list item and changes no other block.
@@ -170,8 +170,8 @@ def insertion(text: str, line: str, item: str) -> Splice:
 
 
 def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
-    """The edit that adds `item` (escaped) as the last list item below a heading, before the next
-    heading of whatever level."""
+    """Return the edit that adds `item` (escaped) as the last list item below a heading, before the
+    next heading of any level."""
     start, end = heading.start, newline(text)
     blocks = blotted(text)
     assert blocks is not None, "a heading was found in it"
@@ -185,7 +185,7 @@ def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
 
 
 def _after(text: str, at: int, line: str, end: str) -> Splice:
-    """`line` on a line of its own after the line that ends at `at`."""
+    """Insert `line` on a separate line after the line that ends at `at`."""
     found = BREAKS.match(text, at) or BREAKS.search(text, at)
     if found is None:
         return Splice(len(text), "", f"{end}{line}{end}")
@@ -201,7 +201,7 @@ def _new_section(text: str, at: int, line: str, item: str, end: str, marker: str
 
 
 def _verified(text: str, line: str, item: str, end: str) -> Splice:
-    """The first candidate that adds just one list item, by a parse before and after."""
+    """Return the first candidate that adds just one list item, by parsing before and after."""
     before = _outline(PARSER.parse(text))
     for splice in _candidates(text, line, item, end):
         if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
@@ -248,7 +248,7 @@ def _outline(tokens: list[Token]) -> _Outline:
 
 
 def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
-    """Whether `after` is `before` with one list item more, and perhaps its list and heading."""
+    """Return whether `after` is `before` plus one list item, and perhaps its list and heading."""
     same = common(before, after)
     added = len(after) - len(before)
     if added <= 0 or before[same:] != after[same + added :]:
@@ -263,8 +263,8 @@ def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
 
 
 def removal(text: str, start: int, end: int) -> Splice:
-    """The edit that removes a passage: its whole lines, or only its characters if they share a line
-    with others."""
+    """Return the edit that removes a passage: its whole lines, or only its characters if it shares
+    a line with others."""
     first = line_start(text, start)
     broken = BREAKS.search(text, end)
     last = broken.end() if broken else len(text)
@@ -276,7 +276,7 @@ def removal(text: str, start: int, end: int) -> Splice:
 
 
 def with_emptied_heading(text: str, cut: Splice, title: str) -> Splice:
-    """The cut, with the heading `## {title}` above if nothing else is left under it."""
+    """Return the cut, extended to the heading `## {title}` above if nothing else is under it."""
     above = text[: cut.at].rstrip()
     below = text[cut.at + len(cut.removed) :]
     line = re.compile(rf"(?:\A|(?<=[\r\n]))## {re.escape(title)}[ \t]*\Z")

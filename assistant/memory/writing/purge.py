@@ -1,9 +1,9 @@
-"""`forget --purge`: take a fact's words out of every store that holds them (`stores.py`).
+"""`forget --purge`: removes a fact's text from every store that contains it (`stores.py`).
 
-First a plan: what each store will hold is worked out and written beside what it holds, so that
-whatever may refuse (an open session, a full disk, a file that is open elsewhere) refuses before
-anything is changed. Then the purge is put down in the journal, words and all, and stays there until
-it is complete: if it is killed, the next owner of the index completes it. The journal comes last.
+First it makes a plan: the new content of each store is computed and written next to the old, so
+that every obstacle (an open session, a full disk, a file that is open elsewhere) shows before
+anything is changed. Then the purge, with the text, is recorded in the journal until it is complete:
+if it is killed, the next owner of the index completes it. The journal is rewritten last.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ from assistant.memory.writing.words import Words
 from assistant.workspace.stores import STORES, Store
 
 ALIKE = 0.6
-"""From this share of common characters on, a fact that is gone may have become another one."""
+"""The minimum share of common characters at which a missing fact may have become another one."""
 
 
 class Purge:
@@ -48,7 +48,7 @@ class Purge:
         stores: Sequence[Store] = STORES,
         notes: Sequence[Path] = (),
     ) -> None:
-        """`scrub_index` leaves no byte in the index of what the files no longer hold. `notes` are
+        """`scrub_index` erases from the index what the files no longer contain. `notes` are
         folders that are searched as well when the purge is done."""
         self._notes = notes
         self._commits = ledger.commits
@@ -66,12 +66,12 @@ class Purge:
         sessions: bool = False,
         request: str | None = None,
     ) -> Forgotten:
-        """Take facts out of every store: those of passages, and `past` ones that no file holds.
+        """Remove facts from every store: those of passages, and `past` ones that are in no file.
 
-        Past `sessions` are covered if that is asked for. Raises, with nothing changed, LedgerError
-        if a file no longer holds the bytes of a passage, SessionError if a session that must change
-        is open, and StorageError. After a later error the purge is completed another time.
-        If no store holds the words, nothing is written; `entry` is empty then.
+        With `sessions`, past conversations are covered. Raises, with nothing changed, LedgerError
+        if a file no longer contains the bytes of a passage, SessionError if a session that must
+        change is open, and StorageError. After a later error the purge is completed another time.
+        If no store contains the text, nothing is written and `entry` is empty.
         """
         with self._locked():
             check_wanted()
@@ -99,8 +99,8 @@ class Purge:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let nobody else write; move damaged lines to the images, where they are searched, and
-        delete what killed writes left."""
+        """Lock out other writers; move damaged lines to the images, where they are searched, and
+        delete the leftovers of killed writes."""
         with self._commits.locked():
             list(self._review.mend())
             yield
@@ -115,13 +115,13 @@ class Purge:
                 if purging.id in self._journal.purges and not (resumed or is_written):
                     self._journal.settle((), [purging.id])
                 raise
-            # nothing can refuse any more: take the words out of all that was kept
-            # a session last: it says which pictures and typed messages go with it
+            # from here nothing can fail on purpose: rewrite the stores
+            # a session last: it names the pictures and typed messages that belong to it
             for temporary, target in reversed(plan.rewritten):
                 with storage.reported("written", target):
                     storage.DISK.rename(temporary, target)
                     storage.sync_directory(target.parent)
-            stack.close()  # the rest may take long, and needs no session
+            stack.close()  # the rest may take long, and needs no sessions
             for name in plan.images:
                 self._commits.images.drop(name)
             self._scrub_index()
@@ -131,7 +131,7 @@ class Purge:
             return plan
 
     def _edit_files(self, plan: "_Plan", draft: Draft, *, resumed: bool) -> None:
-        """Remove the passages from their files, and their words from the notes of other facts.
+        """Remove the passages from their files, and their text from the notes of other facts.
 
         If the purge is `resumed`, passages that have changed are left.
         """
@@ -146,7 +146,7 @@ class Purge:
         if edits:
             plan.cleared.add("memory")
         if not (resumed or plan.cleared):
-            return  # nothing is forgotten, so the journal does not say so
+            return  # nothing was forgotten, so nothing is journalled
         if plan.purging.id not in self._journal.purges:
             self._journal.begin(plan.purging)
         if edits or not self._journal.of_request(plan.purging.id):
@@ -162,7 +162,7 @@ class Purge:
 
 
 class _Plan:
-    """What a purge will do to the stores; nothing of it is done yet."""
+    """The changes that a purge will make to the stores, none of them made yet."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Plan:
             if store.words in scopes
         }
         self.cleared = {name for name, changed in files.items() if changed}
-        """The names of the stores that held the words, without the index."""
+        """The names of the stores that contained the text, without the index."""
         self.replaced: set[str] = set()
         """The addresses of facts that the forgotten ones had replaced."""
         if self.images:
@@ -197,18 +197,18 @@ class _Plan:
         ]
 
     def _may_occur_in(self, commits: Commits, image: str) -> bool:
-        """Whether an image holds the words, or may: nobody can tell of a damaged one."""
+        """Return whether an image contains the text, or may: a damaged one cannot be searched."""
         try:
             return self.words.occur_in(commits.images.read(image) or "")
         except StorageError:
             return True
 
     def _new_contents(self, store: str, stack: ExitStack) -> Iterable[tuple[Path, bytes]]:
-        """The files of a store that are rewritten as a whole, with their new content."""
+        """Return the files of a store that are rewritten as a whole, with their new content."""
         workspace = self._workspace
         match store:
             case "memory" | "journal" | "history" | "vectors" | "index" | "synced index":
-                return ()  # these have steps of their own
+                return ()  # these are handled separately
             case "review":
                 return self._review.without(self.words.occur_in)
             case "map":
@@ -229,7 +229,7 @@ class _Plan:
                 raise AssertionError(f"no purge reaches the store {store!r}")
 
     def reworded(self, write: Write) -> Write:
-        """A write as the journal may keep it."""
+        """Return a write in the form that the journal may keep."""
         words = self.words
         quotes = write.action == "amend" and words.occur_in(write.text)
         if quotes or any(map(words.are, [write.text, *write.text.split("\n")])):
@@ -241,7 +241,7 @@ class _Plan:
 
 
 def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
-    """The files of a folder that hold the words, with their new content."""
+    """Yield the files of a folder that contain the text, with their new content."""
     for path in sorted(folder.glob("*")):
         text = path.read_bytes().decode("utf-8", "replace")
         if (kept := words.without(text)) != text:
@@ -251,7 +251,7 @@ def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
 def _lenient(
     remove: Callable[[Sequence[Passage]], list[Edit]], passages: Sequence[Passage]
 ) -> list[Edit]:
-    """The removals of those passages that still stand."""
+    """Return the removals of those passages that are still unchanged."""
     edits = []
     for passage in sorted(passages, key=lambda passage: passage.start_char, reverse=True):
         try:
@@ -262,7 +262,7 @@ def _lenient(
 
 
 def _without_notes(draft: Draft, words: Words) -> list[Edit]:
-    """The edits that take the words out of notes such as `(superseded DATE: words)`."""
+    """Return the edits that remove the text from notes such as `(superseded DATE: text)`."""
     edits = []
     for source, _ in draft.texts():
         for note in map(naming_successor, words.escaped):
@@ -273,7 +273,7 @@ def _without_notes(draft: Draft, words: Words) -> list[Edit]:
 
 
 def _beside(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
-    """Write a file's new content to a temporary file beside it; return that and the file."""
+    """Write a file's new content to a temporary file next to it; return both paths."""
     target = path.resolve()
     with storage.reported("written", path):
         temporary, _ = storage.beside(target, data)
@@ -287,7 +287,7 @@ def _beside(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
 def wordings(
     passages: Sequence[Passage], past: Sequence[str], journal: Journal, draft: Draft
 ) -> tuple[str, ...]:
-    """The facts of passages and `past` ones, in every wording that the journal knows."""
+    """Return the facts of passages and `past` ones, in every wording in the journal."""
     facts = [*(passage.plain for passage in passages), *past]
     for passage in passages:
         facts += (write.text for write in _before(passage, journal, draft))
@@ -297,7 +297,7 @@ def wordings(
 
 
 def cited(words: Words, journal: Journal) -> dict[str, tuple[str, ...]]:
-    """The entries of sessions that the facts were captured from."""
+    """Return the entries of sessions that the facts were captured from."""
     entries: dict[str, tuple[str, ...]] = {}
     for write in journal.acknowledged():
         session = write.origin.session
@@ -307,9 +307,9 @@ def cited(words: Words, journal: Journal) -> dict[str, tuple[str, ...]]:
 
 
 def _before(passage: Passage, journal: Journal, draft: Draft) -> Iterator[Write]:
-    """The writes whose fact the passage may have been, before its owner reworded it.
+    """Yield the writes whose fact the passage may be, reworded by its owner.
 
-    Their facts are in no file any more, and are like it, or stood below the same line.
+    Their facts are in no file any more, and are similar, or were below the same line.
     """
     if journal.adding(passage.plain):
         return

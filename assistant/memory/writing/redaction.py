@@ -1,7 +1,7 @@
-"""Secrets in facts that are written, and in passages that are changed.
+"""Secrets in facts to be written, and in passages to be changed.
 
-A fact is written as the owner gave it, or not at all, and they are told. The index holds stand-ins
-for secrets, so passages do; to change a passage in its file, the file's own words are needed again.
+A fact is written as the owner gave it, or not at all, and they are notified. The index contains
+stand-ins for secrets, and so do passages; to change one in its file, the file's text is needed.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ class Redaction:
         self._redactor = redactor
 
     def text(self, text: str) -> str:
-        """The text with stand-ins for secrets."""
+        """Return the text with stand-ins for secrets."""
         return self._redactor().redact(text)
 
     def secrets(self, facts: Sequence[Fact]) -> list[tuple[Secret, ...]]:
-        """The secrets in the text of each fact.
+        """Return the secrets in the text of each fact.
 
         All texts are searched as one, since a key may span several lines of input.
         """
@@ -44,11 +44,11 @@ class Redaction:
         return secrets
 
     def open_phrases(self, fact: Fact) -> Fact:
-        """The fact, without what it matters for if that holds a secret."""
+        """Return the fact, without its `matters_for` if that contains a secret."""
         return replace(fact, matters_for=self._without_secrets(fact.matters_for))
 
     def mark(self, mark: Mark) -> Mark:
-        """The mark with its passage as the file has it, and no secret in what it adds."""
+        """Return the mark with its passage as in the file, and with no secret in what it adds."""
         phrases = mark.matters_for
         return replace(
             mark,
@@ -57,12 +57,12 @@ class Redaction:
         )
 
     def _without_secrets(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        """These phrases; none of them if they hold a secret."""
+        """Return these phrases; none of them if they contain a secret."""
         text = ", ".join(phrases)
         return phrases if self.text(text) == text else ()
 
     def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
-        """The answer for a fact that is not written because of its secrets; None if it is."""
+        """Return the answer for a fact that is rejected for its secrets; None if it is not."""
         lost = fact.secrets == "ask" and bool(self._redactor().lost(fact.text))
         certain = any(secret.certain for secret in secrets)
         if fact.secrets == "keep" or not (certain or lost or (secrets and fact.secrets == "ask")):
@@ -70,13 +70,13 @@ class Redaction:
         return Remembered("secret", "", "", 0, fact.text, secrets=tuple(secrets))
 
     def verbatim(self, passage: Passage) -> Passage:
-        """The passage as its file has it, secrets included."""
+        """Return the passage as in its file, including secrets."""
         if not stand_ins(passage.text):
             return passage
         return verbatim(passage, Draft(self._workspace).text(passage.source), self._redactor())
 
     def check_open(self, passage: Passage) -> None:
-        """Raise LedgerError if the passage holds a secret."""
+        """Raise LedgerError if the passage contains a secret."""
         if self.verbatim(passage) != passage:
             raise LedgerError(
                 f"{passage.citation} holds a secret, which a superseded fact would keep",

@@ -1,8 +1,8 @@
-"""Where the words of a forgotten fact are kept beside memory.
+"""The text of a forgotten fact that remains outside memory.
 
-The facts are taken out of past conversations and of what was typed at the prompt. The owner's other
-files, editors' backups and git's history are only named, each with the command that removes it.
-Transcripts are read as lines of JSON of any version: all that counts is which fields hold text.
+The facts are removed from past conversations and from the prompt history. The owner's other files,
+editors' backups and git's history are only reported, each with the command that removes it.
+Transcripts are read as lines of JSON of any version: only the fields that contain text matter.
 """
 
 import codecs
@@ -27,27 +27,27 @@ from assistant.messages import FORGOTTEN
 from assistant.workspace.folder import APPENDING, PICTURES, PROCEDURE_FILES, PROMPTS, Workspace
 
 LARGEST = 16 << 20
-"""Bytes of the largest file that is searched."""
+"""The maximum size of a file that is searched, in bytes."""
 MOST_OF_GIT = 64 << 20
-"""Bytes of git's log that are searched."""
+"""The maximum number of bytes of git's log that are searched."""
 GIT_SECONDS = 20
 PURGE = "assistant forget --purge --sessions"
 TEXTS = ("text", "content", "whole", "reasoning", "compact", "summary", "facts", "passages")
-"""The fields of a transcript's entry that hold text."""
+"""The fields of a transcript's entry that contain text."""
 _BACKUPS = ("~", ".gz", ".swp", ".swo", ".swn", ".bak", ".orig", ".rej", ".tmp")
 _GZIP, _UTF_16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SKIPPED = frozenset({".git", ".assistant", "node_modules"})
 _TYPED = re.compile(r"(?=^# )", re.MULTILINE)
 
 
-# What is named
+# What is reported
 
 
 def remains(
     workspace: Workspace, words: Words, notes: Sequence[Path], replaced: Collection[str] = ()
 ) -> list[str]:
-    """Where the words still are, and what removes them, a line each; so too the facts that the
-    forgotten ones had `replaced`, by their addresses."""
+    """Return where the text remains, and the command that removes it, one per line; also for the
+    facts that the forgotten ones had `replaced`, by their addresses."""
     memory = set(workspace.sources())
     facts = (_text(workspace.root / name) for name in memory.difference(PROCEDURE_FILES))
     common = set(chain.from_iterable(map(words_in, facts)))
@@ -73,8 +73,8 @@ def remains(
 def _in_memory(
     name: str, text: str, words: Words, common: Container[str], replaced: Collection[str]
 ) -> Iterator[str]:
-    """A line for each line of a memory file that tells the facts, that they had `replaced`, or that
-    is a reminder which hints at them; the last first, so that the others keep their numbers."""
+    """Yield a line for each line of a memory file that states the facts, that they had `replaced`,
+    or that is a reminder which hints at them; the last first, so line numbers stay valid."""
     telling = set(words.lines_in(text))
     for number, line in reversed(list(enumerate(text.split("\n"), start=1))):
         address = f"{name}:{number}"
@@ -90,8 +90,8 @@ def _in_memory(
 
 
 def _in_conversations(workspace: Workspace, words: Words, common: Container[str]) -> Iterator[str]:
-    """A line if past conversations or what was typed at the prompt tell the facts, and one for the
-    words that a message has which only hints at them."""
+    """Yield a line if past conversations or the prompt history state the facts, and one for the
+    words of each message that only hints at them."""
     typed = config.state_dir() / "prompts"
     sessions = sorted(workspace.sessions.glob("*.jsonl"))
     told = chain.from_iterable(_purged(path, words, ()) for path in sessions)
@@ -111,7 +111,7 @@ def _in_conversations(workspace: Workspace, words: Words, common: Container[str]
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The texts in a JSON value."""
+    """Yield the texts in a JSON value."""
     match value:
         case str():
             yield value
@@ -122,7 +122,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that may hold words, without those of programs."""
+    """Yield the files of a folder that may contain text, except those of programs."""
     for directory, folders, names in os.walk(folder):
         folders[:] = sorted(set(folders) - _SKIPPED)
         for path in (Path(directory, name) for name in sorted(names)):
@@ -131,7 +131,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str:
-    """The text of a file, of whatever encoding; also of a compressed one."""
+    """Return the text of a file in any encoding, even if compressed."""
     try:
         data = path.read_bytes()
         if data.startswith(_GZIP):
@@ -142,8 +142,8 @@ def _text(path: Path) -> str:
 
 
 def _in_git(root: Path, words: Words) -> Iterator[str]:
-    """A line if git's history contains the words, in a text file or a message, or is too long to be
-    searched. No word of the fact is in git's arguments, which other programs see."""
+    """Yield a line if git's history contains the text, in a text file or a message, or is too long
+    to search. No word of the fact is in git's arguments, which other programs can see."""
     program = programs.find("git", [root])
     if program is None:
         return
@@ -177,9 +177,10 @@ def _in_git(root: Path, words: Words) -> Iterator[str]:
 def conversations(
     directory: Path, words: Words, cited: Mapping[str, Collection[str]], stack: ExitStack
 ) -> Iterator[tuple[Path, bytes]]:
-    """The sessions' files that hold the facts, with their new content; `stack` keeps them locked.
+    """Yield the sessions' files that contain the facts, with their new content; `stack` keeps them
+    locked.
 
-    The entries that the facts were captured from lose all their text, which may say the facts in
+    The entries that the facts were captured from lose all their text, which may state the facts in
     other words: those `cited`, by session, and those that the session itself names. So do the
     pictures of these sessions. Raises SessionError if one of them is open.
     """
@@ -200,8 +201,8 @@ def conversations(
 
 
 def _purged(path: Path, words: Words, cited: Collection[str]) -> Iterator[tuple[Path, bytes]]:
-    """The files of a session that hold the facts, or text of the entries `cited`, with their new
-    content."""
+    """Yield the files of a session that contain the facts, or text of the entries `cited`, with
+    their new content."""
     sources = set(cited)
     for file in (path, path.with_suffix(PROMPTS)):
         lines = _lines(file)
@@ -214,7 +215,7 @@ def _purged(path: Path, words: Words, cited: Collection[str]) -> Iterator[tuple[
 def cited_texts(
     directory: Path, words: Words, cited: Mapping[str, Collection[str]]
 ) -> Iterator[str]:
-    """The texts of the messages that the facts were captured from."""
+    """Yield the texts of the messages that the facts were captured from."""
     for path in directory.glob("*.jsonl"):
         lines = _lines(path)
         ids = {*cited.get(path.stem, ()), *_captured_from(lines, words)}
@@ -226,7 +227,7 @@ def cited_texts(
 def prompts(
     path: Path, words: Words, messages: Collection[str] = ()
 ) -> Iterator[tuple[Path, bytes]]:
-    """The prompt's history with its new content, if an entry of it holds the facts, or is one of
+    """Yield the prompt history with its new content, if an entry contains the facts or is one of
     these messages."""
     entries = _entries(path)
     kept = [
@@ -239,12 +240,12 @@ def prompts(
 
 
 def _entries(path: Path) -> list[str]:
-    """The entries of the prompt's history."""
+    """Return the entries of the prompt history."""
     return _TYPED.split(storage.read_or_empty(path).decode("utf-8", "replace"))
 
 
 def _typed(entry: str) -> str:
-    """The text of one entry of the prompt's history; its lines begin with a plus."""
+    """Return the text of one entry of the prompt history; its lines begin with a plus."""
     return "\n".join(line[1:] for line in entry.split("\n") if line.startswith("+"))
 
 
@@ -259,7 +260,7 @@ def _locked(path: Path) -> locking.Lock:
 
 
 def _lines(path: Path) -> list[tuple[bytes, Any]]:
-    """Each line of a transcript, and its entry; None if it is damaged."""
+    """Return each line of a transcript with its entry; None if it is damaged."""
     return [(line, _decoded(line)) for line in storage.read_or_empty(path).split(b"\n")]
 
 
@@ -271,7 +272,7 @@ def _decoded(line: bytes) -> Any:
 
 
 def _captured_from(lines: Sequence[tuple[bytes, Any]], words: Words) -> Iterator[str]:
-    """The entries of a transcript that, by its own account, the facts were captured from."""
+    """Yield the entries that the facts were captured from, according to the transcript."""
     for _, entry in lines:
         for fact in entry.get("facts", ()) if isinstance(entry, dict) else ():
             if isinstance(fact, dict) and words.without(text := fact.get("text", "")) != text:
@@ -279,7 +280,7 @@ def _captured_from(lines: Sequence[tuple[bytes, Any]], words: Words) -> Iterator
 
 
 def _purged_line(line: bytes, entry: Any, words: Words, cited: Collection[str]) -> bytes:
-    """A line of a transcript without the facts."""
+    """Return a line of a transcript without the facts."""
     if entry is None:
         return words.without(line.decode("utf-8", "replace")).encode()
     purged = _without(entry, words)
@@ -294,7 +295,7 @@ def _purged_line(line: bytes, entry: Any, words: Words, cited: Collection[str]) 
 
 
 def _without(value: Any, words: Words) -> Any:
-    """A JSON value with the facts taken out of each of its strings."""
+    """Return a JSON value with the facts removed from each of its strings."""
     match value:
         case str():
             return words.without(value)
@@ -310,7 +311,7 @@ def _without(value: Any, words: Words) -> Any:
 
 
 def _emptied(value: Any, name: str) -> Any:
-    """A field of an entry that must lose its text."""
+    """Return a field of an entry, without its text."""
     if name == "tool_calls":
         return [{**call, "arguments": {}} for call in value]
     if name not in TEXTS or not value:

@@ -1,7 +1,7 @@
-"""The quarantine: facts that wait for the owner's review before they are memory.
+"""The quarantine: facts that wait for the owner's review before they enter memory.
 
 A fact that a tool's output may have planted reaches neither a memory file nor a prompt until the
-owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten as a whole. A
+owner has read it. `.assistant/review.jsonl`: one JSON object per line, rewritten as a whole. A
 damaged line is skipped, and stays until a check of memory sets it aside.
 """
 
@@ -21,7 +21,7 @@ from assistant.memory.writing.markup import fact_words
 from assistant.workspace.stores import killed_writes
 
 SHOWN_LINES = 5
-"""Damaged lines that are listed by number."""
+"""The number of damaged lines that are listed by number."""
 
 
 class Review:
@@ -32,7 +32,7 @@ class Review:
         self.path = ledger.commits.workspace.private / "review.jsonl"
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
-        """Add facts for review, except those that wait already, from any origin."""
+        """Add facts for review, except those that already wait, from any origin."""
         added: list[Held] = []
         with self._ledger.commits.locked():
             waiting = list(self.waiting())
@@ -51,20 +51,20 @@ class Review:
         return tuple(added)
 
     def waiting(self) -> tuple[Held, ...]:
-        """The facts that wait, oldest first. Raises StorageError."""
+        """Return the waiting facts, oldest first. Raises StorageError."""
         return tuple(held for _, held in self._lines() if isinstance(held, Held))
 
     def damaged(self) -> dict[Path, dict[int, bytes]]:
-        """The lines that cannot be read, by number, of the journal and of what waits."""
+        """Return the unreadable lines of the journal and of the waiting facts, by number."""
         journal = self._ledger.journals.own
         own = {number: line for number, line in self._lines() if isinstance(line, bytes)}
         damaged = {journal.path: dict(journal.damaged), self.path: own}
         return {path: lines for path, lines in damaged.items() if lines}
 
     def mend(self) -> Iterator[Finding]:
-        """Set the damaged lines aside, and delete what killed writes left; return what was mended.
+        """Set damaged lines aside, and delete leftovers of killed writes; yield what was mended.
 
-        The lock must be held.
+        The caller must own the lock.
         """
         commits = self._ledger.commits
         for path, damaged in self.damaged().items():
@@ -85,12 +85,12 @@ class Review:
         request: str | None = None,
         replaced: Mapping[str, Sequence[Passage]] | None = None,
     ) -> Remembered:
-        """Write a fact that waits, or `text` in its place; asked twice, it is written once.
+        """Write a waiting fact, or `text` in its place; a repeated request writes it once.
 
         Facts accepted `together` are undone together. `replaced` has the passages that its
         `replaces` names; if they are no longer current, the fact is written by itself. Raises
-        LedgerError if nothing waits under this id, which names the very words that the owner read,
-        or those passages cannot be superseded.
+        LedgerError if no waiting fact has this id, which is a digest of the text that the owner
+        read, or those passages cannot be superseded.
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
@@ -107,14 +107,14 @@ class Review:
         return written
 
     def refuse(self, id: str) -> Held:
-        """Drop a fact that waits. Raises LedgerError if nothing waits under this id."""
+        """Drop a waiting fact. Raises LedgerError if none has this id."""
         with self._ledger.commits.locked():
             held = self._named(id)
             self._drop(id)
         return held
 
     def without(self, is_purged: Callable[[str], bool]) -> list[tuple[Path, bytes]]:
-        """The file with its new content, if it has a fact that is purged."""
+        """Return the file with its new content, if it contains a fact that is purged."""
         waiting = self.waiting()
         kept = [held for held in waiting if not is_purged(held.fact.text)]
         return [(self.path, _encoded(kept))] if len(kept) < len(waiting) else []
@@ -136,14 +136,14 @@ class Review:
         storage.replace(self.path, damaged + _encoded(waiting))
 
     def _lines(self) -> Iterator[tuple[int, Held | bytes]]:
-        """Each line by number: a fact, or the bytes that cannot be read."""
+        """Yield each line by number: a fact, or the unreadable bytes."""
         for number, line in enumerate(storage.read_or_empty(self.path).split(b"\n"), start=1):
             if line.strip():
                 yield number, _decoded(line) or line
 
 
 def lines(numbers: Iterable[int]) -> str:
-    """The first few of these lines, by number."""
+    """List the first few of these line numbers."""
     first, *more = numbers
     shown = ", ".join([f"line {first}", *map(str, more[:SHOWN_LINES])])
     return f"{shown} …" if more[SHOWN_LINES:] else shown

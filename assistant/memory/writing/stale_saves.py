@@ -1,22 +1,23 @@
-"""Tell which facts somebody's save erased from those that the owner deleted.
+"""Distinguishes the facts that a stale save erased from those that the owner deleted.
 
-A save may rest on a text from before our writes: an editor that loaded the file earlier, a backup,
-`git stash`, another machine's copy. It takes facts away that nobody wanted to lose. So the facts in
-the journal are watched: each time somebody else saves a file, each fact of it gets a verdict.
+A save may be based on a text from before our writes: an editor that loaded the file earlier, a
+backup, `git stash`, another machine's copy. It removes facts that nobody wanted to lose. So the
+facts in the journal are watched: each time somebody else saves a file, each of its facts gets a
+verdict.
 
-One rule: **a missing fact was erased by a stale save, unless the save shows that its maker had the
-fact before them.** A save shows that by anything as new as the fact: a fact written later, the
-heading that came with it, a line struck out since, the gap left by what was forgotten since. A text
-that the file never had shows it as well by a line that rewrites the fact in its place, or by
-missing one fact alone that an earlier save had.
+One rule: **a missing fact was erased by a stale save, unless the save shows that its author had the
+fact in view.** A save shows that by anything as new as the fact: a fact written later, the heading
+that came with it, a line struck out since, the gap left by what was forgotten since. A text that
+the file never had also shows it by a line that rewrites the fact in its position, or by missing
+just one fact that an earlier save had.
 
-What a stale save erased is offered again: an offer can be dismissed, a loss is not noticed. No
+What a stale save erased is offered again: an offer can be dismissed, a loss goes unnoticed. No
 verdict is final: a save that was cut short, or a copy that came back, is followed by another, and
-what that holds has been seen again.
+what that contains has been seen again.
 
-A save may also bring a forgotten fact back. It is recognised by a keyed digest of the words of its
-first line, which the journal keeps and a purge leaves. The key is `.assistant/forgotten.key`;
-without it a digest confirms no guess.
+A save may also bring a forgotten fact back. It is recognised by a keyed digest of its first line,
+which the journal keeps and a purge leaves. The key is `.assistant/forgotten.key`; without it a
+digest confirms no guess.
 """
 
 import re
@@ -39,22 +40,22 @@ from assistant.memory.writing.journal import ABSENT, Edit, Journal, Record, Verd
 from assistant.workspace.folder import Workspace
 
 SIMILAR = 0.6
-"""From this share of common characters on, a line is an edited form of another."""
+"""The minimum share of common characters at which a line is an edited form of another."""
 SHARED = 3
-"""So is a line that shares at least one in this many words of the shorter one."""
+"""A line that shares at least one in this many words of the shorter one is an edited form, too."""
 BLOCKS = 1 << 14
-"""Blocks of files that are kept parsed."""
+"""The number of files' blocks that are cached parsed."""
 MOST_LINES = 3
-"""Maximum number of lines that may replace a fact, which may have been split."""
+"""The maximum number of lines that may replace a fact, which may have been split."""
 _BLOCK_ENDS = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$)))", re.MULTILINE
 )
-"""A blank line, and the end of one before a list marker, a quote or a heading."""
+"""A blank line, and a line ending before a list marker, a quote or a heading."""
 _HEADING = re.compile(r"#{1,6}[ \t]")
 
 
 class SavedText:
-    """The text that a file has now, after somebody else may have saved it."""
+    """The current text of a file, after somebody else may have saved it."""
 
     def __init__(self, text: str, source: str, journal: Journal) -> None:
         self.text = text
@@ -63,7 +64,7 @@ class SavedText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines that are not blank, stripped, without what they matter for."""
+        """Its non-blank lines, stripped, without `for:` comments."""
         return _lines(self.text)
 
     @cached_property
@@ -76,11 +77,11 @@ class SavedText:
 
     @cached_property
     def _pairs(self) -> set[tuple[str, ...]]:
-        """The digests of each two lines that follow one another."""
+        """The digests of each two consecutive lines."""
         return set(zip(self._digests, self._digests[1:], strict=False))
 
     def verdicts(self, state: str) -> dict[str, Verdict]:
-        """What became of the file's facts, by write; `state` is the text's digest."""
+        """Return the verdict on each of the file's facts, by write; `state` is its digest."""
         written = self._journal.written.get(self._source)
         if written is None:
             return {}
@@ -91,7 +92,7 @@ class SavedText:
         return self.seen_again() | changed
 
     def seen_again(self) -> dict[str, Verdict]:
-        """The verdicts on facts that had gone from the file and are in it again."""
+        """Return the verdicts on facts that were gone from the file and are in it again."""
         return {
             record.write.id: "seen"
             for record in self._journal.of_file(self._source)
@@ -99,14 +100,14 @@ class SavedText:
         }
 
     def deleted(self) -> dict[str, Verdict]:
-        """The verdicts on watched facts that this text, which the owner approved, lacks."""
+        """Return the verdicts on watched facts that this text, approved by the owner, lacks."""
         missing = self._missing(self._journal.watched(self._source))
         return {record.write.id: "deleted" for record in missing}
 
     def lacks(
         self, records: Sequence[Record], ignored: frozenset[str] = frozenset()
     ) -> list[Record]:
-        """Those of these writes whose facts the text does not state, struck out or not.
+        """Return those of these writes whose facts the text does not state, struck out or not.
 
         The lines `ignored` do not count, nor do lines that we struck out before the fact was
         written.
@@ -125,7 +126,7 @@ class SavedText:
         return [record for record in records if not is_stated(record)]
 
     def _keys(self, ignored: Container[str]) -> set[str]:
-        """The keys of the text's blocks without the lines `ignored`."""
+        """Return the keys of the text's blocks without the lines `ignored`."""
         lines = BREAKS.split(self.text)
         kept = ("" if without_phrases(line).strip() in ignored else line for line in lines)
         return fact_keys("\n".join(kept))
@@ -142,19 +143,19 @@ class SavedText:
         return struck
 
     def _standing(self, *actions: str) -> list[Record]:
-        """The writes to the file that stand, of these actions; oldest first."""
+        """Return the standing writes to the file with these actions; oldest first."""
         records = (record for record in self._journal.of_file(self._source) if record.stands)
         return [record for record in records if record.write.action in actions]
 
     def _missing(self, watched: Sequence[Record]) -> list[Record]:
-        """The watched writes whose facts the text does not hold."""
+        """Return the watched writes whose facts the text lacks."""
         items = frozenset(record.item for record in watched if record.item)
         return self.lacks(
             [record for record in watched if record.item not in self._line_set], items
         )
 
     def _judged(self, state: str, watched: Sequence[Record]) -> dict[str, Verdict]:
-        """The verdicts on all watched writes (oldest first)."""
+        """Return the verdicts on all watched writes (oldest first)."""
         missing = self._missing(watched)
         verdicts: dict[str, Verdict] = {record.write.id: "seen" for record in watched}
         verdicts |= {record.write.id: "deleted" for record in missing}
@@ -171,13 +172,13 @@ class SavedText:
         return verdicts
 
     def _loaded(self, watched: Sequence[Record], missing: Container[Record]) -> int:
-        """How many of the watched writes, from the first on, the save's maker had before them."""
+        """Return how many of the watched writes, from the first, the save's author had in view."""
         first_with: dict[str | None, Record] = {}
         for record in self._journal.of_file(self._source):
             first_with.setdefault(record.heading, record)
 
         def shows(record: Record) -> bool:
-            """Whether the text holds what came with this write, and with none before it."""
+            """Return whether the text has what came with this write, and with none before it."""
             made_heading = record.heading is not None and first_with[record.heading] is record
             return (made_heading and record.heading in self._line_set) or (
                 record not in missing and not self._journal.has_written_before(record)
@@ -188,7 +189,7 @@ class SavedText:
             loaded -= 1
         request = watched[loaded - 1].write.request if loaded else None
         while request and loaded < len(watched) and watched[loaded].write.request == request:
-            loaded += 1  # the facts of one request came into the file together
+            loaded += 1  # the facts of one request reached the file together
         lines = [record.line for record in watched]
         for record in reversed(self._standing("forget", "supersede")):
             since = bisect(lines, record.line)
@@ -200,18 +201,18 @@ class SavedText:
         return loaded
 
     def _shows_edit(self, edit: Edit, action: str) -> bool:
-        """Whether the text shows an edit: the line that it struck out, or the gap it left, where
-        the lines that were around it follow one another."""
+        """Return whether the text shows an edit: the line that it struck out, or the gap it left,
+        where the lines formerly around it are adjacent."""
         if action == "supersede":
             return bool(edit.removed) and edit.inserted in self.text
         neighbours = (*edit.above[:1], *edit.below[:1])
         return len(neighbours) == 2 and neighbours in self._pairs
 
     def _rewrites(self, write: Write) -> bool:
-        """Whether a line in the fact's place rewrites it.
+        """Return whether a line in the fact's position rewrites it.
 
-        At the end of a file, where whoever has an older copy types as well, that is only a line
-        much like it, or with words of it.
+        At the end of a file, where the author of an older copy types as well, only a very similar
+        line counts, or one that shares words with it.
         """
         edit = write.added
         assert edit is not None, "only writes of facts are watched"
@@ -226,7 +227,7 @@ class SavedText:
         return False
 
     def _between(self, above: Sequence[str], below: Sequence[str]) -> list[str]:
-        """The few lines between the nearest of those with these digests that are still there."""
+        """Return the few lines between the nearest remaining ones with these digests."""
         digests = set(self._digests)
         first = next((digest for digest in above if digest in digests), "")
         last = next((digest for digest in below if digest in digests), "")
@@ -241,7 +242,7 @@ class SavedText:
 
 
 def _content_words(text: str) -> set[str]:
-    """The words of a text that tell it from others: not the short ones, nor numbers."""
+    """Return the distinctive words of a text: no short ones, and no numbers."""
     return {word for word in fold(text).split() if len(word) > 3 and not word.isdigit()}
 
 
@@ -250,28 +251,28 @@ def _lines(text: str) -> list[str]:
 
 
 def fact_keys(text: str) -> set[str]:
-    """The keys of what the blocks of a file say, struck out or not."""
+    """Return the keys of the blocks of a file, struck out or not."""
     blocks = _BLOCK_ENDS.split(BREAKS.sub("\n", text))
     return set(chain.from_iterable(_block_keys(block.strip("\n")) for block in blocks))
 
 
 @lru_cache(BLOCKS)
 def _block_keys(block: str) -> tuple[str, ...]:
-    """The keys of what a block says, and of the heading that it begins with."""
+    """Return the keys of a block, and of a heading that it begins with."""
     parts = block.split("\n", 1) if _HEADING.match(block) else [block]
     return tuple(fact_key(plain(part)) for part in parts)
 
 
 class ForgottenLines:
-    """Recognises the forgotten lines of one workspace, in whichever of its files they come back."""
+    """Recognises the forgotten lines of one workspace, in whichever of its files they return."""
 
     def __init__(self, workspace: Workspace, journal: Journal) -> None:
         self._workspace = workspace
         self._journal = journal
 
     def digests(self, draft: Draft, passages: Sequence[Passage]) -> tuple[str, ...]:
-        """The keyed digests of passages that were removed from a draft; none of a line that a file
-        still has. Makes the key if there is none; raises StorageError."""
+        """Return the keyed digests of passages that were removed from a draft, unless a file still
+        has the line. Creates a missing key; raises StorageError."""
         if not self._key():
             storage.private_directory(self._workspace.private)
             storage.replace(self._workspace.forgotten_key, secrets.token_hex(32).encode())
@@ -284,13 +285,13 @@ class ForgottenLines:
         return tuple(_digest(words, key) for words in sorted(gone))
 
     def returned(self) -> Iterator[Returned]:
-        """The forgotten lines that are in memory's files again, unless a later write added them or
-        the owner wants to keep them. Raises StorageError."""
+        """Yield the forgotten lines that are in memory's files again, unless a later write added
+        them or the owner wants to keep them. Raises StorageError."""
         for source, text in Draft(self._workspace).texts() if self._journal.forgotten() else ():
             yield from self.returned_in(source, text)
 
     def returned_in(self, source: str, text: str) -> Iterator[Returned]:
-        """The same of another text of a file."""
+        """Yield the forgotten lines in another text of a file."""
         records, key = self._journal.forgotten(), self._key()
         for number, line in enumerate(text.splitlines() if records else (), start=1):
             record = records.get(_digest(words, key)) if (words := _words(line)) else None
@@ -300,7 +301,7 @@ class ForgottenLines:
                 yield Returned(record.write.id, source, number, shown, purged)
 
     def _is_written_since(self, words: str, record: Record) -> bool:
-        """Whether a later write than this one added a line with these words."""
+        """Return whether a later write than this one added a line with this text."""
         later = takewhile(
             lambda other: other.line > record.line, reversed(list(self._journal.records.values()))
         )
@@ -311,7 +312,7 @@ class ForgottenLines:
 
 
 def _words(line: str) -> str:
-    """What a line says in small letters: without bullet, check box, full stop and comments."""
+    """Return a line in lower case, without bullet, check box, final punctuation and comments."""
     return without_bullet(line.partition("<!--")[0]).casefold().rstrip(" \t.,;:!")
 
 

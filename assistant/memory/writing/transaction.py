@@ -1,13 +1,13 @@
-"""Transactions: how a write to memory files is made, and what a killed one is completed from.
+"""Transactions: how memory files are written, and how a killed write is completed.
 
-Under one lock a write is put down in the journal, each file is replaced at once if it is still as
-it was read, and the write is acknowledged. No lock stops an editor: if a file was saved meanwhile,
-it is read again and the write repeated.
+Under one lock a write is recorded in the journal, each file is replaced atomically if it is still
+as it was read, and the write is acknowledged. No lock stops an editor: if a file was saved in the
+meantime, it is read again and the write repeated.
 
-A write without acknowledgement is settled by the next writer, from the files: done, or void. A
-file that was replaced shows all edits of a write or none. One that had to be overwritten, since it
-has other names, may be torn: it is completed from the temporary copy beside it. What a write to
-several files had not come to is made if the file has not changed there.
+The next writer settles an unacknowledged write, from the files: done, or void. A file that was
+replaced shows all edits of a write or none. One that had to be overwritten, since it has hard
+links, may be torn: it is completed from the temporary copy next to it. The edits that a write to
+several files did not reach are made if the file has not changed there.
 """
 
 import contextlib
@@ -38,12 +38,12 @@ _T = TypeVar("_T")
 class Commits:
     """Makes the writes to one workspace's files. Safe to use from several threads and processes.
 
-    `journal` and `images` record them; `anchor` notices if another folder takes the workspace's
-    place.
+    `journal` and `images` record them; `anchor` detects that another folder has replaced the
+    workspace.
     """
 
     def __init__(self, workspace: Workspace, notify: Notify = no_notices) -> None:
-        """`notify` is given a line while a write waits for a program that has a file open."""
+        """`notify` receives a line while a write waits for a program that has a file open."""
         self.workspace = workspace
         self.anchor = Anchor(workspace.root)
         self.journals = Journals(workspace)
@@ -55,7 +55,7 @@ class Commits:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock, with what a killed writer began settled. Reentrant."""
+        """Acquire the lock, and settle what a killed writer began. Reentrant."""
         with self._lock:
             if self._is_locked:
                 yield
@@ -75,9 +75,9 @@ class Commits:
                     self._is_locked = False
 
     def write(self, plan: Callable[[Draft], _T]) -> _T:
-        """Carry out what `plan` makes of the files as they are; again if one is saved meanwhile.
+        """Carry out what `plan` does with the current files; repeat it if one is saved meanwhile.
 
-        Returns what `plan` does. Raises what it raises, LedgerError if the files keep changing,
+        Returns what `plan` returns. Raises what it raises, LedgerError if the files keep changing,
         Abandoned if the client has gone before it began, and StorageError.
         """
         with self.locked():
@@ -85,7 +85,7 @@ class Commits:
             return self.attempt(plan)
 
     def attempt(self, plan: Callable[[Draft], _T]) -> _T:
-        """Do the same with the lock held, whether or not the client waits."""
+        """Carry out `plan` with the lock acquired, whether or not the client waits."""
         for _ in range(ATTEMPTS):
             draft = Draft(self.workspace)
             result = plan(draft)
@@ -98,10 +98,10 @@ class Commits:
     def replace(
         self, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
     ) -> None:
-        """Give files (source to old and new text) new texts, as one write, which `undo` reverses.
+        """Replace the texts of files (source to old and new text), as one write for `undo`.
 
-        Writes with the same name of `together` are undone together. Raises LedgerError if a file
-        no longer has its old text, StorageError.
+        Writes with the same `together` are undone together. Raises LedgerError if a file no longer
+        has its old text, StorageError.
         """
 
         def plan(draft: Draft) -> None:
@@ -117,10 +117,10 @@ class Commits:
 
     @contextlib.contextmanager
     def amending(self, texts: Mapping[str, str], origin: Origin) -> Iterator[None]:
-        """Journal a change of whole files (source to new text), which the block makes.
+        """Journal the change of whole files (source to new text) that the block makes.
 
-        It is one write, so that `undo` reverses it. If the block raises, it must have changed
-        nothing. Raises StorageError if a file is not UTF-8.
+        It is one write, so `undo` reverses it. If the block raises, it must have changed nothing.
+        Raises StorageError if a file is not UTF-8.
         """
         with self.locked():
             draft = Draft(self.workspace)
@@ -137,9 +137,9 @@ class Commits:
             self.journal.settle([write.id], (), verdicts)
 
     def set_aside(self, path: Path, damaged: Mapping[int, bytes]) -> str:
-        """Take damaged lines, by number, out of a file of ours; return the image that keeps them.
+        """Remove damaged lines, by number, from a file of ours; return the image that stores them.
 
-        The lock of the file must be held.
+        The caller must own the lock of the file.
         """
         image = self.images.keep(b"\n".join(damaged.values()).decode("utf-8", "backslashreplace"))
         lines = enumerate(storage.read_or_empty(path).split(b"\n"), start=1)
@@ -159,7 +159,7 @@ class Commits:
         return verdicts
 
     def _commit(self, draft: Draft) -> bool:
-        """Journal, save, acknowledge; False if an editor saved a file in between."""
+        """Journal, save, acknowledge; return False if an editor saved a file in between."""
         verdicts = self._begin(draft)
         try:
             is_saved = draft.save(self._notify)
@@ -176,7 +176,7 @@ class Commits:
 
 
 def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: str = "") -> Write:
-    """The write that gives files (by source) new texts."""
+    """Return the write that replaces the texts of files (by source)."""
     edits = [
         draft.edit(source, difference(draft.text(source), text)) for source, text in texts.items()
     ]
@@ -184,11 +184,11 @@ def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: 
     return Write(new_id(), now(), "amend", text, origin, tuple(edits), together=together)
 
 
-# What a killed writer left
+# Leftovers of a killed writer
 
 
 def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
-    """Settle every unacknowledged write; the lock must be held. Raises StorageError."""
+    """Settle every unacknowledged write; the caller must own the lock. Raises StorageError."""
     pending = journal.pending()
     draft = Draft(workspace)
     is_made = {}
@@ -205,7 +205,7 @@ def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
 
 
 def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
-    """Whether a file shows these edits of it, which were made at once.
+    """Return whether a file shows these edits of it, which were made at once.
 
     A file that has changed since is judged by the last edit: by the last line that it inserted,
     else by whether the text that it `removed` is gone.
@@ -223,7 +223,7 @@ def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
 
 
 def _complete_overwrite(path: Path, edits: Sequence[Edit], images: Images) -> None:
-    """Complete a file that a killed writer was overwriting, if the file is a mix of old and new."""
+    """Complete a file that a killed writer was overwriting, if it is a mix of old and new."""
     data = storage.read_or_empty(path)
     for temporary in storage.leftovers(path):
         new = temporary.read_bytes()
@@ -237,7 +237,7 @@ def _complete_overwrite(path: Path, edits: Sequence[Edit], images: Images) -> No
 
 
 def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
-    """What a file held before these edits, if these bytes are what they made of it."""
+    """Return a file's content before these edits, if these bytes are their result."""
     text = new.decode("utf-8", "replace")
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     text = text.removeprefix(bom)

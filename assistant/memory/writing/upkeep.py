@@ -1,13 +1,13 @@
-"""Daily upkeep: move out of MEMORY.md what is no longer needed there, as one write.
+"""Daily upkeep: moves what MEMORY.md no longer needs out of it, as one write.
 
 Only lines that this program wrote are moved, and only if it is certain where they belong:
 
-- superseded facts, appointments that have passed and duplicates below one heading go to
+- superseded facts, past appointments and duplicates below one heading go to
   `memory/archive/YYYY.md`;
 - facts that have been below a dated heading for more than a month go below the owner's heading that
   fits, else to `memory/YYYY.md`.
 
-Every line keeps its words and its day. What somebody typed into a file stays where it is, and so
+Every line keeps its text and its day. What somebody typed into a file stays where it is, and so
 does what `undo` has moved back.
 """
 
@@ -47,19 +47,20 @@ UNSORTED = timedelta(days=31)
 PASSED = timedelta(days=7)
 """How long a fact stays after its day."""
 MOST_WORDS = 2
-"""Most words of an appointment beside its day, its hour and function words. A fact that says more,
-or another number, may be wanted when its day has passed."""
+"""Maximum number of words of an appointment besides its day, its hour and function words. A fact
+with more, or with another number, may still be wanted when its day has passed."""
 MOST = 200
-"""Facts moved at once: a second or two of work, for which other writers wait."""
+"""The maximum number of facts moved at once: a second or two of work, during which other writers
+wait."""
 ORIGIN = Origin("upkeep")
 Fits = Callable[[str, Sequence[str]], str]
-"""Says which of these headings fits a fact; "" if none does."""
+"""Returns which of these headings fits a fact; "" if none does."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A line that is moved to the file `source`: below the heading `## {title}`, or below the
-    owner's heading with this `path` in MEMORY.md."""
+    """A line to move to the file `source`: below the heading `## {title}`, or below the owner's
+    heading with this `path` in MEMORY.md."""
 
     chunk: Chunk
     write: Write
@@ -85,7 +86,7 @@ class Upkeep:
             return Upkept()
         sources = {source for move in moves for source in (move.chunk.source, move.source)}
         texts = {source: draft.text(source) for source in sorted(sources)}
-        for move in reversed(moves):  # from the end, so that the positions of the others stay
+        for move in reversed(moves):  # from the end, so the positions of the others stay valid
             texts[move.chunk.source] = self._without(move, texts[move.chunk.source])
         for move in moves:
             text = texts[move.source]
@@ -105,7 +106,7 @@ class Upkeep:
         return Upkept(archived, len(moves) - archived)
 
     def _moves(self, draft: Draft) -> Iterator[_Move]:
-        """The lines to move, by file, from its beginning to its end."""
+        """Yield the lines to move, file by file, from beginning to end."""
         seen: set[tuple[tuple[str, ...], str]] = set()
         owners = list(headings(draft.text(MEMORY_FILE)))
         stay = self._journal.moved_back()
@@ -127,7 +128,7 @@ class Upkeep:
                     seen.add(key)
 
     def _own_write(self, chunk: Chunk, text: str) -> Write | None:
-        """The write of a fact that is one line of a list, as we wrote it."""
+        """Return the write of a fact, if it is one line of a list, as we wrote it."""
         at = chunk.start_char
         is_line = "\n" not in chunk.text and chunk.text[:2] in ("- ", "* ", "+ ")
         if not is_line or text[at - 1 : at] not in ("", "\n") or annotations.is_core(chunk.text):
@@ -137,7 +138,7 @@ class Upkeep:
     def _move(
         self, chunk: Chunk, write: Write, is_twin: bool, owners: Sequence[str]
     ) -> _Move | None:
-        """Where a fact goes; None if it stays."""
+        """Return where a fact goes; None if it stays."""
         day = chunk.date or write.time[:10]
         under = chunk.heading[-1:]
         own = bool(
@@ -161,8 +162,8 @@ class Upkeep:
         return _Move(chunk, write, item, f"memory/{year}.md", title)
 
     def _has_passed(self, chunk: Chunk, day: str) -> bool:
-        """Whether a fact says only appointments, which were ahead when it was written and have
-        passed. What begins ("works in Porto from 1 October") is none, nor is what says more."""
+        """Return whether a fact states only appointments that were ahead when it was written and
+        have passed, and nothing more. A beginning ("works in Porto from 1 October") is none."""
         last = (self._today - PASSED).isoformat()
         ahead = [
             mention
@@ -183,7 +184,7 @@ class Upkeep:
         return is_brief and numbers <= figures and not says("begins", chunk.plain)
 
     def _without(self, move: _Move, text: str) -> str:
-        """The text without the line, and without a heading of ours that becomes empty."""
+        """Return the text without the line, and without a heading of ours that becomes empty."""
         cut = removal(text, move.chunk.start_char, move.chunk.end_char)
         if self._journal.has_made_heading(move.chunk.source, move.title):
             cut = with_emptied_heading(text, cut, move.title)

@@ -1,4 +1,4 @@
-"""The words of facts, to find them again wherever something of them was kept."""
+"""Finds the words of facts again wherever parts of them were stored."""
 
 import re
 import unicodedata
@@ -16,21 +16,21 @@ from assistant.messages import FORGOTTEN
 
 STEM, ENDING = 4, 3
 """Two words are forms of one if they share STEM letters and differ in at most ENDING letters; a
-shorter word has forms of one letter more."""
+shorter word may have one more letter."""
 BEGINNING = 3
-"""Letters of a word that all its forms share."""
+"""The number of letters that all forms of a word share."""
 PART = 5
-"""Minimum letters of a word that also counts within a longer one, as in a German compound."""
+"""Minimum length of a word that also matches within a longer one, as in a German compound."""
 NEAR = 5
-"""Maximum number of lines that may tell a fact together; none of them but the first begins an item
-of a list, a heading or a row of a table."""
+"""Maximum number of lines that may state a fact together; only the first of them may begin a list
+item, a heading or a row of a table."""
 _MARKER = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _BEGINS = re.compile(r"\s*(?:[-+*•]|\d{1,9}[.)]|#{1,6})\s|\s*\|")
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+")
 _AMOUNT = re.compile(r"(\d+)[^\W\d_]{1,3}")
 _IDENTIFYING = re.compile(r"(?!(?:18|19|20|21)\d\d$)\d{4,}")
-"""A number that tells something by itself: not a year."""
+"""A number that is distinctive by itself: not a year."""
 _MARKUP = re.compile(r"[*_`~&<>\[\\]")
 _MARKS = re.compile(r"[^\x00-\u02ff]+")
 """All combining characters are beyond Latin."""
@@ -39,7 +39,7 @@ _SPACED = 0x2E80
 
 
 class Words:
-    """Facts to be found, in every known wording; `shown` are passages as their files have them."""
+    """Facts to find, in every known wording; `shown` are passages as their files have them."""
 
     def __init__(self, facts: Sequence[str], shown: Sequence[str] = ()) -> None:
         self._keys = {fact_key(fact) for fact in facts}
@@ -54,18 +54,19 @@ class Words:
         self._digests = set(map(line_digest, (*items, *lines)))
 
     def are(self, text: str) -> bool:
-        """Whether a text is one of the facts, ignoring anything between its words."""
+        """Return whether a text is one of the facts, ignoring anything between its words."""
         return fact_key(text) in self._keys or _word_sequence(text) in self._sequences
 
     def occur_in(self, text: str) -> bool:
-        """Whether a text contains one of the facts, ignoring anything between its words."""
+        """Return whether a text contains one of the facts, ignoring anything between its words."""
         text = _composed(text)
         return any(literal in text for literal in self._literal) or any(
             pattern.search(text) for pattern in self._patterns
         )
 
     def without(self, text: str) -> str:
-        """The text without the facts, and without the lines that tell one in other words."""
+        """Return the text without the facts, and without the lines that state one in other
+        words."""
         for pattern in self._patterns:
             text = pattern.sub(FORGOTTEN, text)
         lines = text.split("\n")
@@ -74,14 +75,15 @@ class Words:
         return "\n".join(without_phrases(line) if FORGOTTEN in line else line for line in lines)
 
     def without_digests(self, edit: Edit) -> Edit:
-        """The edit without the digests of lines with these facts, which would confirm a guess."""
+        """Return the edit without the digests of lines with these facts, which could confirm a
+        guess."""
         above = tuple("" if digest in self._digests else digest for digest in edit.above)
         below = tuple("" if digest in self._digests else digest for digest in edit.below)
         return replace(edit, above=above, below=below)
 
     def lines_in(self, text: str) -> list[int]:
-        """The numbers of the lines that contain or tell one of the facts, from 1."""
-        occur = self.occur_in(text)  # what no text contains no line of it does
+        """Return the 1-based numbers of the lines that contain or state one of the facts."""
+        occur = self.occur_in(text)  # if the text does not contain it, no line does
         lines = text.split("\n")
         told = self._told(lines)
         return [
@@ -91,8 +93,8 @@ class Words:
         ]
 
     def _told(self, lines: Sequence[str]) -> set[int]:
-        """The indices of the lines that have, alone or together with those near them, all the
-        words that state one of the facts in any form."""
+        """Return the indices of the lines that have, alone or together with nearby ones, all the
+        words of a fact in any form."""
         told: set[int] = set()
         searched = _searched("\n".join(lines))
         for words in self._telling:
@@ -105,8 +107,8 @@ class Words:
         return told
 
     def traces(self, text: str, common: Container[str]) -> Iterator[tuple[str, ...]]:
-        """The words of facts that are left in a text which does not tell them: of those that are
-        not `common` several, with a third of their letters, or a number that is no year."""
+        """Yield the words of facts that remain in a text which does not state them: several that
+        are not `common`, with a third of their letters, or a number that is not a year."""
         searched, lines = _searched(text), text.split("\n")
         for words in self._telling:
             rare = [word for word in words if word not in common]
@@ -117,20 +119,20 @@ class Words:
 
 
 def _identify(some: Collection[str], words: Sequence[str]) -> bool:
-    """Whether some of the words of a fact hint at it."""
+    """Return whether some of the words of a fact hint at it."""
     is_much = 3 * len("".join(some)) >= len("".join(words))
     is_enough = len(some) > 1 or len(words) == 1
     return (is_much and is_enough) or any(map(_IDENTIFYING.fullmatch, some))
 
 
 def _searched(text: str) -> str:
-    """A text without accents and case, as it is and without the marks that may split a word."""
+    """Return a text without accents and case, with and without the marks that may split a word."""
     bare = _bare(text)
     return f"{bare}\n{_MARKUP.sub('', bare)}" if _MARKUP.search(bare) else bare
 
 
 def _held(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[str]]:
-    """By the index of each line that has any of these words, in any form: those that it has."""
+    """Return, by the index of each line with any of these words in any form, those it has."""
     held = {}
     for number, line in enumerate(lines):
         searched = _searched(line)
@@ -146,7 +148,7 @@ def _held(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[str]]:
 def _together(
     held: Mapping[int, set[str]], lines: Sequence[str]
 ) -> Iterator[tuple[set[int], set[str]]]:
-    """From each line that holds words on, those near it that hold others, and all these words."""
+    """Yield, from each line with such words, nearby lines that add others, and all these words."""
     for first, has in held.items():
         near, together, below = {first}, set(has), set[str]()
         for number in range(first + 1, min(first + NEAR, len(lines))):
@@ -160,7 +162,8 @@ def _together(
 
 
 def _is_form(word: str, other: str) -> bool:
-    """Whether a word is a form or a part of another one: garden, gardens, Gartens, Gartenhaus."""
+    """Return whether a word is a form or a part of another: garden, gardens, Gartens,
+    Gartenhaus."""
     if word[:BEGINNING] not in other:
         return False
     if word.isdigit() or other.isdigit():
@@ -175,12 +178,12 @@ def _is_form(word: str, other: str) -> bool:
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text without accents, marks and case."""
+    """Return the words of a text without accents, marks and case."""
     return _WORD.findall(_bare(text))
 
 
 def _bare(text: str) -> str:
-    """A text without accents, marks and case."""
+    """Return a text without accents, marks and case."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text)
         text = _MARKS.sub(
@@ -194,13 +197,13 @@ def _composed(text: str) -> str:
 
 
 def _word_sequence(fact: str) -> tuple[str, ...]:
-    """The words of a fact, if it has several: one alone means nothing without its signs (C++)."""
+    """Return the words of a fact if it has several; a single one needs its signs (C++)."""
     words = tuple(re.findall(r"\w+", _composed(fact).casefold()))
     return words if len(words) > 1 else ()
 
 
 def _pattern(fact: str) -> "re.Pattern[str] | None":
-    """Matches the words of a fact in order, with anything else between; None if it has none."""
+    """Match the words of a fact in order, with anything in between; None if it has none."""
     words = re.findall(r"\w+", _composed(fact))
     if not words:
         return None
@@ -211,7 +214,7 @@ def _pattern(fact: str) -> "re.Pattern[str] | None":
 
 
 def _telling_words(fact: str) -> list[str]:
-    """The words that a line must have to state the fact, longest first: content words of its
+    """Return the words that a line must have to state the fact, longest first: content words of its
     language, and short ones only if there are no others."""
     words, language = re.findall(r"[^\W_]+", plain(fact)), language_of(fact)
     content = " ".join(word for word in words if not is_function_word(word, language))
