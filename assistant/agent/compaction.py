@@ -1,7 +1,8 @@
 """Compaction: capture facts for memory, then replace the older turns by a summary.
 
 The order makes a crash harmless: facts are captured first, then the summary is made, and the
-compaction entry is written last. If a step fails, the owner is told and a plainer result is used.
+compaction entry is written last. If a step fails, the owner is notified and a simpler result is
+used.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -26,14 +27,14 @@ SUMMARY_SHARE = 8
 QUOTE_SHARE = 2
 """The turns quoted to the summariser at once may take 1/2 of the window."""
 LINE_LIMIT = 160
-"""Characters of each part of a turn's line."""
+"""The maximum length of each part of a turn's line, in characters."""
 LEFT_OUT = "(earlier turns are left out here)"
 
 
 def compact(job: Reading, keep: float, *, captures: bool = True) -> Generator[Event, None, bool]:
-    """Compact the older turns; False if there is only one turn, which is never compacted.
+    """Compact the older turns; return False if there is only one turn, which is never compacted.
 
-    `keep` is the share of the history that stays word for word. `captures` says whether facts are
+    `keep` is the share of the history that stays verbatim. `captures` says whether facts are
     extracted from the older turns.
     """
     measured = job.budget.measured
@@ -54,7 +55,7 @@ def compact(job: Reading, keep: float, *, captures: bool = True) -> Generator[Ev
 def _summarise(
     job: Reading, past: History, older: tuple[Turn, ...]
 ) -> Generator[Event, None, CompactionEntry]:
-    """Build the compaction entry, still without the tokens after it."""
+    """Build the compaction entry, without the number of tokens after it."""
     earlier = past.compaction.summary if past.compaction else ""
     limit = job.budget.window // SUMMARY_SHARE
     entry = CompactionEntry(
@@ -103,14 +104,14 @@ def split(
 
 
 def summary_request(earlier: str, turns: Sequence[Turn], tokens: int) -> list[Message]:
-    """The request for a summary of at most about `tokens`."""
+    """Return the request for a summary of at most about `tokens`."""
     summary = f"[SUMMARY]\n{quoted(earlier)}\n[/SUMMARY]\n\n" if earlier else ""
     text = f"{summary}[TRANSCRIPT]\n{quote(turns)}\n[/TRANSCRIPT]"
     return [Message("system", TEXT["summarise"].format(words=tokens // 2)), Message("user", text)]
 
 
 def bounded(summary: str, tokens: int) -> str:
-    """The end of a summary within `tokens`, in whole lines; a first line says if some are gone."""
+    """Return the end of a summary within `tokens`, in whole lines; its first line marks a cut."""
     lines = summary.strip().split("\n")
     if estimate_tokens(summary) <= tokens:
         return summary.strip()
@@ -126,12 +127,12 @@ def bounded(summary: str, tokens: int) -> str:
 
 
 def by_lines(earlier: str, turns: Sequence[Turn]) -> str:
-    """The summary without a model: the earlier summary, then one line for each turn."""
+    """Summarise without a model: the earlier summary, then one line for each turn."""
     return "\n".join([*filter(None, [earlier]), *map(line_of, turns)])
 
 
 def line_of(turn: Turn) -> str:
-    """A turn as one line: the request, the tool calls, the reply."""
+    """Return a turn as one line: the request, the tool calls, the reply."""
     calls = [
         call
         for entry in turn.entries

@@ -1,9 +1,9 @@
 """The context budget: fitting the history into a model's window.
 
-The steps, each taken only if the ones before it do not suffice: old results are reduced to one line
+The steps, each taken only if the previous ones do not suffice: old results are reduced to one line
 (always); the oldest turns are left out; the older results of the running turn are reduced to one
-line; its longest texts are cut, with a note on how to read on; an error is raised. All of this is a
-view: the transcript keeps everything.
+line; its longest texts are cut, with a note on how to read on; an error is raised. All of this is
+only a view: the transcript keeps everything.
 """
 
 import json
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 RATIOS = (0.5, 4.0)
 """Bounds of the correction by the provider's token count: code and CJK text cost more."""
 SMALLEST_WINDOW = 4_096
-"""A refusal never lowers the window below this: something else must be wrong with the request."""
+"""A rejection never lowers the window below this: something else must be wrong with the request."""
 LEAST_ROOM = 64
-"""The least tokens that the history needs beside the prompt and the answer."""
+"""The minimum tokens that the history needs in addition to the prompt and the answer."""
 WHOLE_RESULTS = 4
 """The results of this many turns before the running one are shown in full."""
 AGING_STEP = 8
 """While there is room, the results of this many turns are reduced at once: in between, each request
-begins like the one before it, which the provider has cached."""
+begins like the previous one, which the provider has cached."""
 FIRST_REQUEST_SHARE = 4
 """The first request is repeated in full unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4
-"""The cost of a message beside its text: OpenAI's rule of thumb."""
+"""The cost of a message in addition to its text: OpenAI's rule of thumb."""
 CUT_ROOM = 200
-"""Characters that the notice of a cut may take."""
+"""The maximum length of a cut's notice in characters."""
 LEAST_TEXT = 120
-"""Characters of a text that is too short to be cut: the notice is as long."""
+"""The length in characters up to which a text is not cut: the notice is as long."""
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 NO_LONGER = "[No longer shown; it can be sent again.]"
 
@@ -57,8 +57,8 @@ Measure = Callable[[Sequence[Message]], int]
 class ContextBudget:
     """The tokens of one model's window; estimates are corrected by what its provider reports.
 
-    `left_out` is how many of the oldest turns may be missing from a request. `sent` is the
-    estimated cost of the latest request, None if it could not be built.
+    `left_out` is the number of the oldest turns that a request may omit. `sent` is the estimated
+    cost of the latest request, None if it could not be built.
     """
 
     def __init__(self, window: int | None, reserve: int) -> None:
@@ -74,22 +74,22 @@ class ContextBudget:
         return min(self._reserve, self.window // 4)
 
     def measured(self, messages: Sequence[Message]) -> int:
-        """Tokens of messages."""
+        """Return the tokens of messages."""
         return math.ceil(measure(messages) * self._ratio)
 
     def specs(self, tools: Sequence[ToolSpec]) -> int:
-        """Tokens of tool descriptions."""
+        """Return the tokens of tool descriptions."""
         return math.ceil(sum(tool.tokens for tool in tools) * self._ratio)
 
     def room(self, system: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """Tokens that remain for the history; negative if the prompt alone is too long."""
+        """Return the tokens left for the history; negative if the prompt alone is too long."""
         return self.window - self.reserve - self.measured(system) - self.specs(tools)
 
     def tools_dropped(self, reported: int, tools: Sequence[ToolSpec]) -> bool:
-        """Whether the provider's first count is that of the messages alone, without the tools.
+        """Return whether the provider's first count covers only the messages, without the tools.
 
-        Only told where they are a third of the request, as the estimate is not exact: providers
-        that write tools in short count less than half of their JSON.
+        Only determined if the tools are a third of the request, as the estimate is not exact:
+        providers that encode tools compactly count less than half of their JSON.
         """
         cost = sum(tool.tokens for tool in tools)
         if self._ratio != 1 or not self.sent or 3 * cost < self.sent:
@@ -104,7 +104,7 @@ class ContextBudget:
             self._ratio = min(most, max(least, self._ratio * reported / self.sent))
 
     def refused(self, window: int) -> None:
-        """Lower the window, as the provider rejected the latest request as too long.
+        """Lower the window because the provider rejected the latest request as too long.
 
         `window` is the model's window, which the provider may have stated.
         """
@@ -117,7 +117,7 @@ class ContextBudget:
     def request(
         self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]
     ) -> Sequence[Message]:
-        """The messages to send. Raises ModelError (overflow) if `left_out` turns are too few."""
+        """Return the messages to send. Raises ModelError (overflow) if `left_out` is too low."""
         self.sent = None
         fitted = self._fit_history(prompt, record, specs)
         if fitted.left_out > self.left_out:
@@ -127,11 +127,12 @@ class ContextBudget:
         return [prompt.system, *mark_for_cache(messages, history(record.entries).turns[-2:])]
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
-        """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""
+        """Return how many of the oldest turns must be omitted. Raises ModelError if the last alone
+        is too long."""
         return self._fit_history(prompt, record, specs).left_out
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
-        """The share of its room that the history takes; over 1 if it does not fit."""
+        """Return the share of its room that the history takes; over 1 if it does not fit."""
         room = self.room([prompt.system, Message("user", prompt.briefing)], specs)
         tokens = self.measured(rendered(history(record.entries)))
         return tokens / room if room > 0 else float("inf")
@@ -139,9 +140,9 @@ class ContextBudget:
     def _fit_history(
         self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]
     ) -> "Fitted":
-        """The history, fitted into what the system prompt and the tools leave of the window."""
+        """Fit the history into what the system prompt and the tools leave of the window."""
         room = self.room([prompt.system], specs)
-        if room < LEAST_ROOM and self._ratio > 1:  # learned from a text of another kind
+        if room < LEAST_ROOM and self._ratio > 1:  # learned from another kind of text
             self._ratio = 1.0
             room = self.room([prompt.system], specs)
         if room < LEAST_ROOM:
@@ -166,12 +167,12 @@ class ContextBudget:
 
 
 def numbers_in(record: Transcript) -> dict[str, int]:
-    """The number under which `read_on` knows each text of a session, by the entry's id."""
+    """Return the number that `read_on` uses for each text of a session, by the entry's id."""
     return {id_: number for number, id_ in enumerate(texts_of(record.entries), 1)}
 
 
 def measure(messages: Sequence[Message]) -> int:
-    """The estimated tokens of messages: text, pictures, tool calls, and a constant for each."""
+    """Estimate the tokens of messages: text, pictures, tool calls, and a constant for each."""
     return sum(
         MESSAGE_TOKENS
         + request_tokens(message.content)
@@ -187,8 +188,8 @@ def measure(messages: Sequence[Message]) -> int:
 def mark_for_cache(sent: Sequence[Message], latest: Sequence[Turn]) -> list[Message]:
     """Mark the messages up to which a provider may cache the request.
 
-    One mark is before each of the latest turns, where the previous request has left its cache; one
-    is at the end if the turn continues after tool calls.
+    One mark is before each of the latest turns, where the previous request's cache ends; another is
+    at the end if the turn continues after tool calls.
     """
     marks = {len(sent) - 1} if sent and sent[-1].role == "tool" else set()
     end = len(sent)
@@ -214,7 +215,7 @@ class Fitted:
 
 
 def rendered(past: History) -> list[Message]:
-    """The history as the model sees it while all of it fits."""
+    """Return the history as the model sees it while all of it fits."""
     old = _count_reduced(len(past.turns), 1)
     turns = (_as_sent(turn, old=number < old) for number, turn in enumerate(past.turns))
     return messages(turns, _head(past))
@@ -228,9 +229,9 @@ def fit(
 ) -> Fitted:
     """Return the messages of the history that fit in `room` tokens.
 
-    Looks only at turns that may fit, newest first. Texts of the last turn that have a number may be
-    cut; beside what then remains of it there may be no room for what stands for the older turns.
-    Raises ModelError (overflow) if the last turn alone is too long.
+    Examines only turns that may fit, newest first. Texts of the last turn that have a number may be
+    cut; the remainder may leave no room for the replacement of the older turns. Raises ModelError
+    (overflow) if the last turn alone is too long.
     """
     count = len(past.turns)
     for old in sorted({_count_reduced(count, AGING_STEP), _count_reduced(count, 1)}):
@@ -256,7 +257,7 @@ def fit(
 
 
 def _newest(past: History, old: int, room: int, measured: Measure) -> Fitted:
-    """The newest turns that fit, at least one; the results of the first `old` turns are reduced."""
+    """Return the newest turns that fit, at least one; results of the first `old` are reduced."""
     whole, part = _head(past), _head(past, len(past.turns), room)
     newest: list[list[Message]] = []
     tokens = 0
@@ -275,9 +276,9 @@ def _newest(past: History, old: int, room: int, measured: Measure) -> Fitted:
 
 
 def _head(past: History, left_out: int = 0, room: int | None = None) -> list[Message]:
-    """What replaces the turns that are not shown: the first request and the summary of the rest.
+    """Return the replacement of omitted turns: the first request and the summary of the rest.
 
-    The summary is the assistant's message, so that nothing in it passes for the owner's words.
+    The summary is the assistant's message, so nothing in it passes for the owner's words.
     """
     head: list[Message] = []
     if past.compaction or left_out:
@@ -294,25 +295,25 @@ def _head(past: History, left_out: int = 0, room: int | None = None) -> list[Mes
 
 
 def _count_reduced(turns: int, step: int) -> int:
-    """How many of the oldest of `turns` turns have their results reduced to one line."""
+    """Return how many of the oldest of `turns` turns have their results reduced to one line."""
     return max(0, turns - 1 - WHOLE_RESULTS) // step * step
 
 
 def _as_sent(turn: Turn, *, old: bool) -> Turn:
-    """A turn as the model sees it: old results as one line, old pictures by name, and those of
-    tools but the newest."""
+    """Return a turn as the model sees it: old results as one line, old pictures by name, and tools'
+    pictures by name except the newest."""
     gone = {entry.id for entry in _returned_pictures(turn)[:-MOST_PICTURES]}
     entries = (_reduced(entry) if old or entry.id in gone else entry for entry in turn.entries)
     return replace(turn, entries=tuple(entries))
 
 
 def _returned_pictures(turn: Turn) -> list[Entry]:
-    """The pictures that came with results."""
+    """Return the pictures that came with results."""
     return [e for e in turn.entries if isinstance(e, AttachmentEntry) and e.call_id and e.picture]
 
 
 def _reduced(entry: Entry) -> Entry:
-    """A result as one line, a picture by name."""
+    """Return a result as one line, or a picture by name."""
     match entry:
         case ToolResultEntry():
             return summarised(entry)
@@ -322,8 +323,8 @@ def _reduced(entry: Entry) -> Entry:
 
 
 def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
-    """Reduce the turn's results, the oldest first, until it fits: to one line, of the last at most
-    its picture; and pictures before texts."""
+    """Reduce the turn's results to one line, the oldest first and pictures before texts, until it
+    fits; of the last result only its picture."""
     pictures = _returned_pictures(turn)
     results = [entry for entry in turn.entries if isinstance(entry, ToolResultEntry)]
     excess = measured(messages((turn,))) - room
@@ -365,7 +366,7 @@ def _cut(turn: Turn, room: int, measured: Measure, numbers: Mapping[str, int]) -
 
 
 def _text_of(entry: Entry) -> str:
-    """The text of an attachment or a result; empty for any other entry."""
+    """Return the text of an attachment or a result; "" for any other entry."""
     match entry:
         case AttachmentEntry(text=text) | ToolResultEntry(content=text):
             return text
@@ -373,7 +374,7 @@ def _text_of(entry: Entry) -> str:
 
 
 def summarised(result: ToolResultEntry) -> ToolResultEntry:
-    """The result as one line about its size, unless the result itself is shorter."""
+    """Return the result as one line about its size, unless the result itself is shorter."""
     size = len(result.content.encode("utf-8", "replace"))
     verb = "Failed with" if result.error else "Returned"
     line = f"[Summary: {verb} {size} bytes ({result.content.count(chr(10)) + 1} lines)]"

@@ -1,5 +1,5 @@
-"""Past turns quoted as data for a model, so that text from a tool or a page cannot give orders to
-the model that summarises it or extracts facts from it. Pure.
+"""Past turns quoted as data for a model, so that text from a tool or a page cannot instruct the
+model that summarises it or extracts facts from it. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,9 @@ from assistant.session.entries import (
 from assistant.session.history import Turn
 
 SPOKEN_LIMIT = 6_000
-"""Characters of a message that are quoted."""
+"""The maximum number of characters of a message that are quoted."""
 RESULT_LIMIT = 1_500
-"""Characters of a tool result that are quoted."""
+"""The maximum number of characters of a tool result that are quoted."""
 
 
 def quote(turns: Sequence[Turn], *, timed: bool = False) -> str:
@@ -46,7 +46,7 @@ def quote(turns: Sequence[Turn], *, timed: bool = False) -> str:
 def batches(turns: Sequence[Turn], room: int, most: int) -> Iterator[tuple[Turn, ...]]:
     """Split the turns into batches of at most `room` tokens when quoted, but at least one turn.
 
-    Of a turn over `most` tokens, what was not said by anybody is cut.
+    In a turn over `most` tokens, results and attachments are cut.
     """
     batch: list[Turn] = []
     tokens = 0
@@ -65,7 +65,7 @@ def batches(turns: Sequence[Turn], room: int, most: int) -> Iterator[tuple[Turn,
 
 
 def _cut_given(turn: Turn, room: int) -> Turn:
-    """The turn with its results and attachments cut to as many characters in all."""
+    """Return the turn with its results and attachments cut to `room` characters in total."""
     given = [e for e in turn.entries if isinstance(e, ToolResultEntry | AttachmentEntry)]
     limit = room // max(len(given), 1)
     entries: list[Entry] = []
@@ -81,7 +81,7 @@ def _cut_given(turn: Turn, room: int) -> Turn:
 def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
     """Yield the turns repeatedly, so that every part of the owner's long messages is read once.
 
-    The first reading has all of the turns; the later ones have the next parts of long messages.
+    The first reading has the complete turns; later ones have the next parts of long messages.
     """
     part_number = 0
     while reading := tuple(filter(None, (_reading(turn, part_number) for turn in turns))):
@@ -90,12 +90,12 @@ def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
 
 
 def call_line(call: ToolCall) -> str:
-    """A call with its arguments, on one line."""
+    """Return a call with its arguments, on one line."""
     return one_line(compact_call(call.name, call.arguments))
 
 
 def _reading(turn: Turn, part_number: int) -> Turn | None:
-    """The turn with this part of its messages; None if none of them has that many parts."""
+    """Return the turn with this part of its messages; None if none has that many parts."""
     entries: list[Entry] = []
     for entry in turn.entries:
         if isinstance(entry, UserEntry):
@@ -109,7 +109,7 @@ def _reading(turn: Turn, part_number: int) -> Turn | None:
 
 
 def _parts(text: str) -> list[str]:
-    """Split a message into parts short enough to quote, where a line or a sentence ends."""
+    """Split a message at line or sentence ends into parts short enough to quote."""
     parts = []
     while len(text) > SPOKEN_LIMIT:
         half = SPOKEN_LIMIT // 2
@@ -138,7 +138,7 @@ def _quoted_entry(entry: Entry) -> str:
 
 
 def _time(time: str) -> str:
-    """The local weekday, date and minute of an entry; empty if its time is not known."""
+    """Return the local weekday, date and minute of an entry; "" if its time is unknown."""
     try:
         return f"{datetime.fromisoformat(time).astimezone():%A %Y-%m-%d %H:%M}"
     except ValueError:

@@ -1,15 +1,15 @@
 """The agent loop: ask the model, run the tools it calls, feed the results back, until it answers.
 
-The loop keeps no state of its own: every message is written to the transcript before it is shown
-or sent. So a turn that broke off at any point continues when `run_turn` is called again.
+The loop is stateless: every message is written to the transcript before it is shown or sent. So a
+turn that broke off at any point continues when `run_turn` is called again.
 
-An empty answer is asked for once more. If the model repeats the same call, it is told to try
-another way, and if it goes on, to answer with what it has; it is told the same when the turn has
+An empty answer is requested once more. If the model repeats the same call, it is told to try
+another way, and if it continues, to answer with what it has; it is told the same when the turn has
 used up its requests. If it still calls a tool, the turn fails with a reason.
 
-Reading a stream blocks until the provider sends something. A thread does that, so that the owner
-can interrupt a silent model: the thread is abandoned, and closes the stream at its next piece or
-when the request times out.
+Reading a stream blocks until the provider sends something. A thread does that, so the owner can
+interrupt a silent model: the thread is abandoned, and closes the stream at its next piece or when
+the request times out.
 """
 
 import contextlib
@@ -117,7 +117,7 @@ class Interruption:
                 self.event.set()
 
     def wanted(self) -> bool:
-        """Whether the current call or tool should stop."""
+        """Return whether the current call or tool should stop."""
         return self.event.is_set()
 
     def take(self) -> list[str]:
@@ -130,7 +130,7 @@ class Interruption:
             return messages
 
     def reset(self) -> None:
-        """Clear a cancellation for a new turn; messages that are still queued are kept."""
+        """Clear a cancellation for a new turn; messages still queued are kept."""
         with self._lock:
             self.cancelled = False
             if not self._queued:
@@ -142,7 +142,7 @@ class Cancelled(Exception):
 
 
 class Waits(Exception):
-    """The turn waits for the owner to answer this question, but nobody is there to be asked."""
+    """The turn waits for the owner to answer this question, but nobody is there to ask."""
 
     def __init__(self, question: events.QuestionAsked) -> None:
         super().__init__(question.question)
@@ -151,11 +151,11 @@ class Waits(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Everything that running a turn needs.
+    """Everything needed to run a turn.
 
-    After `max_rounds` requests the model is told to finish; once the session has cost `max_tokens`,
-    no more requests are made. `redact` removes secrets from the model's output before it is written
-    down.
+    After `max_rounds` requests the model is told to finish; once the session has used `max_tokens`,
+    no more requests are made. `redact` removes secrets from the model's output before it is
+    written.
     """
 
     model: ChatModel
@@ -174,8 +174,8 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
 
     Raises TurnError if there is no reply, Waits if the owner must answer a question first,
     KeyboardInterrupt or Cancelled if they interrupt, and ModelError if a request fails: the
-    transcript is then as it was before the request, plus what had been streamed.
-    `Transcript.settle` makes an unfinished transcript valid.
+    transcript is then as before the request, plus what had been streamed. `Transcript.settle` makes
+    an unfinished transcript valid.
     """
     if pending := unanswered(agent.transcript.entries):  # left by a crash; they never ran
         yield events.StateChanged(events.State.EXECUTING_TOOL)
@@ -210,7 +210,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
 
 
 def _ask_again(agent: Agent, missing: Reminder, finish: str) -> events.Reminded:
-    """Ask for the answer once more. Raises TurnError if that has been done already."""
+    """Ask for the answer once more. Raises TurnError if that was already done."""
     ending_reason = final_reminder(_turn(agent))
     if ending_reason or finish == "content_filter" or _answered_since(_turn(agent), missing):
         raise without_answer(ending_reason or missing, agent.model.name, finish)
@@ -218,7 +218,7 @@ def _ask_again(agent: Agent, missing: Reminder, finish: str) -> events.Reminded:
 
 
 def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Events:
-    """Run the calls in order; all of them have a result afterwards, even when interrupted."""
+    """Run the calls in order; all of them have a result afterwards, even if interrupted."""
     for index, call in enumerate(calls):
         if agent.interruption.wanted():
             yield from _skip_calls(agent, calls[index:], STOPPED)
@@ -246,7 +246,7 @@ def _run_call(agent: Agent, call: ToolCall) -> Events:
 
 
 def _ask_approval(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
-    """Ask the owner to approve a call; the request and the decision are written down first."""
+    """Ask the owner to approve a call; the request and the decision are recorded first."""
     call = verdict.call
     request = events.ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
     agent.transcript.append(ApprovalEntry(call.id))
@@ -274,7 +274,7 @@ def _ask_owner(
 
 
 def answer_result(question: events.QuestionAsked, text: str) -> ToolResult:
-    """The owner's answer to a question, as a tool result for the model."""
+    """Return the owner's answer to a question, as a tool result for the model."""
     if not text.strip():
         return ToolResult(UNANSWERED, error=True, compact="no answer")
     meant = question.meant(text)
@@ -297,7 +297,7 @@ def _record(
 
 
 def _visible(agent: Agent, result: ToolResult) -> ToolResult:
-    """The result with the pictures that the model can be shown; its text counts the others."""
+    """Return the result with the pictures that the model can see; its text counts the others."""
     shown = result.pictures[:MOST_PICTURES]
     if shown and not agent.model.sees:
         shown = ()
@@ -326,7 +326,7 @@ def _remind(agent: Agent, kind: Reminder) -> events.Reminded:
 
 
 def _check_tokens(agent: Agent) -> None:
-    """Raise TurnError if the session has cost all of its tokens."""
+    """Raise TurnError if the session has used all of its tokens."""
     if agent.max_tokens is None:
         return
     spent = usage_of(agent.transcript.entries).tokens
@@ -342,16 +342,16 @@ def _turn(agent: Agent) -> Sequence[Entry]:
     return turn.entries if turn else ()
 
 
-# One request, and its answer in the transcript: written before it is shown
+# One request, and its answer, which is written to the transcript before it is shown
 
 
 def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | None]:
-    """Make one request and write its answer down; return the entry and the finish reason.
+    """Make one request and record its answer; return the entry and the finish reason.
 
     None if the owner added a message. Raises ModelError, KeyboardInterrupt and Cancelled.
     """
     specs = agent.toolbox.specs()
-    draft = Reply()  # what has been streamed and not yet been written down
+    draft = Reply()  # streamed but not yet recorded
     try:
         response = agent.model.stream(agent.prompt(specs), specs)
         with contextlib.closing(listen(response, agent.interruption)) as stream:
@@ -391,7 +391,7 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
 
 
 def _keep(agent: Agent, draft: Reply, reason: str) -> None:
-    """Write down what was streamed before the answer broke off, if anything."""
+    """Record what was streamed before the answer broke off, if anything."""
     if draft.text or draft.reasoning:
         agent.transcript.append(_entry(draft, agent))
         agent.transcript.append(InterruptedEntry(reason))
@@ -409,7 +409,7 @@ def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
 
 
 def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[ToolCall]:
-    """The calls with ids that are unique in the session: some models count from 0 each time."""
+    """Yield the calls with ids unique in the session: some models count from 0 each time."""
     answers = (entry for entry in entries if isinstance(entry, AssistantEntry))
     taken = {call.id for answer in answers for call in answer.tool_calls}
     for index, call in enumerate(calls):
@@ -433,7 +433,7 @@ def listen(stream: Pieces, interruption: Interruption) -> Pieces:
     Ends early if the owner interrupts while the model is silent. Raises what the stream raises.
     Closing this generator cancels the request.
     """
-    wanted: SimpleQueue[bool] = SimpleQueue()  # another piece, or none any more
+    wanted: SimpleQueue[bool] = SimpleQueue()  # whether to read another piece
     items: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
 
     def read() -> None:
@@ -441,7 +441,7 @@ def listen(stream: Pieces, interruption: Interruption) -> Pieces:
             while wanted.get():
                 items.put(next(stream, None))
             stream.close()
-        except BaseException as error:  # raised again by whoever listens
+        except BaseException as error:  # raised again by the consumer
             items.put(error)
 
     thread = threading.Thread(target=read, name="model stream", daemon=True)
@@ -470,30 +470,30 @@ def listen(stream: Pieces, interruption: Interruption) -> Pieces:
 
 
 def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
-    """Whether the model has answered since it got this reminder in the turn."""
+    """Return whether the model has answered since it got this reminder in the turn."""
     kinds = [getattr(entry, "kind", "") for entry in turn]
     later = turn[kinds.index(kind) :] if kind in kinds else ()
     return any(isinstance(entry, AssistantEntry) for entry in later)
 
 
 def final_reminder(turn: Sequence[Entry]) -> Reminder | None:
-    """The reason why the model was told to finish; None if it was not."""
+    """Return the reason why the model was told to finish; None if it was not."""
     endings: tuple[Reminder, ...] = ("circles", "rounds")
     kinds = [entry.kind for entry in turn if isinstance(entry, ReminderEntry)]
     return next((kind for kind in endings if kind in kinds), None)
 
 
 def _was_told_to_stop(turn: Sequence[Entry]) -> bool:
-    """Whether the model had been told of a loop when it answered last."""
+    """Return whether the model had been told of a loop before its latest answer."""
     told = [getattr(entry, "content", "") == LOOPED for entry in turn]
     answers = [number for number, entry in enumerate(turn) if isinstance(entry, AssistantEntry)]
     return any(told[: max(answers, default=0)])
 
 
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
-    """Whether this call repeats for the `SAME_CALL`th time with the same result.
+    """Return whether this call repeats for the `SAME_CALL`th time with the same result.
 
-    With another result it is none: the tests run after each change, or a command is waited for.
+    Different results are no loop: the tests run after each change, or a command is polled.
     """
     key, calls = _key(call), dict[str, str]()
     results: Counter[str] = Counter()
@@ -511,14 +511,14 @@ def _key(call: ToolCall) -> str:
 
 
 def defect(answer: AssistantEntry, finish: str) -> Reminder | None:
-    """What is wrong with an answer without calls: it is empty, or its call was malformed."""
+    """Return what is wrong with an answer without calls: empty, or a malformed call."""
     if finish == MALFORMED:
         return "malformed"
     return None if answer.text.strip() else "empty"
 
 
 def without_answer(reason: Reminder, model: str, finish: str = "") -> TurnError:
-    """The error of a turn that ends without an answer: the reason, and what the owner can do."""
+    """Return the error of a turn without an answer: the reason, and what the owner can do."""
     error = _data["without_answer"][finish if finish in ("content_filter", "length") else reason]
     word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
     return TurnError(error["text"].format(model=model, word=word), error["cure"])

@@ -1,8 +1,8 @@
-"""Memory and markdown files rendered for a model: quoted, each passage with its place and date.
+"""Memory and markdown files rendered for a model: quoted, each passage with its position and date.
 
-The stable prefix of every prompt, which providers cache, has all of memory if it is small, else its
-core. A turn adds the passages that bear on the message, and only cites those of the prefix. MCP and
-hooks render memory in the same way, so this module imports nothing heavy.
+The stable prefix of every prompt, which providers cache, contains all of memory if it is small,
+else its core. A turn adds the passages relevant to the message, and only cites those of the prefix.
+MCP and hooks render memory in the same way, so this module imports nothing heavy.
 """
 
 import re
@@ -27,7 +27,7 @@ from assistant.workspace.folder import (
 
 TEXT: Mapping[str, str] = beside(__file__)
 WHOLE_TOKENS = 1_500
-"""AGENTS.md is put into the cached prefix entirely up to this many tokens, some 35 procedures.
+"""AGENTS.md is included in the cached prefix entirely up to this many tokens, some 35 procedures.
 Procedures lose against facts in recall: a task seldom mentions what its procedure says."""
 BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -37,7 +37,7 @@ TOP_HEADING = re.compile(r"^# ", re.MULTILINE)
 ITEM = re.compile(r"^- .*$", re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 MOST_CITED = 8
-"""The most entries that the briefing cites from the memory already in the prompt."""
+"""The maximum number of entries that the briefing cites from the memory already in the prompt."""
 
 
 def entries(passages: Iterable[Passage]) -> str:
@@ -46,34 +46,34 @@ def entries(passages: Iterable[Passage]) -> str:
 
 
 def entry(passage: Passage) -> str:
-    """Render a passage as `- (FILE:LINE, DATE) text`, further lines quoted behind a bar."""
+    """Render a passage as `- (FILE:LINE, DATE) text`, with further lines quoted after a bar."""
     date = f", {passage.date}" if passage.date else ""
     text = BULLET.sub("", passage.readable.strip(), count=1)
     return f"- ({one_line(passage.citation)}{date}) {quoted(text)}"
 
 
 def framed(passages: Sequence[Passage], more: str = "") -> str:
-    """Render the passages after a text that says what they are."""
+    """Render the passages after an introductory text."""
     framing = f"{TEXT['framing']} {more}".rstrip()
     return f"{framing}\n\n{entries(passages)}"
 
 
 def shorter(text: str) -> Iterator[str]:
-    """A framed text with ever fewer of its passages, the best ones."""
+    """Yield a framed text with fewer and fewer of its passages, keeping the best ones."""
     framing, *passages = text.split("\n- (")
     while passages := passages[: len(passages) // 2]:
         yield "\n- (".join([framing, *passages]) + "\n[/MEMORY]"
 
 
 def whole_procedures(text: str) -> str:
-    """AGENTS.md as it is put into the prefix; empty if it is too long."""
+    """Return AGENTS.md as included in the prefix; "" if it is too long."""
     if not text.strip() or estimate_tokens(text) > WHOLE_TOKENS:
         return ""
     return f"{TEXT['procedures_framing']}\n\n{text}"
 
 
 def clean(text: str) -> str:
-    """Remove front matter, HTML comments and repeated blank lines from markdown, and put its
+    """Remove front matter, HTML comments and repeated blank lines from markdown, and shift its
     headings below those of the prompt."""
     text = FRONT_MATTER.sub("", text.replace("\r\n", "\n"), count=1)
     deeper = "#" if TOP_HEADING.search(FENCE.sub("", text)) else ""
@@ -85,7 +85,7 @@ def clean(text: str) -> str:
 
 
 def readable_lines(text: str) -> list[str]:
-    """The lines of a markdown file, its list items as `recall` shows them."""
+    """Return the lines of a markdown file, with list items as `recall` shows them."""
     pieces = enumerate(FENCE.split(text))
     return "".join(
         piece if index % 2 else ITEM.sub(lambda item: readable(item[0]), piece)
@@ -94,9 +94,9 @@ def readable_lines(text: str) -> list[str]:
 
 
 def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:
-    """The recalled passages between their tags, with framing.
+    """Render the recalled passages between their tags, with framing.
 
-    Passages that the prompt has `shown` already are only cited, unless the recall is weak.
+    Passages already `shown` in the prompt are only cited, unless the recall is weak.
     """
     if recall is None:
         return TEXT["unavailable"]
@@ -123,20 +123,20 @@ def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:
 # The memory in the prefix
 
 CORE_TOKENS = 800
-"""The most tokens of the core."""
+"""The maximum number of tokens of the core."""
 BYTES_PER_TOKEN = 10
-"""Bytes of a file per token in the prompt, at most: larger files need not be read."""
+"""The maximum bytes of a file per token in the prompt: larger files need not be read."""
 _DATED = re.compile(r"(?:^|\s+--\s+)\d{4}-\d{2}-\d{2}$")
 """The date at the end of a heading that the program wrote; each entry has its own date."""
 _BEGINS = re.compile(rf"#|>|\||```|~~~|{BULLET.pattern}")
-"""The beginning of a line that begins something of its own."""
+"""The beginning of a line that begins a separate block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The memory in the prompt: its `text` and the files that it comes from (`sources`).
 
-    `shown` holds what a turn need not repeat: whole files, or facts as FILE:LINE. `cut` tells the
+    `shown` is what a turn need not repeat: whole files, or facts as FILE:LINE. `cut` tells the
     owner what is left out. `core` are the facts in it if it is only the core.
     """
 
@@ -160,17 +160,17 @@ class Entry:
 
     @property
     def rendered(self) -> str:
-        """As it is sent."""
+        """The fact as it is sent."""
         return f"- (:{self.line}{self.date and f', {self.date}'}) {quoted(self.plain)}"
 
     @property
     def plain(self) -> str:
-        """Its text without bullet and marks."""
+        """Its text without bullet and annotations."""
         return BULLET.sub("", without(self.text).strip(), count=1)
 
     @property
     def tokens(self) -> int:
-        """What it costs."""
+        """Its cost in tokens."""
         return estimate_tokens(self.rendered)
 
     @property
@@ -186,11 +186,11 @@ def standing(
     hidden: Callable[[str], bool],
     core: Callable[[int], Sequence[Passage]],
 ) -> Standing:
-    """All of memory if it takes at most `most` tokens, else its core.
+    """Return all of memory if it takes at most `most` tokens, else its core.
 
-    The archive and `hidden` files are left out. The core is the facts that the owner has marked,
-    and as many of `core` (`Memory.core`) as fit beside them. A file that cannot be read is left
-    out; `memory status` names it.
+    The archive and `hidden` files are left out. The core are the facts that the owner has marked,
+    and as many of `core` (`Memory.core`) as fit in addition. An unreadable file is left out;
+    `memory status` reports it.
     """
     sources = [
         source
@@ -220,7 +220,7 @@ def standing(
 
 
 def _fitting(entries: Iterable[Entry], tokens: int) -> Iterator[Entry]:
-    """The first entries, as many as fit in `tokens`."""
+    """Yield the first entries, as many as fit in `tokens`."""
     for entry in entries:
         tokens -= entry.tokens
         if tokens < 0:
@@ -252,8 +252,8 @@ def _of_passage(fact: Passage, redact: Callable[[str], str]) -> Entry:
 
 
 def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[Entry]:
-    """The current entries of a file."""
-    from assistant.memory.text.chunk import chunks_of  # slow to load, and hooks need none
+    """Yield the current entries of a file."""
+    from assistant.memory.text.chunk import chunks_of  # slow to load, and hooks do not need it
 
     for chunk in chunks_of(_read(workspace, source, redact), source):
         if chunk.status == "current":
@@ -262,7 +262,7 @@ def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) ->
 
 
 def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[Entry]:
-    """The facts of a file that are marked as core, found line by line without parsing the file."""
+    """Yield the facts of a file that are marked as core, without parsing the file."""
     text = _read(workspace, source, redact)
     if not is_core(text):
         return
@@ -277,8 +277,8 @@ def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> 
 
 
 def _goes_on(first: str, line: str) -> bool:
-    """Whether a line belongs to the fact that began with `first`: it is nested, or a paragraph's
-    next."""
+    """Return whether a line belongs to the fact that began with `first`: it is nested, or the next
+    of a paragraph."""
     depth = len(line) - len(line.lstrip())
     nested = depth > len(first) - len(first.lstrip())
     return bool(line.strip()) and (nested or not _BEGINS.match(line.lstrip()))

@@ -1,9 +1,8 @@
 """The prompt of a turn, built once from sections. `assistant context` prints exactly these.
 
 The stable sections are the cacheable prefix: they change only when the workspace's files do. What
-changes with each turn (the recalled memory, the working memory, the date) is the briefing: it
-comes after the history, at the head of the owner's latest message, so that a provider can cache
-everything before it.
+changes with each turn (recalled memory, working memory, the date) is the briefing: it comes after
+the history, before the owner's latest message, so a provider can cache everything before it.
 """
 
 import json
@@ -32,9 +31,9 @@ DUE = "What Is Due Then"
 NOTES = "Your Notes of This Session"
 TOOLS = "Tools"
 FILE_LIMIT = 50_000
-"""Characters of one file."""
+"""Maximum number of characters of one file."""
 ALL_LIMIT = 200_000
-"""Characters of all files together."""
+"""Maximum number of characters of all files together."""
 LEAST_FOR_FILES = 2_000
 """Characters that all files together may always have, however small the window."""
 CHARACTERS_PER_TOKEN = 4
@@ -50,8 +49,8 @@ NO_MEMORY = Standing()
 class Part:
     """A section of the recipe: the contents of `files` that exist, else `text`.
 
-    `given` was read already, in place of `files`. `budget` limits each file, in tokens; 0 means no
-    limit.
+    `given` are files that were already read, instead of `files`. `budget` limits each file, in
+    tokens; 0 means no limit.
     """
 
     name: str
@@ -67,13 +66,13 @@ _data = beside(__file__)
 TEXT: Mapping[str, str] = _data["text"]
 KNOWN = msgspec.convert(_data["part"], tuple[Part, ...])
 HOW = next(part.text for part in KNOWN if part.name == "rules")
-"""The text of that part where the workspace has no RULES.md."""
+"""The text of that part if the workspace has no RULES.md."""
 UNATTENDED = ("identity", "guardrails", "rules", "sensitive", "memory", "skills")
 """The sections in the prompt of an unattended task."""
 
 
 def unattended_recipe() -> tuple[Part, ...]:
-    """The recipe of an unattended task."""
+    """Return the recipe of an unattended task."""
     return (
         *(part for part in KNOWN if part.name in UNATTENDED),
         Part("alone", "This Turn", text=TEXT["unattended_task"]),
@@ -81,19 +80,19 @@ def unattended_recipe() -> tuple[Part, ...]:
 
 
 def without_owner(recipe: Iterable[Part]) -> tuple[Part, ...]:
-    """The recipe of a turn in which the owner takes no part: their first conversation waits."""
+    """Return the recipe of a turn without the owner: their first conversation waits."""
     return tuple(part for part in recipe if BOOTSTRAP_FILE not in part.files)
 
 
 def with_identity(recipe: Sequence[Part], name: str, text: str) -> tuple[Part, ...]:
-    """The recipe with the text of another file in place of IDENTITY.md."""
+    """Return the recipe with the text of another file in place of IDENTITY.md."""
     first = next(part for part in KNOWN if part.name == "identity")
     others = (part for part in recipe if part.name != first.name)
     return (replace(first, given=((name, clean(text), ""),)), *others)
 
 
 def recipe_of(settings: ContextSettings) -> tuple[Part, ...]:
-    """The parts that the settings ask for, in order."""
+    """Return the parts that the settings ask for, in order."""
     if not settings.sections:
         return KNOWN
     named = {section.name for section in settings.sections}
@@ -139,8 +138,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The sections of one turn, built once: the `stable` ones, which make up the cacheable prefix,
-    and those that change with the `turn`. Only the session's notes change meanwhile."""
+    """The sections of one turn, built once: the `stable` ones, which form the cacheable prefix, and
+    those that change with the `turn`. Only the session's notes change during it."""
 
     stable: tuple[Section, ...]
     turn: tuple[Section, ...]
@@ -153,12 +152,12 @@ class Prompt:
 
     @cached_property
     def briefing(self) -> str:
-        """The sections that change, as the head of the owner's message."""
+        """The sections that change, which precede the owner's message."""
         return self._as_briefing(self.turn)
 
     def shorter_briefings(self) -> Iterator[str]:
-        """The briefing where there is no room for it: with ever fewer passages, the best ones, and
-        at last only with the time and place."""
+        """Yield ever shorter briefings, for lack of room: with fewer and fewer passages, keeping
+        the best ones, and finally only with the time and the workspace."""
         bearing, *_, now = self.turn
         for text in (*shorter(bearing.text), TEXT["no_room"]):
             yield self._as_briefing((replace(bearing, text=text), now))
@@ -168,14 +167,14 @@ class Prompt:
         return f"[BRIEFING]\n{turn}\n[/BRIEFING]"
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":
-        """A copy with the current notes of the session."""
+        """Return a copy with the current notes of the session."""
         *others, last = (section for section in self.turn if section.title != NOTES)
         return replace(self, turn=(*others, *sections, last))
 
     def whole(
         self, model: ChatModel, specs: Sequence[ToolSpec], history: Sequence[Message] = ()
     ) -> list[Section]:
-        """Every section of a request in sending order, with the tools and the history."""
+        """Return every section of a request in sending order, with the tools and the history."""
         transcript = "\n\n".join(f"{message.role}: {message.content}" for message in history)
         tools = tools_section(model, specs)
         past = Section("History", transcript, source="the session")
@@ -185,12 +184,12 @@ class Prompt:
 
 
 def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
-    """The sections with their secrets redacted."""
+    """Return the sections with their secrets redacted."""
     return tuple(replace(section, text=redact(section.text)) for section in sections)
 
 
 def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
-    """The tools as this model gets them: as JSON beside the prompt, or described within it."""
+    """Return the tools as this model gets them: as JSON with the prompt, or described in it."""
     if model.tools_in_prompt and specs:
         return Section(TOOLS, describe(specs).removeprefix(f"# {TOOLS}\n\n"))
     lines = (json.dumps(spec.wire, ensure_ascii=False) for spec in specs)
@@ -198,7 +197,7 @@ def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
 
 
 def message_sections(message: str, attached: Given) -> list[Section]:
-    """The owner's message and its attachments."""
+    """Return the owner's message and its attachments as sections."""
     attachments = (
         (title, shown_attachment(title, str(content))) for title, content in attached.items()
     )
@@ -219,10 +218,10 @@ def turn_sections(
     model: str = "",
     shown: Collection[str] = (),
 ) -> list[Section]:
-    """The sections that change with each turn.
+    """Return the sections that change with each turn.
 
-    `recall` is None if memory could not be asked. Passages that the prompt has `shown` already, by
-    file or by FILE:LINE, are only cited. `due` is what is due on the days that the message names.
+    `recall` is None if memory could not be queried. Passages already `shown` in the prompt, by file
+    or by FILE:LINE, are only cited. `due` is what is due on the days that the message names.
     """
     sources = (
         ", ".join(dict.fromkeys(passage.source for passage in recall.passages)) if recall else ""
@@ -240,7 +239,7 @@ def turn_sections(
 
 
 def notes_sections(working_memory: str) -> list[Section]:
-    """The session's notes, if there are any."""
+    """Return the session's notes, if any."""
     if not working_memory:
         return []
     text = f"{TEXT['notes_framing']}\n\n  | {quoted(working_memory)}"
@@ -251,7 +250,7 @@ def notes_sections(working_memory: str) -> list[Section]:
 
 
 def room_for_files(window: int) -> int:
-    """The characters that files may take: half of the window, or a quarter of a small one."""
+    """Return the characters that files may take: half of the window, a quarter of a small one."""
     share = 4 if window < SMALL_WINDOW else 2
     return max(LEAST_FOR_FILES, min(ALL_LIMIT, window * CHARACTERS_PER_TOKEN // share))
 
@@ -266,7 +265,7 @@ def stable_sections(
     most: int = ALL_LIMIT,
     memory: Standing = NO_MEMORY,
 ) -> list[Section]:
-    """The prefix, in the recipe's order; files take at most `most` characters in all.
+    """Return the prefix, in the recipe's order; files take at most `most` characters in all.
 
     A file that is too long is cut; the text itself tells the model, `cut` the owner. Raises
     StorageError.
@@ -294,7 +293,7 @@ def stable_sections(
                 cuts.append(fault)
             limit = limits[name]
             if name == PROCEDURES_FILE and not limit:
-                continue  # the passages that bear on the message are recalled
+                continue  # its relevant passages are recalled
             if len(text) > limit:
                 size = f"{name} has {len(text):,} characters"
                 cuts.append(f"{size}, of which the first {limit:,} are in the prompt")
@@ -317,8 +316,8 @@ def stable_sections(
 def _limits(
     recipe: Sequence[Part], files_of: Mapping[str, Sequence[File]], most: int
 ) -> dict[str, int]:
-    """The characters of each file that the prompt has room for: those of `FIRST` come first,
-    AGENTS.md last, which is there whole or not at all.
+    """Return how many characters of each file fit into the prompt: those of `FIRST` come first,
+    AGENTS.md last, which is included whole or not at all.
 
     No other takes more than half of what is left, unless the others do not need it.
     """
@@ -338,10 +337,10 @@ def _limits(
 
 
 def _file(workspace: Workspace, name: str) -> File | None:
-    """A file of the workspace; None if it is missing or empty.
+    """Read a file of the workspace for the prompt; None if it is missing or empty.
 
-    A turn can do without AGENTS.md, whose text then says that it cannot be read; for any other file
-    that cannot be read this raises StorageError.
+    A turn can do without AGENTS.md, whose text then says that it cannot be read; for any other
+    unreadable file this raises StorageError.
     """
     try:
         raw = read_text(workspace.root / name)

@@ -1,7 +1,7 @@
-"""Adopt conversations that were held with another program as sessions of this one.
+"""Adopts conversations from another program as sessions of this one.
 
-A session's id is derived from the program and the program's own name of the conversation. So a
-conversation that is adopted again is the same session, and only its new messages are added.
+A session's id is derived from the program and the program's own name of the conversation. So
+adopting a conversation again gives the same session, to which only the new messages are added.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ from assistant.session.transcript import ALPHABET, SUFFIX, Transcript, borrow, i
 Message = UserEntry | AssistantEntry
 """The entries that are adopted, each with its own time (ISO 8601) if known."""
 MARK = 8
-"""Characters that distinguish a conversation from others of the same second."""
+"""Length of the suffix that distinguishes conversations of the same second."""
 ENDED = "The conversation in {program} ended here"
 
 
 def find(directory: Path, program: str, name: str) -> str | None:
-    """The session of a conversation; None if it has not been adopted."""
+    """Return the session of a conversation; None if it has not been adopted."""
     mark = _mark(program, name)
     return next(
         (session for session in session_ids(directory) if session.endswith(f"-{mark}")), None
@@ -31,7 +31,7 @@ def find(directory: Path, program: str, name: str) -> str | None:
 
 
 def unknown(directory: Path, session: str, messages: Sequence[Message]) -> list[Message]:
-    """The messages that a session does not have yet. Raises SessionError, StorageError."""
+    """Return the messages that a session does not have yet. Raises SessionError, StorageError."""
     return _unknown(borrow(directory, session), messages)
 
 
@@ -47,7 +47,7 @@ def adopt(
     """Adopt a conversation or its new messages, if the owner said anything in it; return how many
     are new.
 
-    `name` is the program's name for it, `title` the owner's. With `read` the session will be read
+    `name` is the program's name for it, `title` the owner's. With `read`, the session will be read
     for facts, and an unfinished last turn is ended. Raises StorageError, and SessionError if the
     session is damaged or open.
     """

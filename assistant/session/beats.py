@@ -1,7 +1,7 @@
 """The state of the heartbeat: when tasks were first seen, what beats cost, and what to report.
 
-`.assistant/heartbeat.json` holds digests, times, numbers and the ids of sessions, never the text of
-a task.
+`.assistant/heartbeat.json` contains digests, times, numbers and session ids, never the text of a
+task.
 """
 
 from contextlib import AbstractContextManager
@@ -13,7 +13,7 @@ from assistant.disk import notebook
 from assistant.workspace.folder import Workspace
 
 MAX_RUNS = 3
-"""Runs whose times are kept."""
+"""The number of runs whose times are stored."""
 
 
 @dataclass(slots=True)
@@ -34,10 +34,10 @@ class News:
 class Beats(notebook.Spending):
     """The whole state; `seen` is when each task was first seen.
 
-    `looked` is when what is due was last determined, and `runs` are the last runs; `beat` is when
-    one last did something, `delivered` when a notification was last delivered, `faults` why ways
-    did not take the latest. `refused` is the reported reason why no beat may begin. `waiting` has
-    the due time of each task that waits for a model. `untold` is the outbox.
+    `looked` is when due tasks were last determined, and `runs` are the latest runs; `beat` is when
+    one last did something, `delivered` when a notification was last delivered, `faults` why
+    channels rejected the latest. `refused` is the reported reason why no beat may begin. `waiting`
+    has the due time of each task that waits for a model. `untold` is the outbox.
     """
 
     looked: str = ""
@@ -51,7 +51,7 @@ class Beats(notebook.Spending):
     untold: list[News] = field(default_factory=list)
 
     def run(self, now: datetime) -> None:
-        """Note a run."""
+        """Record a run."""
         minute = now.isoformat(timespec="minutes")
         if minute not in self.runs:
             self.runs = [*self.runs, minute][-MAX_RUNS:]
@@ -62,8 +62,8 @@ class Beats(notebook.Spending):
             self.untold.append(news)
 
     def since(self, key: str, now: datetime, written: datetime) -> datetime:
-        """The time after which a task counts: the check before the one that first saw it, or the
-        start of the day of the first check; but not before the file was `written`. So a new or
+        """Return the time after which a task counts: the check before the one that first saw it, or
+        the start of the day of the first check; but not before the file was `written`. So a new or
         edited task does not run for a time that has passed. If the clock was set back, the time
         moves back with it.
         """
@@ -76,7 +76,7 @@ class Beats(notebook.Spending):
 
 
 def path(workspace: Workspace) -> Path:
-    """The path of the state file."""
+    """Return the path of the state file."""
     return workspace.private / "heartbeat.json"
 
 

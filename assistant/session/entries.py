@@ -1,7 +1,7 @@
 """The entries of a transcript, each a frozen value and a line of JSON.
 
 Every entry has an `id`, unique in its session, a `time` (ISO 8601, UTC) and a `type`. These types
-are the schema. A field left at its default is left out. An entry of an unknown type is read as
+are the schema. A field with its default value is omitted. An entry of an unknown type is read as
 `OtherEntry`, kept in the file and ignored in the history.
 """
 
@@ -31,14 +31,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
     @property
     def type(self) -> str:
-        """The type in its line."""
+        """The type tag in its line."""
         return str(self.__struct_config__.tag)
 
 
 class HeaderEntry(Entry, frozen=True, tag="header"):
     """The first line: the version of the format and the id of the session.
 
-    `origin` names the other program that the conversation was held with, if any; `parent` is the
+    `origin` names the other program in which the conversation took place, if any; `parent` is the
     session that started this one, if it is a subtask. One that was `imported` from an export is not
     read for facts.
     """
@@ -66,9 +66,9 @@ class TitleEntry(Entry, frozen=True, tag="title"):
 class AttachmentEntry(Entry, frozen=True, tag="attachment"):
     """Data that came with a message, such as standard input; it is not the owner's own words.
 
-    A `picture` is the name of a copy that is kept beside the session; `size` is in pixels. `inward`
-    is a note by the program itself, with nothing from outside. With a `call_id` it came with the
-    result of that call.
+    A `picture` is the name of a copy that is stored next to the session; `size` is in pixels.
+    `inward` is a note by the program itself, with nothing from outside. With a `call_id` it came
+    with the result of that call.
     """
 
     title: str
@@ -111,7 +111,7 @@ class ApprovalEntry(Entry, frozen=True, tag="approval"):
 
 
 class QuestionEntry(Entry, frozen=True, tag="question"):
-    """A call asks the owner something; its result is what they answer."""
+    """A call asks the owner something; its result is their answer."""
 
     call_id: str
     question: str
@@ -120,7 +120,7 @@ class QuestionEntry(Entry, frozen=True, tag="question"):
 
 
 class SubtasksEntry(Entry, frozen=True, tag="subtasks"):
-    """The sessions of a call's subtasks, and once they have ended, what these cost."""
+    """The sessions of a call's subtasks, and once they have ended, their cost."""
 
     call_id: str
     sessions: tuple[str, ...]
@@ -131,7 +131,7 @@ class ToolResultEntry(Entry, frozen=True, tag="tool_result"):
     """The result of a call. `synthetic`: the call did not run, or its result was lost.
 
     If the result was long, `content` is the part that the model was given, and `whole` all of it.
-    `seconds` is what the call took.
+    `seconds` is the duration of the call.
     """
 
     call_id: str
@@ -172,7 +172,7 @@ class ReminderEntry(Entry, frozen=True, tag="reminder"):
 
 
 class RetryEntry(Entry, frozen=True, tag="retry"):
-    """A request failed before the first word; `model` was tried after `delay` seconds."""
+    """A request failed before the first token; `model` was tried after `delay` seconds."""
 
     model: str
     reason: str
@@ -188,11 +188,11 @@ class NoticeEntry(Entry, frozen=True, tag="notice"):
 
 @dataclass(frozen=True, slots=True)
 class CapturedFact:
-    """A fact found in a conversation, with the entries that state it; `kind` says who is behind it.
+    """A fact found in a conversation, with the entries that state it; `kind` is its source.
 
-    `day` (ISO) is when it was said, `under` the heading of the owner's that it belongs under,
-    `matters_for` the occasions on which it should be found, `struck` what the replaced fact says.
-    One that `waits` is reviewed by the owner first.
+    `day` (ISO) is when it was said, `under` the owner's heading that it belongs under,
+    `matters_for` the occasions that it matters for, `struck` the text of the replaced fact. One
+    that `waits` is reviewed by the owner first.
     """
 
     text: str
@@ -207,8 +207,8 @@ class CapturedFact:
 
 
 class CaptureEntry(Entry, frozen=True, tag="capture"):
-    """The facts found in the entries up to `through`, noted before they are written to memory, and
-    what was `left_out`, with the reason.
+    """The facts found in the entries up to `through`, recorded before they are written to memory,
+    and what was `left_out`, with the reason.
 
     A compaction that was cut off only repeats the write, which is harmless; extracting the facts
     again might word them differently.
@@ -237,7 +237,7 @@ class CapturedEntry(Entry, frozen=True, tag="captured"):
     left_out: tuple[str, ...] = ()
 
     def with_struck(self, fact: str) -> str:
-        """A stored fact with those that were struck out for it."""
+        """Return a stored fact with those that were struck out for it."""
         old = [old for new, old in self.struck if new == fact and old and FORGOTTEN not in old]
         return f"{fact} (struck out: {'; '.join(old)})" if old else fact
 
@@ -258,7 +258,7 @@ class CompactionEntry(Entry, frozen=True, tag="compaction"):
 
 
 class InterruptedEntry(Entry, frozen=True, tag="interrupted"):
-    """The turn or the answer was broken off here; `text` says why."""
+    """The turn or the answer broke off here; `text` says why."""
 
     text: str
 
@@ -270,26 +270,26 @@ class RewindEntry(Entry, frozen=True, tag="rewind"):
 
 
 class OtherEntry(Entry, frozen=True, tag="other"):
-    """An entry of a type that a later version has added."""
+    """An entry of a type that a later version added."""
 
     data: Mapping[str, Any]
 
 
 def usage_of(entries: Iterable[Entry]) -> Usage:
-    """The total usage of the model requests behind some entries."""
+    """Return the total usage of the model requests in some entries."""
     kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
     return sum((entry.usage for entry in entries if isinstance(entry, kinds)), start=NO_USAGE)
 
 
 def texts_of(entries: Iterable[Entry]) -> dict[str, str]:
-    """The whole text of each attachment and result by the entry's id, in the order in which
+    """Return the whole text of each attachment and result by the entry's id, in the order in which
     `read_on` numbers them."""
     kinds = (AttachmentEntry, ToolResultEntry)
     return {entry.id: whole_text(entry) for entry in entries if isinstance(entry, kinds)}
 
 
 def whole_text(entry: Entry) -> str:
-    """The whole text of an attachment or a result, of which the model may have a part; or empty."""
+    """Return the whole text of an attachment or a result, even if the model got a part; or ""."""
     match entry:
         case AttachmentEntry(text=text):
             return text
@@ -299,7 +299,7 @@ def whole_text(entry: Entry) -> str:
 
 
 def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEntry:
-    """The passages of a recall as a transcript records them."""
+    """Return the passages of a recall as a transcript records them."""
     passages = tuple(
         CitedPassage(
             passage.id,
@@ -323,7 +323,7 @@ _TYPES = {kind.__struct_config__.tag: kind for kind in Entry.__subclasses__()}
 def encode(entry: Entry) -> bytes:
     """Encode the entry as one line of JSON, with its line end.
 
-    A lone surrogate, which UTF-8 cannot hold, is written as its JSON escape.
+    A lone surrogate, which UTF-8 cannot encode, is written as its JSON escape.
     """
     text = json.dumps(msgspec.to_builtins(entry), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"

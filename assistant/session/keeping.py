@@ -1,8 +1,8 @@
-"""Operations on whole sessions, and the files that are kept beside a transcript.
+"""Operations on whole sessions, and the files that are stored next to a transcript.
 
 Pictures are copied; off the record they stay in memory. `.assistant/sessions/ID.prompts` records
-the prompt of each turn as a line of JSON. A section that is the same as in the turn before is
-recorded without its text, so that a long session stores its prompt once.
+the prompt of each turn as a line of JSON. A section that is the same as in the previous turn is
+recorded without its text, so a long session stores its prompt once.
 """
 
 import json
@@ -57,7 +57,7 @@ def sweep(directory: Path, now: datetime) -> None:
             path.unlink(missing_ok=True)
             lock.release()
     for path in directory.glob(f"*{PROMPTS}"):
-        with suppress(FileNotFoundError):  # another process sweeps, too
+        with suppress(FileNotFoundError):  # another process may sweep, too
             if path.stat().st_mtime < (now - PROMPTS_KEPT).timestamp():
                 path.unlink()
 
@@ -69,8 +69,8 @@ PROMPTS_KEPT = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section as it was sent, and its origin; on disk only its title if it is the `same` as in
-    the turn before."""
+    """A section as it was sent, and its source; on disk only its title if it is the `same` as in
+    the previous turn."""
 
     title: str
     source: str = ""
@@ -89,7 +89,7 @@ class Sent:
 
 
 def keep_prompt(transcript: Transcript, sent: Sent) -> None:
-    """Record a prompt that is about to be sent; not off the record. Raises StorageError."""
+    """Record a prompt that is about to be sent, except off the record. Raises StorageError."""
     if transcript.path is None:
         return
     path = transcript.path.with_suffix(PROMPTS)
@@ -104,7 +104,7 @@ def keep_prompt(transcript: Transcript, sent: Sent) -> None:
 
 
 def prompts_sent(directory: Path, session: str) -> list[Sent]:
-    """The prompts of a session's turns, in order; a damaged line ends the list.
+    """Return the prompts of a session's turns, in order; a damaged line ends the list.
 
     Raises SessionError if none were recorded.
     """
@@ -150,7 +150,7 @@ def keep_picture(
 
 
 def with_pictures(transcript: Transcript, message: Message) -> Message:
-    """The message with the data of its pictures loaded; a missing copy has no data."""
+    """Return the message with the data of its pictures loaded; a missing copy has no data."""
     if not message.pictures:
         return message
     pictures = (

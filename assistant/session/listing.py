@@ -35,7 +35,7 @@ from assistant.session.history import awaiting_owner, group, last_turn, open_que
 from assistant.session.transcript import SUFFIX, entries_of, is_open, session_ids
 
 TITLE_LIMIT = 80
-"""Characters of a title."""
+"""The maximum length of a title in characters."""
 GREETING = 12
 """A sentence of at most this many characters is too short for a title ("Hi there.")."""
 SENTENCE = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])")
@@ -47,7 +47,7 @@ LEFT: dict[Left, str] = {
     "waiting": "waits for your yes or no",
     "asked": "waits for your answer",
 }
-"""The words for each way in which a session was left."""
+"""The descriptions of the states in which a session may be left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class SessionSummary:
 
     Times are ISO 8601, UTC. `left` says how its last turn was left: cut off, or waiting for the
     owner's approval or answer; empty if it is finished. `fault` says why its file cannot be read;
-    all other fields are then empty. `origin` is the other program it was held with, if any.
+    all other fields are then empty. `origin` is the other program it took place in, if any.
     """
 
     id: str
@@ -72,32 +72,32 @@ class SessionSummary:
 
 
 def sessions(directory: Path) -> list[SessionSummary]:
-    """List all sessions, the last used first; before those the damaged ones with their faults."""
+    """List all sessions, the last used first; before them the damaged ones with their faults."""
     summaries = _summaries(directory, session_ids(directory))
     return sorted(summaries, key=lambda session: session.updated or "damaged", reverse=True)
 
 
 def written(directory: Path) -> dict[str, float]:
-    """When each session's file was last written, by its id."""
+    """Return when each session's file was last written, by its id."""
     return {id: (directory / f"{id}{SUFFIX}").stat().st_mtime for id in session_ids(directory)}
 
 
 def latest(directory: Path) -> str | None:
-    """The id of the session of this program that was used last; None if there is none."""
+    """Return the id of the last used session of this program; None if there is none."""
     times = written(directory)
     last = SessionSummary("")
     for session in _summaries(directory, sorted(times, key=times.__getitem__)):
         if last.id and times[session.id] < datetime.fromisoformat(last.updated).timestamp():
-            break  # a file is written last when its session is used, or read for facts later
+            break  # a session is not used after its file's last write
         if session.fault and not last.id:
-            return session.id  # opening it tells the fault
+            return session.id  # opening it reports the fault
         if not session.origin and session.updated > last.updated:
             last = session
     return last.id or None
 
 
 def abandoned(directory: Path) -> list[SessionSummary]:
-    """The newest sessions that are unfinished and not open, back to the first finished one."""
+    """Return the newest sessions, unfinished and not open, back to the first finished one."""
     newest = _summaries(directory, session_ids(directory))
     ours = (session for session in newest if not session.origin)
     unfinished = takewhile(lambda session: session.left or is_open(directory, session.id), ours)
@@ -105,7 +105,7 @@ def abandoned(directory: Path) -> list[SessionSummary]:
 
 
 def title_of(entries: Iterable[Entry]) -> str:
-    """A session's title: the one that the owner gave, else from their first request; or empty."""
+    """Return a session's title: the owner's, else one from their first request; or ""."""
     titles, requests = [], []
     for entry in entries:
         if isinstance(entry, TitleEntry):
@@ -116,7 +116,7 @@ def title_of(entries: Iterable[Entry]) -> str:
 
 
 def title(request: str) -> str:
-    """The first sentence that is long enough, without terminal control characters."""
+    """Return the first sentence that is long enough, without terminal control characters."""
     line = " ".join(visible(request).split())
     end = next(
         (match.start() for match in SENTENCE.finditer(line) if match.start() > GREETING), None
@@ -131,7 +131,7 @@ ASIDE = (*BEHIND, AttachmentEntry)
 
 
 def _summaries(directory: Path, ids: Sequence[str]) -> Iterator[SessionSummary]:
-    """These sessions from the end, but for files that were killed before their first line."""
+    """Yield these sessions, the last first, except files killed before their first line."""
     for session in reversed(ids):
         try:
             entries = entries_of(directory / f"{session}{SUFFIX}")
@@ -160,7 +160,7 @@ def _summary(session: str, entries: Sequence[Entry]) -> SessionSummary:
 
 
 def _left(entries: Sequence[Entry]) -> Left:
-    """How the last turn was left; another program's turn is finished, unless it went on here."""
+    """Return how the last turn was left; another program's is finished unless continued here."""
     turn = last_turn(entries)
     if turn is None or turn.finished:
         return ""
@@ -178,7 +178,7 @@ def _left(entries: Sequence[Entry]) -> Left:
 
 
 def markdown(entries: Sequence[Entry]) -> str:
-    """The conversation as markdown, with a heading for each speaker and tool results as quotes."""
+    """Render the conversation as markdown: headings for speakers, tool results as quotes."""
     return "\n\n".join([f"# {title_of(entries) or 'Nothing said'}", *_parts(entries)]) + "\n"
 
 
@@ -215,7 +215,7 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How many prompts a passage was put into, and the day of the last one (ISO, UTC)."""
+    """The number of prompts a passage was put into, and the day of the last one (ISO, UTC)."""
 
     times: int
     last: str

@@ -1,8 +1,8 @@
 """A session's transcript: an append-only file of JSON lines, or a list off the record.
 
 The file is created with the first entry, not by `create`. An open transcript is locked by a lock
-file beside it; `read` takes no lock. If a crash tore the last line, it is cut off with a notice;
-any other line that cannot be read is an error that names it, and is never skipped.
+file next to it; `read` takes no lock. If a crash tore the last line, it is cut off with a notice;
+any other unreadable line is an error that names it, and is never skipped.
 """
 
 import secrets
@@ -28,14 +28,14 @@ SUFFIX = ".jsonl"
 SUBTASK = "."
 """Separates the id of a session from the number of its subtask."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""The characters of the random end of a session's id; none of them look alike."""
+"""The characters of the random end of a session id; none of them look alike."""
 
 
 class Transcript:
     """The entries of one session, in order. `path` is None off the record: nothing is written.
 
-    `notices` tell the owner what had to be repaired, when opening the file and since. `unwritten`
-    holds the pictures of a session off the record, by name.
+    `notices` report what had to be repaired, when opening the file and since. `unwritten` contains
+    the pictures of a session off the record, by name.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Transcript:
         parent: str = "",
         imported: bool = False,
     ) -> None:
-        """`data` are the bytes that the entries were read from, and none for a new session."""
+        """`data` are the bytes that the entries were read from; empty for a new session."""
         self.session = session
         self.path = path
         self.notices = list(notices)
@@ -68,12 +68,12 @@ class Transcript:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """The entries that count, without those rewound; the header, if any, is the first."""
+        """The entries that count, without rewound ones; the header, if any, is the first."""
         return self._standing
 
     @property
     def all_entries(self) -> Sequence[Entry]:
-        """The entries with those rewound."""
+        """All entries, including rewound ones."""
         return self._entries
 
     @property
@@ -83,7 +83,7 @@ class Transcript:
 
     @property
     def origin(self) -> str:
-        """The other program that the conversation was held with; empty for this one."""
+        """The other program in which the conversation took place; empty for this one."""
         header = next(iter(self._entries), None)
         return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
 
@@ -126,7 +126,7 @@ class Transcript:
             self.append(entry_types.InterruptedEntry(reason))
 
     def close(self) -> None:
-        """Let others open the session."""
+        """Release the session for others."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -145,7 +145,7 @@ class Transcript:
             self.path = directory / f"{self.session}{SUFFIX}"
 
     def _alone(self) -> AbstractContextManager[object]:
-        """A lock that keeps other processes from appending meanwhile."""
+        """Return a lock that keeps other processes from appending meanwhile."""
         if self.path is None:
             return nullcontext()
         return locking.lock(storage.private_directory(self.path.parent) / APPENDING)
@@ -169,9 +169,9 @@ class Transcript:
             self._standing.extend(entries)
 
     def _catch_up(self) -> None:
-        """Read what other writes have appended since, and cut off a half-written line.
+        """Read what other writers have appended since, and cut off a half-written line.
 
-        Raises SessionError if the file was changed otherwise.
+        Raises SessionError if the file was changed in any other way.
         """
         if self.path is None or not self._size:
             return
@@ -206,7 +206,7 @@ class Transcript:
 
 
 def notice(transcript: Transcript, text: str) -> Notice:
-    """Write a notice to the owner down; return the event that shows it."""
+    """Record a notice to the owner; return the event that shows it."""
     transcript.append(entry_types.NoticeEntry(text))
     return Notice(text)
 
@@ -217,7 +217,7 @@ def _stamped(entry: E, number: int) -> E:
 
 
 def create(directory: Path, origin: str = "") -> Transcript:
-    """A new session; its file in `directory` is created with the first entry.
+    """Create a new session; its file in `directory` is created with the first entry.
 
     `origin` says what began the session if it was not the owner in a chat.
     """
@@ -226,7 +226,7 @@ def create(directory: Path, origin: str = "") -> Transcript:
 
 
 def subtask(directory: Path, session: str) -> Transcript:
-    """The session of a subtask, `PARENT.NUMBER`, new or reopened. Raises SessionError."""
+    """Open the session of a subtask, `PARENT.NUMBER`, new or again. Raises SessionError."""
     path = directory / f"{session}{SUFFIX}"
     if path.exists() and path.stat().st_size:
         return reopen(directory, session)
@@ -234,7 +234,7 @@ def subtask(directory: Path, session: str) -> Transcript:
 
 
 def off_the_record() -> Transcript:
-    """A session that is kept in memory only."""
+    """Create a session that is kept in memory only."""
     return Transcript("off-the-record")
 
 
@@ -295,7 +295,7 @@ def entries_of(path: Path) -> tuple[Entry, ...]:
 
 
 def whole_lines(data: bytes) -> tuple[bytes, bool]:
-    """The whole lines without trailing blank ones, and whether part of a line follows them."""
+    """Return the whole lines without trailing blank ones, and whether part of a line follows."""
     end = data.rfind(b"\n") + 1
     whole = data[:end].rstrip()
     stop = data.find(b"\n", len(whole)) + 1 if whole else 0
@@ -303,7 +303,7 @@ def whole_lines(data: bytes) -> tuple[bytes, bool]:
 
 
 def _decoded(data: bytes) -> tuple[list[Entry], int, Exception | None]:
-    """The entries before the first damaged or incomplete line, its offset, and what is wrong."""
+    """Return the entries before the first bad or incomplete line, its offset, and the error."""
     entries: list[Entry] = []
     end = 0
     for line in data.split(b"\n")[:-1]:
@@ -345,13 +345,13 @@ def _check_header(path: Path, first: Entry) -> None:
 
 
 def new() -> str:
-    """A new id, which begins with the time in UTC."""
+    """Return a new id, which begins with the time in UTC."""
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
 
 
 def find(directory: Path, name: str) -> str:
-    """The id of the one session that begins or ends with `name`. Raises SessionError."""
+    """Return the id of the only session that begins or ends with `name`. Raises SessionError."""
     ids = session_ids(directory) if SUBTASK not in name else subtask_ids(directory)
     if name in ids:
         return name
@@ -369,17 +369,17 @@ def find(directory: Path, name: str) -> str:
 
 
 def session_ids(directory: Path) -> list[str]:
-    """The ids of all sessions, oldest first, without those of subtasks."""
+    """Return the ids of all sessions, oldest first, without those of subtasks."""
     return sorted(path.stem for path in directory.glob(f"*{SUFFIX}") if SUBTASK not in path.stem)
 
 
 def subtask_ids(directory: Path, session: str = "*") -> list[str]:
-    """The ids of the subtasks of one session, or of all sessions."""
+    """Return the ids of the subtasks of one session, or of all sessions."""
     return sorted(path.stem for path in directory.glob(f"{session}{SUBTASK}*{SUFFIX}"))
 
 
 def is_open(directory: Path, session: str) -> bool:
-    """Whether a chat has the session open."""
+    """Return whether a chat has the session open."""
     if not (directory / f"{session}.lock").exists():
         return False
     lock = locking.try_lock(directory / f"{session}.lock")

@@ -1,13 +1,13 @@
-"""Read sessions for facts once they have ended, in a process of its own: `python -m … ROOT`.
+"""Read sessions for facts after they have ended, in a separate process: `python -m … ROOT`.
 
 The process starts with a session's first turn and waits until the session ends; however that
 happens, the kernel then releases the session's lock. Until then it loads nothing heavy. One process
-serves a workspace; a session that ended while none was running is found by the next. `memory
-capture` reads at the owner's wish, and the two take turns.
+serves a workspace; a session that ended while none was running is read by the next. `memory
+capture` reads on the owner's request, and the two take turns.
 
-`.assistant/reading.json` says what was read and what the next chat reports. It holds numbers and
-the ids of sessions, never their text, so that a purge need not touch it. If it is lost, only the
-count of the month's tokens is: captured facts are noted in the transcripts.
+`.assistant/reading.json` records what was read and what the next chat reports. It contains numbers
+and session ids, never text, so a purge need not touch it. If it is lost, only the count of the
+month's tokens is: captured facts are recorded in the transcripts.
 """
 
 import sys
@@ -48,7 +48,7 @@ DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """The delays before a failed session is tried again; after the last one it is given up."""
 TRIES = len(DELAYS) + 1
 NAMED = 5
-"""The most facts of a session that the next chat quotes."""
+"""The maximum number of facts of a session that the next chat quotes."""
 READING_SECONDS = 600.0
 """Seconds to wait while another process reads sessions."""
 NO_MODEL = "there is no language model (`assistant config set model NAME`)"
@@ -63,7 +63,7 @@ def begin(workspace: Workspace) -> None:
 
 
 def _serve(workspace: Workspace) -> None:
-    """Read the sessions of a workspace until none is open; do nothing if a process does already."""
+    """Read the sessions of a workspace until none is open; do nothing if another process does."""
     if lock := locking.try_lock(_lock_path(workspace)):
         with lock:
             for _ in read_ended(workspace, wait=True):
@@ -71,7 +71,7 @@ def _serve(workspace: Workspace) -> None:
 
 
 def _lock_path(workspace: Workspace) -> Path:
-    """The lock of the process that waits for sessions to end."""
+    """Return the lock file of the process that waits for sessions to end."""
     return storage.private_directory(workspace.private) / "reading.lock"
 
 
@@ -80,7 +80,7 @@ class Read:
     """The result for a session: facts stored, waiting and left out (with the reason), or why it
     could not be read.
 
-    `lacks` says what is missing for it to be read; until then it stays unread.
+    `lacks` says what must be provided to read it; until then it stays unread.
     """
 
     session: str
@@ -94,9 +94,9 @@ class Read:
 def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False) -> Iterator[Read]:
     """Read the sessions that have ended; with `wait`, until none is open or unread any more.
 
-    If the owner has `asked`, a session that failed is read before its time, once, and another
-    failure does not count. A session for which there is no model stays unread, and all of them
-    while the workspace is not trusted; if `memory.capture` forbids reading, they count as read.
+    If the owner has `asked`, failed sessions are retried once at once, and another failure does not
+    count. A session without a model stays unread, and so do all sessions while the workspace is not
+    trusted; if `memory.capture` forbids reading, they count as read.
 
     Waits while another process reads. Raises ConfigError, StorageError.
     """
@@ -119,7 +119,7 @@ def read_ended(workspace: Workspace, *, wait: bool = False, asked: bool = False)
             ]
             tried.update(ended)
             if ended:
-                _keep_up(workspace)  # first, so that `undo` takes back the facts, not this
+                _keep_up(workspace)  # first, so that `undo` reverses the facts, not the upkeep
             for session in ended:
                 read = _read(workspace, session, asked)
                 if asked and read.failed:
@@ -142,8 +142,8 @@ class Unread:
 
 
 def unread(workspace: Workspace, *, failed: bool = True) -> Iterator[Unread]:
-    """The sessions to be read, oldest first, including those that are still open; with `failed`,
-    also those whose time to be tried again has not come, and those that were given up."""
+    """Yield the sessions to read, oldest first, including open ones; with `failed`, also those
+    whose next try is not due yet, and those that were given up."""
     now, state = datetime.now(UTC), load(workspace)
     for session in session_ids(workspace.sessions):
         try:
@@ -179,7 +179,7 @@ def _keep_up(workspace: Workspace) -> None:
             moved = [f"{counted(n, 'fact')} {verb}" for verb, n in counts.items() if n]
             if moved:
                 report = f"Memory upkeep: {', '.join(moved)} · `assistant memory log`"
-    except Exception as error:  # sessions must be read all the same
+    except Exception as error:  # sessions must be read nevertheless
         report = f"Memory upkeep failed: {_reason(error)}"
     with changing(workspace) as state:
         state.upkept, state.kept_up = today, report or state.kept_up
@@ -208,7 +208,7 @@ def _read(workspace: Workspace, session: Unread, asked: bool) -> Read:
         return read
     if asked and read.failed and not (read.stored or read.waiting):
         return read
-    size = session.size  # what was added meanwhile, the captured facts too, is looked at again
+    size = session.size  # later additions, including the captured facts, are examined again
     with suppress(FileNotFoundError):
         if read.failed:
             size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
@@ -253,7 +253,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> Read:
 
 
 def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":
-    """The configured model, else the one that the chat used last."""
+    """Return the configured model, else the one that the chat used last."""
     from assistant.model import select
     from assistant.model.offline import OfflineModel
 
@@ -283,7 +283,7 @@ class Progress:
 @dataclass(frozen=True, slots=True)
 class News:
     """The report on a session in the next chat: the facts captured since a `time` (ISO 8601, UTC),
-    or why it could not be read, the last time after `TRIES` of them."""
+    or why it could not be read, finally after `TRIES` attempts."""
 
     session: str
     time: str
@@ -293,8 +293,8 @@ class News:
 
 @dataclass(slots=True)
 class State(notebook.Spending):
-    """What `reading.json` holds. `upkept` is the day (ISO) of memory's last upkeep, `kept_up` the
-    report on it for the next chat; `failures_told` is the day on which failures were reported."""
+    """The contents of `reading.json`. `upkept` is the day (ISO) of memory's last upkeep, `kept_up`
+    the report on it for the next chat; `failures_told` is the day when failures were reported."""
 
     sessions: dict[str, Progress] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
@@ -303,7 +303,7 @@ class State(notebook.Spending):
     failures_told: str = ""
 
     def note(self, read: Read, size: int, began: datetime) -> None:
-        """Note the result for a session of this size, whose reading `began` then; its first and
+        """Record the result for a session of this size, whose reading `began` then; its first and
         last failure are reported."""
         session = read.session
         progress = self.sessions.get(session, Progress())
@@ -335,8 +335,8 @@ def changing(workspace: Workspace) -> AbstractContextManager[State]:
 def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str]:
     """Take the pending reports as lines that quote the facts; each is returned only once.
 
-    Failures are reported once a day; later ones stay pending, and so does all while memory cannot
-    be read, which recall reports.
+    Failures are reported once a day; later ones stay pending, and so does everything while memory
+    cannot be read, which recall reports.
     """
     state = load(workspace)
     if not state.untold and not state.kept_up:
@@ -355,8 +355,7 @@ def take_news(workspace: Workspace, memory: "Keeper", now: datetime) -> list[str
 
 
 def pending_news(state: State, workspace: Workspace, memory: "Keeper", now: datetime) -> list[str]:
-    """The pending reports as lines. What is no longer so is left out: facts that were undone or
-    forgotten since."""
+    """Return the pending reports as lines, without facts that were undone or forgotten since."""
     lines: list[str] = []
     failed: dict[str, list[str]] = {}
     for news in state.untold:
@@ -392,7 +391,7 @@ def _lines(news: News, chat: str, entries: Sequence[Entry], memory: "Keeper") ->
 
 
 def _stamp(time: datetime) -> str:
-    """A time in the form of a transcript's entries."""
+    """Format a time as in a transcript's entries."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
@@ -402,7 +401,7 @@ def _is_current(memory: "Keeper", fact: str) -> bool:
 
 
 def _with_facts(summary: str, facts: Sequence[str]) -> str:
-    """The summary, followed by the first few facts."""
+    """Return the summary, followed by the first few facts."""
     more = f"; and {len(facts) - NAMED} more" if len(facts) > NAMED else ""
     return f"{summary}: {'; '.join(map(one_line, facts[:NAMED]))}{more}"
 

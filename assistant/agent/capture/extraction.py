@@ -1,9 +1,9 @@
 """Extract facts from past turns: the request to the model, and the parsing of its answer. Pure.
 
 The model answers with operations (add, supersede) that cite the entries they come from and quote
-the owner's words. Who is behind a fact is derived here from the entries; the model is not trusted
-with that. An answer that nearly has the right form is accepted; the faults of its unusable parts
-are listed, so that the model can be asked again.
+the owner's words. The source of a fact is determined here from the entries; the model is not
+trusted with that. An answer in nearly the right form is accepted; the faults of its unusable parts
+are listed for another request.
 """
 
 import json
@@ -55,21 +55,21 @@ from assistant.session.history import Turn
 from assistant.tables import beside
 
 QUERY_LIMIT = 1_000
-"""Characters of a sentence that are used to look up existing facts."""
+"""Maximum number of characters of a sentence that are used to look up existing facts."""
 SECTION = "Auto-captured"
-"""The heading that facts are written under, with the date."""
+"""The heading, completed by the date, for captured facts."""
 FACT_LIMIT = 500
-"""The most characters of a fact; a longer text is refused."""
+"""The maximum length of a fact in characters; a longer one is refused."""
 ECHO = 2 / 3
 """A text that shares this part of its words with a recalled passage is an echo of it."""
 REWORDED = 1
-"""The names and numbers of the assistant's that may be another form of the owner's, as is New York
-of NYC; a fact that is mostly not theirs and has more of them is a guess."""
+"""The number of the assistant's names and numbers that may be another form of the owner's, as New
+York is of NYC; a fact that is mostly not the owner's and has more of them is a guess."""
 ANSWER_LIMIT = 60_000
-"""Characters of an answer."""
+"""The maximum length of an answer in characters."""
 FEWEST_FACTS, MOST_FACTS = 10, 200
-"""An answer may hold ten facts, or one for each word of the owner's, but at most 200: a message of
-twelve words does not state a thousand facts."""
+"""An answer may contain ten facts, or one for each word of the owner's, but at most 200: a message
+of twelve words does not state a thousand facts."""
 _data = beside(__file__)
 OPERATIONS = {name: op for op, names in _data["operations"].items() for name in names.split()}
 """Our operation for every name that models use for it."""
@@ -87,8 +87,8 @@ _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL 
 
 
 class Refused(Exception):
-    """An operation of an answer that was refused: the text it has, and why. If the model `may_mend`
-    it, it is told. `replaces`: it was to replace another fact."""
+    """A refused operation of an answer: its text, and why. If it `may_mend`, the model is told.
+    `replaces`: it was meant to replace another fact."""
 
     def __init__(
         self, text: str, reason: str, *, may_mend: bool = True, replaces: bool = False
@@ -99,8 +99,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The facts of a model's answers, the operations that were refused and not mended, and whether
-    the last answer is cut off."""
+    """The facts of a model's answers, the refused operations that were not mended, and whether the
+    last answer is cut off."""
 
     facts: tuple[CapturedFact, ...] = ()
     refused: tuple[Refused, ...] = ()
@@ -108,7 +108,7 @@ class Extracted:
 
     @property
     def faults(self) -> list[str]:
-        """What the model is to mend."""
+        """The faults for the model to mend."""
         return [str(refused) for refused in self.refused if refused.may_mend]
 
 
@@ -118,8 +118,8 @@ NOTHING = Extracted()
 def extraction_request(
     turns: Sequence[Turn], known: Sequence[Passage], headings: Sequence[str] = ()
 ) -> list[Message]:
-    """The request to the model. `known` are the existing facts nearest to these turns; a fact may
-    be put under one of the owner's `headings`."""
+    """Return the request to the model. `known` are the existing facts nearest to these turns; a
+    fact may be put under one of the owner's `headings`."""
     lines: list[str] = []
     for place, numbered in groupby(enumerate(known, start=1), lambda item: _place(item[1])):
         lines += [place, *(f"K{number}: {quoted(passage.shown)}" for number, passage in numbered)]
@@ -136,7 +136,7 @@ def _place(passage: Passage) -> str:
 
 
 def by_place(passages: Iterable[Passage]) -> list[Passage]:
-    """The passages, grouped by place, in the order of each group's first passage."""
+    """Group the passages by file, heading and date, in the order of each group's first passage."""
     places: dict[str, list[Passage]] = {}
     for passage in passages:
         places.setdefault(_place(passage), []).append(passage)
@@ -144,7 +144,7 @@ def by_place(passages: Iterable[Passage]) -> list[Passage]:
 
 
 def again_request(request: Sequence[Message], answer: str, faults: Sequence[str]) -> list[Message]:
-    """The request to correct these faults of an answer, or to complete it."""
+    """Return the request to correct these faults of an answer, or to complete it."""
     fault_lines = "\n".join(f"- {fault}" for fault in faults)
     correction = (
         f"Not all of your answer could be used:\n{fault_lines}\n"
@@ -154,7 +154,7 @@ def again_request(request: Sequence[Message], answer: str, faults: Sequence[str]
 
 
 def statements(turn: Turn, most: int) -> list[str]:
-    """The sentences of the owner's messages and of the reply, at most `most`, to look up."""
+    """Return the sentences of the owner's messages and of the reply to look up, at most `most`."""
     messages = [entry.text for entry in turn.entries if isinstance(entry, UserEntry)]
     replies = [entry.text for entry in turn.entries if isinstance(entry, AssistantEntry)][-1:]
     sentences = (
@@ -174,9 +174,9 @@ def parse(
     """Parse the facts of the model's answer, and add them to those of its `earlier` answers. Raises
     ValueError if it is not the requested JSON.
 
-    `session` are all entries of the session. What memory had put into its prompts is not captured
-    again, nor what the assistant derived from that. An operation is refused if it has no text or
-    cites no entry of these turns. A fact may name one of the `headings` to be put under.
+    `session` are all entries of the session. Whatever memory had put into its prompts is not
+    captured again, nor what the assistant derived from that. An operation is refused if it has no
+    text or cites no entry of these turns. A fact may name one of the `headings` to be put under.
     """
     reader = _Reader(turns, known, session, headings, earlier.refused)
     said = (message.text for message in reader.said.values() if message.kind == "owner")
@@ -205,7 +205,7 @@ def parse(
 
 
 def _is_among(fact: CapturedFact, facts: Iterable[CapturedFact]) -> bool:
-    """Whether one of these facts says the same, or replaces the same fact in a like wording."""
+    """Return whether one of these facts says the same, or replaces the same fact similarly."""
     return any(
         fact.replaces == other.replaces is not None and _are_alike(fact.text, other.text)
         if fact.replaces
@@ -215,7 +215,7 @@ def _is_among(fact: CapturedFact, facts: Iterable[CapturedFact]) -> bool:
 
 
 def _are_alike(text: str, other: str) -> bool:
-    """Whether a text is another in the same words, or most of them."""
+    """Return whether two texts have the same words, or most of them."""
     return folded(text) == folded(other) or _support(text, [other]) >= ECHO
 
 
@@ -248,10 +248,10 @@ class _Reader:
         self.replies = [" ".join(names_in(reply)) for reply in replies]
 
     def facts(self, operation: Mapping[str, Any]) -> list[CapturedFact]:
-        """The fact that an operation states, once for each fact that it replaces. Raises Refused.
+        """Return the fact that an operation states, once for each fact it replaces. Raises Refused.
 
-        One that was to replace a fact, and after that was refused is added instead, waits for the
-        owner: it may contradict what it was to replace.
+        A refused replacement that is then added instead waits for the owner: it may contradict the
+        fact that it was to replace.
         """
         given = operation.get("text")
         line = " ".join(visible(given).split()) if isinstance(given, str) else ""
@@ -291,7 +291,7 @@ class _Reader:
         ]
 
     def _entries(self, operation: Mapping[str, Any]) -> tuple[str, ...]:
-        """The entry ids that an operation cites, written as `e1`, `E1` or 1, in a list or not."""
+        """Return the entry ids that an operation cites, as `e1`, `E1` or 1, in a list or not."""
         cited = next((operation[name] for name in _KEYS["entries"] if operation.get(name)), ())
         items = cited if isinstance(cited, list) else [cited]
         numbers = (number for name in items for number in re.findall(r"\d+", str(name)[:200]))
@@ -305,14 +305,14 @@ class _Reader:
         operation: Mapping[str, Any],
         replaced: Sequence[Passage],
     ) -> tuple[str, Sequence[str]]:
-        """Who is behind a fact, and the entries that determine its day.
+        """Return the source of a fact, and the entries that determine its day.
 
-        The owner is if a statement of theirs is quoted, or if only they are cited and their
-        statements back it; they have to back more of it beside a text from outside, or if it
-        replaces a fact of theirs. What quotes their question is a guess, and so is what the model
-        insists on without a quote, or what is mostly not theirs and has several names and numbers
-        that the assistant brought in, or one if it replaces a fact of theirs. Raises Refused if
-        nobody cited states it.
+        The source is the owner if a statement of theirs is quoted, or if only they are cited and
+        their statements support it; more support is needed if the conversation has a text from
+        outside, or if the fact replaces one of theirs. It is a guess if it quotes their question,
+        if the model insists on it without a quote, or if it is mostly not theirs and has several
+        names and numbers from the assistant only, or one if it replaces a fact of theirs. Raises
+        Refused if nobody cited states it.
         """
         given = operation.get("quote")
         words = given.strip() if isinstance(given, str) else ""
@@ -362,14 +362,14 @@ class _Reader:
         raise Refused(text, "the owner's words do not state it; quote those that do")
 
     def _suggested_names(self, text: str, day: date | None, kept: str) -> int:
-        """How many names and numbers of a text only the assistant brought in."""
+        """Count the names and numbers of a text that only the assistant brought in."""
         anchor = day.isoformat() if day else None
         named = (backing(n, self.owners, self.replies, day, kept) for n in names_in(text, anchor))
         return sum(name.brought and not name.share for name in named)
 
     def _under(self, operation: Mapping[str, Any]) -> str:
-        """The heading that an operation names, as a path, as the end of one or with its file and
-        whatever else is above it; "" if none."""
+        """Return the heading that an operation names, by its path, the end of the path, or the path
+        with the file and anything else above it; "" if none."""
         heading = one_line(str(operation.get("under") or "")).strip("# ").casefold()
         keys = {path: one_line(path).casefold() for path in self.headings}
         within = [path for path in keys if f"{PATH}{heading}".endswith(f"{PATH}{keys[path]}")]
@@ -380,8 +380,8 @@ class _Reader:
     def _replaced(
         self, text: str, operation: Mapping[str, Any], *, is_confirmed: bool
     ) -> list[Passage]:
-        """The known facts that an operation names. Raises Refused if one is not known, or, unless
-        it `is_confirmed`, has no word in common with the new fact."""
+        """Return the known facts that an operation names. Raises Refused if one is not known, or,
+        unless it `is_confirmed`, has no word in common with the new fact."""
         given = next((operation[name] for name in _KEYS["which"] if operation.get(name)), "")
         named = [self._known(name) for name in (given if isinstance(given, list) else [given])]
         if not all(named):
@@ -396,8 +396,8 @@ class _Reader:
         return list(replaced.values())
 
     def _known(self, name: object) -> list[Passage]:
-        """The known facts with these handles (`K1`, `k1`, 1, `K1, K2`), or the one with these
-        words; a handle before the words must be its own."""
+        """Return the known facts with these handles (`K1`, `k1`, 1, `K1, K2`), or the one with this
+        text; a handle before the text must match it."""
         words = one_line(str(name)[:FACT_LIMIT])
         if _HANDLES.fullmatch(words):
             numbers = [int(number) for number in re.findall(r"\d+", words)]
@@ -411,13 +411,13 @@ class _Reader:
         return same if is_named else []
 
     def _time(self, entries: Sequence[str]) -> str:
-        """The time of the latest of these entries."""
+        """Return the time of the latest of these entries."""
         times = (entry.time for turn in self.turns for entry in turn.entries if entry.id in entries)
         return max(filter(None, times), default="")
 
 
 def _is_earlier(time: str, known: str) -> bool:
-    """Whether a time is before what is known of another: its day or its time."""
+    """Return whether a time is before the `known` day or time."""
     return bool(time) and (time if len(known) > 10 else local_day(time)) < known
 
 
@@ -433,7 +433,7 @@ def _op(operation: Mapping[str, Any]) -> str | None:
 
 
 def _matters_for(operation: Mapping[str, Any]) -> tuple[str, ...]:
-    """The occasions of `for`, in a list or as one text; anything else is ignored."""
+    """Return the occasions of `for`, in a list or as one text; anything else is ignored."""
     given = operation.get("for")
     return phrases(
         text for text in (given if isinstance(given, list) else [given]) if isinstance(text, str)
@@ -441,7 +441,7 @@ def _matters_for(operation: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def fact_on(line: str) -> str:
-    """The fact that a line states; "" if it is struck out, a heading or nothing but marks."""
+    """Return the fact on a line; "" if it is struck out, a heading or only marks."""
     text = fact_of_line(line) or ""
     return text if any(map(str.isalnum, folded(text))) else ""
 
@@ -450,7 +450,7 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
     """Convert a captured fact for memory, with its origin; a session's facts are undone together.
 
     It is recorded under the day on which it was said. A fact with a secret is not written, as the
-    transcript has only a stand-in for the secret. If the conversation was held with another
+    transcript has only a stand-in for the secret. If the conversation took place in another
     `program`, the fact waits for the owner's review.
     """
     return Fact(
@@ -468,10 +468,10 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
 
 
 def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
-    """The origin of a fact that the model writes during the last of these turns.
+    """Return the origin of a fact that the model writes during the last of these turns.
 
-    It is a tool's if any tool but memory's own has answered in the turn, or if one did earlier and
-    the owner's words do not state the fact.
+    It is a tool's if any tool except memory's own has answered in the turn, or if one did earlier
+    and the owner's words do not state the fact.
     """
     without_memory = [
         Turn(
@@ -488,7 +488,7 @@ def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
 
 
 def shown_facts(entries: Iterable[Entry]) -> set[str]:
-    """The folded texts of all passages that memory has put into this session's prompts."""
+    """Return the folded texts of all passages that memory has put into this session's prompts."""
     texts = set()
     for entry in entries:
         match entry:
@@ -501,8 +501,8 @@ def shown_facts(entries: Iterable[Entry]) -> set[str]:
 
 
 def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passage]) -> bool:
-    """Whether a fact only repeats what memory has put into the prompt: recalled passages, or the
-    `known` facts of a memory that is in the prompt entirely.
+    """Return whether a fact only repeats what memory has put into the prompt: recalled passages, or
+    the `known` facts of a memory that is in the prompt entirely.
 
     A fact that the owner states is an echo only if its text was shown after they stated it: they
     may have returned to what used to be true. A fact of the assistant's, or with hardly any of the
@@ -526,9 +526,9 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
 
 
 def _operations(answer: str) -> tuple[list[dict[str, Any]], bool]:
-    """The operations of an answer, without one that is cut off at its end, and whether one is.
+    """Return the operations of an answer, except one that is cut off, and whether one is.
 
-    Thoughts, fences and other words around them are ignored; they may be in one JSON text or
+    Thoughts, fences and other text around them are ignored; they may be in one JSON text or
     several, in a list or not, or under a name. Raises ValueError if there are none.
     """
     text = _THOUGHT.sub("", answer)
@@ -550,7 +550,7 @@ def _operations(answer: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _decoded(text: str) -> tuple[list[object], bool]:
-    """The JSON objects and arrays of a text, repaired where they need it, and whether the last is
+    """Return the JSON objects and arrays of a text, repaired if necessary, and whether the last is
     cut off."""
     values: list[object] = []
     end = 0
@@ -558,7 +558,7 @@ def _decoded(text: str) -> tuple[list[object], bool]:
         try:
             value, end = _DECODER.raw_decode(text, start.start())
         except ValueError:
-            from json_repair import repair_json  # only where an answer needs it
+            from json_repair import repair_json  # only if an answer needs it
 
             end = _closing(text, start.start())
             value = repair_json(text[start.start() : end], return_objects=True)
@@ -568,7 +568,7 @@ def _decoded(text: str) -> tuple[list[object], bool]:
 
 
 def _closing(text: str, start: int) -> int:
-    """The end of the brackets that open here, outside of strings; the text's if they do not end."""
+    """Return the end of the brackets that open here, outside strings; the text's if unclosed."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
@@ -578,13 +578,13 @@ def _closing(text: str, start: int) -> int:
 
 
 def _is_data(value: list[object]) -> bool:
-    """Whether an array may hold operations, and is not a mark like [1] in the words around them."""
+    """Return whether an array may contain operations, unlike a mark such as [1] in prose."""
     return not value or any(isinstance(item, dict | list) for item in value)
 
 
 def _items(value: object) -> list[object]:
-    """What a JSON value holds in place of operations, without the lists and names around it; beside
-    operations, a name that holds none is left out."""
+    """Return the items of a JSON value that may be operations, without enclosing lists and names;
+    if some values have operations, the others are left out."""
     if isinstance(value, list):
         return [item for inner in value for item in _items(inner)]
     inner = value.values() if isinstance(value, dict) and not _is_operation(value) else ()
@@ -598,7 +598,7 @@ def _is_operation(value: object) -> bool:
 
 
 def _support(text: str, sources: Iterable[str]) -> float:
-    """The share of the text's words, except short ones, that occur in the sources."""
+    """Return the share of the text's words, except short ones, that occur in the sources."""
     words = {word for word in folded(text).split() if len(word) > 3 or not word.isalpha()}
     source_words = {word for source in sources for word in folded(source).split()}
     return len(words & source_words) / len(words) if words else 0.0

@@ -1,7 +1,7 @@
 """Determine who is behind the statements of a conversation, and which are the owner's. Pure.
 
-A tool's output may have been written to deceive, and so may a letter that the owner pasted. For the
-rest of the conversation, in a summary, in the assistant's words or in disguise, it may be behind
+A tool's output may be written to deceive, and so may a letter that the owner pasted. For the rest
+of the conversation, in a summary, in the assistant's words or in disguise, it may be the source of
 whatever the model wants to remember. So a fact is the owner's only if their statements have enough
 of its words, and if it has no word, number or date that only others brought in.
 """
@@ -48,7 +48,7 @@ class Said:
 
 
 def outside_texts(entries: Iterable[Entry]) -> Iterator[str]:
-    """The texts of a conversation from outside: the output of tools, attachments, pastes."""
+    """Yield the texts of a conversation from outside: the output of tools, attachments, pastes."""
     questions: set[str] = set()
     for entry in entries:
         match entry:
@@ -64,15 +64,15 @@ def outside_texts(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def is_tainted(entries: Iterable[Entry]) -> bool:
-    """Whether a conversation has text from outside."""
+    """Return whether a conversation has text from outside."""
     return any(True for _ in outside_texts(entries))
 
 
 def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]:
-    """Who is behind each entry, by its id.
+    """Return who is behind each entry, by its id.
 
     The assistant's words count as recalled once the turn has recalled passages, and as a tool's
-    from the first output of a tool on. `tainted`: there was such an output before these turns.
+    after the first output of a tool. `tainted`: there was such an output before these turns.
     """
     origins: dict[str, Said] = {}
     for turn in turns:
@@ -101,8 +101,8 @@ def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]
 
 
 def least_trusted(cited: Sequence[str], said: Mapping[str, Said]) -> str:
-    """The least trusted kind of the cited entries: tool, assistant, recalled or owner. Recalled
-    beside the owner's is the assistant's."""
+    """Return the least trusted kind of the cited entries: tool, assistant, recalled or owner.
+    Recalled and owner together count as the assistant's."""
     kinds = {said[entry].kind for entry in cited}
     if "tool" in kinds or len(kinds) == 1:
         return "tool" if "tool" in kinds else kinds.pop()
@@ -110,7 +110,7 @@ def least_trusted(cited: Sequence[str], said: Mapping[str, Said]) -> str:
 
 
 def is_repeated(text: str, said: Mapping[str, Said], owners: Sequence[str]) -> bool:
-    """Whether the assistant states a text in one sentence, and the owner's words do not."""
+    """Return whether the assistant states a text in one sentence, and the owner's words do not."""
     others = [message.text for message in said.values() if message.kind != "owner"]
     sentences = (part for other in others for part in _SENTENCE_END.split(other))
     return not is_said(text, owners) and any(is_said(text, [part]) for part in sentences)
@@ -132,33 +132,33 @@ _LOGGED = re.compile(
     r"\W?(?:\[[^\]]*\d{1,2}[:.]\d\d[^\]]*\]|\d[\d./-]+,?\s+\d{1,2}[:.]\d\d[^-–]{0,9}[-–])\s*"
     r"[^:]{1,40}:\s.*"
 )
-"""A line of an exported chat: its time, in brackets or with a date, who wrote it, and what."""
+"""A line of an exported chat: its time, in brackets or with a date, the author, and the text."""
 _LISTED = re.compile(r"\s*(?:[-*+•–]|\d{1,2}[.)]|\[[ x]?\])\s")
 _SENTENCE = re.compile(r"[.!?,;:。！？，：…]$")
 _CLOSING = re.compile(
     r"[^\s:]+(?: [^\s:]+){0,3}(?:,\s|\n(?![a-zß-öø-ÿа-яё]))[^\s:]+(?: [^\s:]+){0,3}"
 )
-"""The end of a letter: a short line, and a name below it, or behind it and a comma."""
+"""The end of a letter: a short line, and a name below it, or after it and a comma."""
 _FOOTER = re.compile(r"^p\.? ?s\b|@|://|www\.|\d{5}", re.IGNORECASE)
-"""What stands below the end of a letter and belongs to it."""
+"""What follows the end of a letter and belongs to it."""
 LOOKED_AT = 40
-"""The lines below one with a colon that tell a list from a text."""
+"""The number of lines after one with a colon that are examined to tell a list from a text."""
 SALUTATION = 6
-"""The most words of a line that addresses the reader of a letter."""
+"""The maximum number of words of a line that addresses the reader of a letter."""
 
 
 def pasted(text: str) -> str:
-    """The lines of a message by somebody else: quotes, fences, mails and texts it introduces."""
+    """Return the lines of a message by somebody else: quotes, fences, mails, introduced texts."""
     return "\n".join(line for line, own in _lines(text) if not own)
 
 
 def owners_words(text: str) -> str:
-    """The lines of a message by the owner."""
+    """Return the lines of a message by the owner."""
     return "\n".join(line for line, own in _lines(text) if own)
 
 
 def message_without_forgotten(text: str) -> str:
-    """A message without what a purge has left of it; what is by somebody else is then quoted, as
+    """Return a message without the remains of purged text; what is by somebody else is quoted, as
     the line that showed this may be gone."""
     if FORGOTTEN not in text:
         return text
@@ -172,7 +172,7 @@ def message_without_forgotten(text: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a message, each with whether it is the owner's own words."""
+    """Yield the lines of a message, each with whether it is the owner's own words."""
     lines = text.split("\n")
     bare = [line.strip() for line in lines]
     footer = max((n for n, line in enumerate(bare) if _FOOTER.search(line)), default=-1)
@@ -199,7 +199,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _introduces(lines: Sequence[str], number: int) -> bool:
-    """Whether a line ends in a colon, and a text stands below it; a list would be the owner's."""
+    """Return whether a line ends with a colon, and a text follows; a list would be the owner's."""
     if not lines[number].endswith((":", "：")):
         return False
     below = _paragraphs(lines[number + 1 : number + LOOKED_AT])[0].split("\n")
@@ -208,8 +208,8 @@ def _introduces(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_salutation(lines: Sequence[str], number: int) -> bool:
-    """Whether a line addresses the reader of a letter; the first of a message may be meant for the
-    assistant, unless the end of a letter follows."""
+    """Return whether a line addresses the reader of a letter; the first of a message may address
+    the assistant, unless the end of a letter follows."""
     if not lines[number].endswith((",", "，")) or len(lines[number].split()) > SALUTATION:
         return False
     if any(lines[:number]):
@@ -218,7 +218,7 @@ def _is_salutation(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_closed(lines: Sequence[str]) -> bool:
-    """Whether a letter ends with these lines."""
+    """Return whether a letter ends with these lines."""
     return _CLOSING.fullmatch(_paragraphs(lines)[-1]) is not None
 
 
@@ -231,13 +231,13 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
 OWNER = frozenset(fold(_DATA["owner"]).split())
 """Words by which a fact refers to the owner."""
 RESTATING = OWNER | frozenset(_DATA["wording"].split())
-"""Words that a fact may have besides the owner's."""
+"""Words that a fact may have in addition to the owner's."""
 NEGATIONS = frozenset(fold(_DATA["negations"]).split())
 _SHORTEST_NAME = 5
-"""Letters of a word that may be recognised by its beginning."""
+"""The minimum length of a word that may be recognised by its beginning."""
 QUOTED_SHARE = 1 / 4
-"""The least share of a fact's words that must be the owner's beside a text from outside, or their
-quote is a pretence."""
+"""The minimum share of a fact's words that must be the owner's if there is text from outside;
+below it, their quote is a pretence."""
 UNQUOTED_SHARE = 1 / 2
 """The share of a fact's words that must be the owner's without a quote, or with a question."""
 _WORD = re.compile(r"\d+(?::\d\d)+|[^\W_]+")
@@ -256,8 +256,8 @@ _PARTICLE = _compiled("particles", "{}")
 
 
 def holds(text: str, quote: str) -> bool:
-    """Whether a text contains a quote, ignoring white space, case and the form of quotation marks
-    and dashes."""
+    """Return whether a text contains a quote, ignoring white space, case and the form of quotation
+    marks and dashes."""
     needle = _even(quote).strip("\"'“”„«».…, ")
     return len(needle) > 1 and needle in _even(text)
 
@@ -268,13 +268,14 @@ def _even(text: str) -> str:
 
 
 def statements_of(text: str) -> list[str]:
-    """The sentences of a text that ask nothing."""
+    """Return the sentences of a text that are not questions."""
     parts = (part.strip() for part in _SENTENCE_END.split(text))
     return [part for part in parts if part and part.rstrip("\"'”’»)! ")[-1:] not in "?？؟"]
 
 
 def names_in(text: str, anchor: str | None = None) -> list[str]:
-    """The names and numbers of a text, but no dates. Capitalised words in a row are one name."""
+    """Return the names and numbers of a text, except dates; adjacent capitalised words are one
+    name."""
     words = re.findall(r"\w(?:\S*\w)?", _without_dates(text, anchor)[0])
     runs = groupby(words, key=lambda word: word[0].isupper())
     names = [" ".join(run) for is_name, run in runs if is_name]
@@ -282,14 +283,15 @@ def names_in(text: str, anchor: str | None = None) -> list[str]:
 
 
 def is_said(text: str, owners: Iterable[str]) -> bool:
-    """Whether the owner's words state all of a text, in any inflection."""
+    """Return whether the owner's words state all of a text, in any inflection."""
     language = language_of(text)
     roots = _all_roots(owners, language)
     return all(_is_among(root, roots) for root in _parts(text, language).values())
 
 
 def have_a_common_word(text: str, other: str) -> bool:
-    """Whether two texts share a telling word; also if their script does not separate words."""
+    """Return whether two texts share a telling word; true if their script does not separate
+    words."""
     language = language_of(text)
     words = set(_WORD.findall(folded(text))) - OWNER
     roots = {stem(word, language) for word in words if not is_function_word(word, language)}
@@ -298,8 +300,8 @@ def have_a_common_word(text: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Backing:
-    """How far the owner is behind a fact: the `share` of its words that are theirs, whether its
-    `numbers` are, but for the year of a day, and whether it has something that only others
+    """How far the owner supports a fact: the `share` of its words that are theirs, whether its
+    `numbers` are, apart from the year of a day, and whether it has something that only others
     `brought` in."""
 
     share: float
@@ -310,10 +312,12 @@ class Backing:
 def backing(
     text: str, owners: Sequence[str], outside: Sequence[str], day: date | None, kept: str = ""
 ) -> Backing:
-    """How far the owner's words, said on this day, back a fact; it may repeat what it replaces.
+    """Return how far the owner's words, said on this day, back a fact; it may repeat what it
+    replaces.
 
     A word, number or date has been brought in if the owner's words lack it and a text from outside
     has it; so has a negation, if the owner negates nothing. Other words may be the model's own, and
+    dates and numbers resolved from the owner's.
     dates and numbers resolved from the owner's.
     """
     language, anchor = language_of(text), day.isoformat() if day else None
@@ -343,7 +347,7 @@ def _all_roots(texts: Iterable[str], language: str) -> frozenset[str]:
 
 
 def _has_form(roots: frozenset[str], root: str) -> bool:
-    """Whether a root is among others, or but for two letters: stemmers inflect few names."""
+    """Return whether a root is among others, up to two letters: stemmers inflect few names."""
     if root in roots or len(root) < _SHORTEST_NAME or not root.isalpha():
         return root in roots
     shorter = {root[:end] for end in (-1, -2) if len(root) + end >= _SHORTEST_NAME}
@@ -358,14 +362,14 @@ def _negate(texts: Iterable[str]) -> bool:
 
 
 def _is_among(root: str, roots: frozenset[str]) -> bool:
-    """Whether a root is among others; of a time (7:30), its parts may be."""
+    """Return whether a root is among others; of a time (7:30), its parts may be."""
     return root in roots or (":" in root and roots.issuperset(root.split(":")))
 
 
 @lru_cache(10_000)
 def _parts(text: str, language: str) -> Mapping[str, str]:
-    """The meaningful words of a text, with their stems; in scripts that do not separate words, the
-    short stretches between particles."""
+    """Return the meaningful words of a text, with their stems; in scripts that do not separate
+    words, the short stretches between particles."""
     whole = folded(text)
     words = _numbered(_UNSPACED.sub(" ", whole))
     parts = {word: stem(word, language) for word in words if not _is_idle(word, language)}
@@ -376,7 +380,7 @@ def _parts(text: str, language: str) -> Mapping[str, str]:
 
 @lru_cache(10_000)
 def _roots(text: str, language: str) -> frozenset[str]:
-    """The stems of all words of a text, the hours of the afternoon in both forms."""
+    """Return the stems of all words of a text, with afternoon hours in both forms."""
     whole = folded(text)
     words = set(_numbered(whole))
     pieces = {piece.lstrip("0") for word in words for piece in re.findall(r"\d+", word)} - {""}
@@ -389,7 +393,7 @@ def _roots(text: str, language: str) -> frozenset[str]:
 
 @lru_cache(1)
 def _number_words() -> Mapping[str, str]:
-    """The numbers from one to twelve, by their words in all languages that dates are read in."""
+    """Return the numbers from one to twelve, by their words in all languages of dates."""
     return {
         word: str(number)
         for language in languages().values()
@@ -399,7 +403,7 @@ def _number_words() -> Mapping[str, str]:
 
 
 def _numbered(text: str) -> Iterator[str]:
-    """The words of a text; 1,200 as one number, and no zero before another digit or alone."""
+    """Yield the words of a text; 1,200 as one number, without zeros before a digit or alone."""
     for word in _WORD.findall(_THOUSANDS.sub("", text)):
         digits = [part.lstrip("0") for part in word.split(":")]
         if normal := ":".join(filter(None, digits)) if word[0].isdigit() else word:
@@ -407,8 +411,8 @@ def _numbered(text: str) -> Iterator[str]:
 
 
 def _stretches(run: str, *, every: bool = False) -> Iterator[str]:
-    """What stands for the words of a run of letters: all stretches of two, or of four letters where
-    letters spell a word; of Korean, the beginning. Without `every`, inflections are left out."""
+    """Yield substitutes for the words of a run of letters: all stretches of two, or of four if
+    letters spell a word; for Korean, the beginning. Without `every`, inflections are left out."""
     if re.match(f"[{_SYLLABLES}]", run):
         yield run[:2]
         return
@@ -422,14 +426,14 @@ def _stretches(run: str, *, every: bool = False) -> Iterator[str]:
 
 
 def _is_idle(word: str, language: str) -> bool:
-    """Whether a word adds no meaning, even if the owner did not say it."""
+    """Return whether a word adds no meaning, even if the owner did not say it."""
     is_function = is_function_word(word, language) or is_function_word(word, "english")
     return word in RESTATING or (is_function and word not in NEGATIONS)
 
 
 @lru_cache(2_000)
 def _without_dates(text: str, anchor: str | None) -> tuple[str, frozenset[str]]:
-    """A text without its dates, and the dates (ISO), relative to the day `anchor`."""
+    """Return a text without its dates, and the dates (ISO), relative to the day `anchor`."""
     dates = mentioned(text, anchor)
     for when in dates:
         text = text[: when.start] + " " * (when.end - when.start) + text[when.end :]
@@ -438,5 +442,6 @@ def _without_dates(text: str, anchor: str | None) -> tuple[str, frozenset[str]]:
 
 @lru_cache(10_000)
 def folded(text: str) -> str:
-    """The normal form of a text; an article before an apostrophe becomes a word of its own."""
+    """Return the normal form of a text; an article before an apostrophe becomes a separate
+    word."""
     return fold(_ELIDED.sub(r"\1 ", plain(text)))

@@ -1,8 +1,8 @@
 """Capture facts from past turns into memory, during compaction and after a session has ended.
 
-The facts are noted in the transcript first and then written to memory. So a crash in between only
-repeats the write, which is harmless; extracting them again might word them differently. Turns whose
-facts could not be extracted stay unread and are tried again later.
+The facts are recorded in the transcript first and then written to memory. So a crash in between
+only repeats the write, which is harmless; extracting them again might word them differently. Turns
+whose facts could not be extracted stay unread and are tried again later.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -56,19 +56,19 @@ from assistant.session.history import Turn
 from assistant.session.transcript import SUFFIX, Transcript, entries_of, notice
 
 READ_SHARE = 8
-"""The turns of one extraction request may take 1/8 of the window: few enough that the existing
-facts nearest to each of their sentences can be shown beside them."""
+"""The turns of one extraction request may take 1/8 of the window: few enough to include the
+existing facts nearest to each of their sentences."""
 TURN_SHARE = 4
-"""A turn that alone takes more than 1/4 of the window is cut."""
+"""A single turn that takes more than 1/4 of the window is cut."""
 KNOWN_EACH = 8
 """Existing facts looked up for each sentence. Among 1,100 similar facts, the one that a sentence
 changes ranked sixth at worst."""
 KNOWN_SHARE = 4
 """The existing facts shown may take 1/4 of the window."""
 MOST_HEADINGS = 100
-"""The most headings of the owner's that are shown."""
+"""The maximum number of the owner's headings that are shown."""
 LOOKED_UP = 12
-"""The most sentences of a turn that are looked up in memory."""
+"""The maximum number of sentences of a turn that are looked up in memory."""
 ASKED_AGAIN = 3
 """How often the model is asked to correct or complete its answer."""
 CUT = "it was cut off at your limit: go on with the operations that are missing"
@@ -78,7 +78,7 @@ CUT = "it was cut off at your limit: go on with the operations that are missing"
 class Reading:
     """The transcript that facts are read from, the model that extracts them, and their memory.
 
-    `afford` is asked before each request whether it may be made; `spend` receives its usage.
+    `afford` returns whether another request may be made; `spend` receives its usage.
     """
 
     transcript: Transcript
@@ -136,8 +136,8 @@ def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
 
 
 def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
-    """The turns after the last capture. Of one through an entry that a rewind has discarded, those
-    that remain before it are read."""
+    """Return the turns after the last capture. If that goes through an entry that a rewind has
+    discarded, the remaining turns before it are read."""
     order = {entry.id: number for number, entry in enumerate(entries)}
     captures = [
         order.get(entry.through, number)
@@ -150,7 +150,7 @@ def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
 
 
 def _without_forgotten(turn: Turn) -> Turn | None:
-    """A turn without what a purge has left of its messages; None if the owner's are gone."""
+    """Return a turn without the remains of purged text; None if the owner's messages are gone."""
     entries = [_entry_without_forgotten(entry) for entry in turn.entries]
     if entries == list(turn.entries):
         return turn
@@ -199,7 +199,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
 
 
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
-    """Captures whose facts memory has not acknowledged."""
+    """Return the captures whose facts memory has not acknowledged."""
     written = {
         capture
         for entry in entries
@@ -214,7 +214,7 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
 def _extract(
     job: Reading, turns: Sequence[Turn]
 ) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """Have the model extract the facts of these turns.
+    """Let the model extract the facts of these turns.
 
     It is asked again if its answer cannot be parsed, if parts of it cannot be used (once), and if
     it was cut off. Raises ModelError if the model fails, or if two answers cannot be parsed.
@@ -256,9 +256,9 @@ def _extract(
 
 
 def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
-    """The existing facts nearest to the sentences of these turns, by place, and the headings.
+    """Return the existing facts nearest to the sentences of these turns, grouped, and the headings.
 
-    Even weak matches are shown while there is room: a changed fact is often worded differently.
+    Even weak matches are shown if there is room: a changed fact is often worded differently.
     """
     sentences = list(
         dict.fromkeys(statement for turn in turns for statement in statements(turn, LOOKED_UP))
@@ -278,7 +278,7 @@ def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
 
 
 def _said_since(job: Reading, turns: Sequence[Turn]) -> dict[str, str]:
-    """When each fact was said (ISO 8601) that another session has stated since these turns."""
+    """Return when each fact was said (ISO 8601) that another session stated after these turns."""
     path = job.transcript.path
     begun = next((entry.time for turn in turns for entry in turn.entries if entry.time), "")
     times: dict[str, str] = {}
@@ -295,9 +295,9 @@ def _said_since(job: Reading, turns: Sequence[Turn]) -> dict[str, str]:
 
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
-    """Write captured facts to memory, and note in the transcript that it has acknowledged them.
+    """Write captured facts to memory, and record in the transcript that it has acknowledged them.
 
-    Facts whose messages the owner has discarded since are left out.
+    Facts whose messages the owner has since discarded are left out.
     """
     transcript = job.transcript
     remaining = {entry.id for entry in transcript.entries} if pending else set()
@@ -312,7 +312,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     left_out += [f"“{fact.text}”: it is no fact" for fact in captured if fact not in facts]
     try:
         if facts:
-            transcript.check()  # no purged words come back
+            transcript.check()  # no purged text comes back
         to_write = [to_memory(fact, transcript.session, transcript.origin) for fact in facts]
         written = _remember(job.memory, to_write)
     except MemoryFailure as error:
@@ -363,7 +363,7 @@ def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
 
 
 def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Reply]:
-    """Return the model's whole answer. Raises ModelError if it fails or the answer is empty."""
+    """Return the model's complete answer. Raises ModelError if it fails or the answer is empty."""
     if not job.afford():
         raise ModelError(
             "this month's tokens for reading sessions are used up",
