@@ -67,6 +67,8 @@ REWORDED = 1
 York is of NYC; a fact that is mostly not the owner's and has more of them is a guess."""
 ANSWER_LIMIT = 60_000
 """The maximum length of an answer in characters."""
+DEEPEST = 100
+"""The most brackets inside one another that are repaired."""
 FEWEST_FACTS, MOST_FACTS = 10, 200
 """An answer may contain ten facts, or one for each word of the owner's, but at most 200: a message
 of twelve words does not state a thousand facts."""
@@ -79,7 +81,7 @@ _WORD = re.compile(r"\w+")
 _HANDLES = re.compile(r"[\W_]*(?:[kK]?\d{1,4}[\W_]*)+")
 _HANDLE = re.compile(r"\W*[kK](\d{1,4})\W+")
 _BRACKET = re.compile(r"[\[{]")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z|\\)|[\[\]{}]', re.DOTALL)
 _DECODER = json.JSONDecoder()
 _CITED = re.compile(r"^\S+:\d+ \([^)]*\): |^  \| ")
 """The prefix of a passage in the results of `recall` and `agenda`."""
@@ -568,12 +570,17 @@ def _decoded(text: str) -> tuple[list[object], bool]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the end of the brackets that open here, outside strings; the text's if unclosed."""
+    """Return the end of the brackets that open here, outside strings; the text's if unclosed.
+
+    Raises RecursionError if they are nested too deeply.
+    """
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
         if depth == 0:
             return token.end()
+        if depth > DEEPEST:
+            raise RecursionError
     return len(text)
 
 

@@ -180,7 +180,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
         usage = NO_USAGE
         try:
             for part in readings(batch):
-                extracted, used = yield from _extract(job, part)
+                extracted, used = yield from _extract(job, part, batch)
                 facts += extracted.facts
                 left_out += map(str, extracted.refused)
                 usage += used
@@ -212,9 +212,11 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
 
 
 def _extract(
-    job: Reading, turns: Sequence[Turn]
+    job: Reading, turns: Sequence[Turn], whole: Sequence[Turn]
 ) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """Let the model extract the facts of these turns.
+    """Let the model extract the facts of these turns, or parts of the `whole` turns.
+
+    Only a whole message shows what is pasted in it.
 
     It is asked again if its answer cannot be parsed, if parts of it cannot be used (once), and if
     it was cut off. Raises ModelError if the model fails, or if two answers cannot be parsed.
@@ -230,7 +232,7 @@ def _extract(
         try:
             answer = parse(
                 job.redact(reply.text),
-                turns,
+                whole,
                 existing.passages,
                 job.transcript.entries,
                 existing.headings,

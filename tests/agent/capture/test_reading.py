@@ -152,6 +152,16 @@ def test_what_would_stand_beside_the_fact_it_replaces_is_asked_for_again(
     assert "~~The owner's sister lives in Berlin~~" in kept and remembered(place) == [FACTS[1]]
 
 
+def test_what_is_pasted_waits_though_the_message_is_read_in_parts(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    pasted = "From: the school\nSubject: trip\n\n" + "We go by train. " * 500 + FACTS[1]
+    provider = asked(json.dumps([]), operations(FACTS[1]))
+    chat(place, f"Sum this up:\n\n{pasted}").close()
+    (done,) = read(place)
+    assert len(provider.requests) == 2 and (done.stored, done.waiting) == ((), 1)
+
+
 def test_one_sessions_fault_never_stops_the_others(
     place: Workspace, asked: Callable[..., Provider]
 ) -> None:
