@@ -137,7 +137,7 @@ def test_what_was_typed_is_in_the_prompts_history_without_secrets(
     with Tty("-w", str(place.root), "chat") as tty:
         tty.wait("›")
         tty.say(f"/usage {TYPED['GitHub']}")
-        tty.wait("takes nothing after it")
+        tty.wait("takes no argument")
         tty.wait("›", gone="Esc stops")
         tty.send("\x04")
         assert tty.end() == 0

@@ -1,2 +1,2 @@
 COMPLETES = "_ASSISTANT_COMPLETE"
-"""The variable by which a shell's script asks for completions."""
+"""Environment variable with which a shell's script asks for completions."""

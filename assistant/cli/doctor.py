@@ -1,4 +1,4 @@
-"""`doctor`: its checks, each of which returns what is well, or raises a fault with its cure.
+"""The checks of `doctor`: each returns a text that all is well, or raises a fault with its cure.
 
 This module imports every heavy part of the program; only `doctor` and the first chat import it.
 """
@@ -48,7 +48,7 @@ from assistant.upkeep import outbox, reminders, timers
 from assistant.workspace import folder, stores, trust
 
 Check = Callable[[Globals], str]
-"""Returns what is well. Raises AssistantError for a fault, Remark for anything less."""
+"""Returns a text that all is well. Raises AssistantError for a fault, Remark for anything less."""
 
 
 class Remark(AssistantError):
@@ -57,7 +57,7 @@ class Remark(AssistantError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check, with a cure for a remark or fault."""
+    """The result of a check, with a cure for a remark or a fault."""
 
     name: str
     state: Literal["well", "remark", "fault"]
@@ -71,7 +71,7 @@ class Finding:
 
 
 def examined(name: str, check: Check, options: Globals) -> Finding:
-    """Run a check."""
+    """Run a check, and return its result."""
     try:
         return Finding(name, "well", check(options))
     except Remark as remark:
@@ -81,9 +81,9 @@ def examined(name: str, check: Check, options: Globals) -> Finding:
 
 
 LOW_DISK, FULL_DISK = 500 << 20, 50 << 20
-"""Free bytes below which a disk is worth a remark, and a fault."""
+"""Free bytes below which a disk gets a remark, and below which it is a fault."""
 LISTEN_SECONDS = 3.0
-"""Timeout of a connection to the model's server."""
+"""Timeout for connecting to the model's server."""
 OFF = "`assistant config unset {}` turns it off"
 
 
@@ -138,7 +138,8 @@ def _workspace(options: Globals) -> str:
 
 
 def _files(options: Globals) -> str:
-    """Whether no file of the prompt is missing, and all files of the workspace can be read."""
+    """Check that no file of the prompt is missing, and that all files of the workspace are
+    readable."""
     from assistant.agent.prompt import FILE_LIMIT
 
     workspace, faults, too_long = options.workspace(), [], []
@@ -189,13 +190,15 @@ def _stores(options: Globals) -> str:
         )
     if unknown := stores.unlisted(workspace):
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
-        raise Remark(f"no purge reaches {unknown[0]}{more}", "Delete what you do not need")
+        raise Remark(
+            f"`forget --purge` does not reach {unknown[0]}{more}", "Delete what you do not need"
+        )
     paths = [
         path for store in stores.STORES if store.words != "none" for path in store.files(workspace)
     ]
-    stats = map(storage.stat_or_none, paths)  # Chroma makes and deletes files at any time
+    stats = map(storage.stat_or_none, paths)  # Chroma creates and deletes files at any time
     size = sum(stat.size for stat in stats if stat)
-    return f"your words are in {counted(len(paths), 'file')}, {size / 1e6:.1f} MB"
+    return f"your data is in {counted(len(paths), 'file')}, {size / 1e6:.1f} MB"
 
 
 def _status(options: Globals) -> MemoryStatus:
@@ -239,14 +242,14 @@ def _chroma(options: Globals) -> str:
 
 
 def _remove_unowned(options: Globals) -> str:
-    """Remove the collections of the Chroma server whose workspace or model is gone."""
+    """Remove the Chroma server's collections whose workspace or model no longer exists."""
     with options.memory() as memory:
         removed = memory.unowned(remove=True)
     return f"removed {counted(len(removed), 'collection')}"
 
 
 def _model(options: Globals) -> str:
-    """The model's name, if its key is set and its server listens; sends it nothing."""
+    """Check that the model's key is set and its server listens, without a request to the model."""
     chosen = options.settings().model
     name, provider = chosen.name, (chosen.name or "").partition("/")[0]
     if name is None:
@@ -268,7 +271,7 @@ def _model(options: Globals) -> str:
 
 
 def _profiles(options: Globals) -> str:
-    """The fallback models, if their keys are set."""
+    """Check that the keys of the fallback models are set."""
     profiles = options.settings().profiles
     keys = [profile.api_key_env for profile in profiles if profile.api_key_env]
     if missing := [key for key in keys if not os.environ.get(key)]:
@@ -287,7 +290,7 @@ def _listens(url: str) -> bool:
 
 
 def model_name() -> str | None:
-    """The configured model; None without one, or with broken settings."""
+    """Return the configured model; None without one, or if the settings are broken."""
     try:
         return settings.validate(config.load()).model.name
     except ConfigError:
@@ -295,14 +298,15 @@ def model_name() -> str | None:
 
 
 def _model_answer(_: Globals) -> str:
-    """The configured model's answer to a word. Raises ModelError, Remark without a model."""
+    """Return the configured model's answer to one word. Raises ModelError, Remark without a
+    model."""
     if (name := model_name()) is None:
         raise Remark("no model is configured", "`assistant config set model NAME` connects one")
     return f"{name} says: {try_model(name)}"
 
 
 def _heartbeat(options: Globals) -> str:
-    """Whether tasks are understood and run, and notifications are delivered."""
+    """Check that tasks are understood and run, and that notifications are delivered."""
     workspace = options.workspace()
     tasks, unread = beat.read(workspace)
     state, text = beats.load(workspace), counted(len(tasks), "task") if tasks else "no tasks"
@@ -330,7 +334,8 @@ def _heartbeat(options: Globals) -> str:
 
 
 def _web(options: Globals) -> str:
-    """Which web tools are on, if they have what they need; sends nothing."""
+    """Return which web tools are on. Raises ConfigError if one lacks something; makes no
+    request."""
     chosen = options.settings().web
     if problem := search.lacking(chosen):
         raise ConfigError(f"`web_search` cannot be used: {problem}", OFF.format("web.search"))
@@ -342,7 +347,7 @@ def _web(options: Globals) -> str:
 
 
 def _servers(options: Globals) -> str:
-    """Connect to all enabled servers at once."""
+    """Connect to all enabled servers in parallel."""
     named = servers.of(options.workspace())
     enabled = [server for server in named.servers if not server.settings.disabled]
     approved = [server for server in enabled if Pins().may_start(server)]
@@ -402,7 +407,7 @@ CHECKS: dict[str, Check] = {
 
 
 def findings(options: Globals, checks: Mapping[str, Check]) -> Iterator[Finding]:
-    """Run the checks. A fault that stops several of them is reported once."""
+    """Run the checks. A fault that causes several of them to fail is reported once."""
     faults: dict[str, str] = {}
     for name, check in checks.items():
         finding = examined(name, check, options)

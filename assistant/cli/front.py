@@ -1,6 +1,6 @@
-"""The entry point of `assistant`: loads no more than the command needs.
+"""The entry point of `assistant`: imports no more than the command needs.
 
-`hook` and `mcp`, which coding agents start, run without typer, every other command without the
+`hook` and `mcp`, which coding agents start, run without typer; every other command runs without the
 modules of the others.
 """
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 HOOK_OPTIONS = ("workspace=", "for=", "quiet-for=", "patient", "debug")
 MCP_OPTIONS = ("workspace=", "as=", "trust", "read-only", "no-daemon")
-"""In the form of getopt."""
+"""Options of `mcp`, in the form of getopt."""
 
 
 def run() -> None:
     """The entry point."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules load leaves no trace
+        # Ctrl-C while modules load prints no traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     arguments = sys.argv[1:]
     if "hook" in arguments:
         _respond(arguments)
     if "mcp" in arguments and _serve(arguments):
         return
-    gc.disable()  # a tenth of the time to import modules, which stay loaded anyway
+    gc.disable()  # saves a tenth of the time that imports take; modules stay loaded anyway
     from assistant.cli import root
 
     if "ask" in arguments:
@@ -39,13 +40,13 @@ def run() -> None:
 
 
 def _parsed(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The options with their values, and the other words. Raises GetoptError."""
+    """Return the options with their values, and the remaining words. Raises GetoptError."""
     pairs, words = gnu_getopt(list(arguments), "w:", names)
     return {name.lstrip("-"): value for name, value in pairs}, words
 
 
 def _serve(arguments: Sequence[str]) -> bool:
-    """Serve memory over MCP until the client exits; False if typer has to parse this."""
+    """Serve memory over MCP until the client exits; return False if typer has to parse this."""
     from assistant.errors import UsageError, WorkspaceError
 
     try:
@@ -83,7 +84,7 @@ def _respond(arguments: Sequence[str]) -> None:
 
 
 def _workspace(options: dict[str, str]) -> "Workspace":
-    """The workspace that -w names, or the default one. Raises UsageError, WorkspaceError."""
+    """Return the workspace that -w names, or the default one. Raises UsageError, WorkspaceError."""
     from assistant.workspace.folder import find, path_of
 
     directory = options.get("w", options.get("workspace"))

@@ -1,4 +1,4 @@
-"""Groups and commands: their help pages, and how their arguments are read."""
+"""Groups and commands: their help pages, and how their arguments are parsed."""
 
 import contextlib
 import inspect
@@ -19,16 +19,18 @@ from assistant.cli.palette import echo
 from assistant.errors import UsageError
 
 MIN_WIDTH, MAX_WIDTH = 50, 80
-"""Columns of a page of help."""
+"""Minimum and maximum columns of a help page."""
 
 Function = Callable[..., None]
 Sections = dict[str, list[tuple[str, str]]]
-"""The rows of a page by their titles: a name, and what is said of it."""
+"""The rows of a help page by section title: a name and its description."""
 
 
 def group(name: str, help: str, commands: Iterable[Function] = (), **settings: Any) -> typer.Typer:
-    """A group of commands, each of its function's name; the docstring is the help, and may have
-    arguments and examples."""
+    """Make a group of commands, each named after its function.
+
+    The docstring is the help text, and may list arguments and examples.
+    """
     columns = min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH) - 2
     context = {"help_option_names": ["-h", "--help"], "terminal_width": columns}
     settings = {"cls": Group, **settings}
@@ -46,9 +48,9 @@ def group(name: str, help: str, commands: Iterable[Function] = (), **settings: A
 
 
 def _describe(command: Function, lines: Iterable[str]) -> None:
-    """Make each parameter that is neither yet an argument or option, by its line: `USAGE: HELP`.
+    """Make each remaining parameter an argument or option, as its line `USAGE: HELP` says.
 
-    A `partial` of `argument` or `option` in its annotation says what else there is to it.
+    A `partial` of `argument` or `option` in its annotation gives further settings.
     """
     kinds = command.__annotations__
     undescribed = [
@@ -67,10 +69,11 @@ def _metadata(kind: Any) -> Any:
 
 
 class Command(TyperCommand):
-    """A command, whose texts are UTF-8; its paths may be any bytes."""
+    """A command whose texts are UTF-8 and whose paths may be any bytes."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; a negative number is one. Raises UsageError for other bytes."""
+        """Parse the arguments; a negative number is an argument. Raises UsageError for text not in
+        UTF-8."""
         try:
             rest = super().parse_args(ctx, [*args])
         except TyperException as error:
@@ -86,7 +89,7 @@ class Command(TyperCommand):
 
 
 def _decoded(value: Any, shown: str) -> Any:
-    """The texts of an argument as UTF-8, whatever the locale. Raises UsageError."""
+    """Decode the texts of an argument as UTF-8, whatever the locale. Raises UsageError."""
     if not isinstance(value, str):
         return value and [_decoded(text, shown) for text in value]
     with contextlib.suppress(UnicodeEncodeError):
@@ -101,14 +104,14 @@ class Group(TyperGroup):
     """A group of commands; called without one, it shows its help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Show the help if there are no arguments, and exit as for wrong usage."""
+        """Show the help if there are no arguments, and exit with the code for wrong usage."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             echo(ctx.get_help(), err=True)
             raise Exit(2)
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command. Raises UsageError with similar names, those in subgroups included."""
+        """Find the command. Raises UsageError with similar names, including those in subgroups."""
         name = args[0]
         if name in self.commands or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
@@ -126,7 +129,7 @@ class Group(TyperGroup):
         )
 
     def sections(self) -> Sections:
-        """The commands, as the page of help shows them."""
+        """Return the commands as the help page lists them."""
         commands: dict[str, Any] = dict(self.commands)
         rows = [(name, first_sentence(command.help)) for name, command in commands.items()]
         return {"Commands": rows}
@@ -145,11 +148,11 @@ class Group(TyperGroup):
 
 
 def first_sentence(text: str | None) -> str:
-    """The first paragraph of a help text, on one line."""
+    """Return the first paragraph of a help text, on one line."""
     return " ".join((text or "").strip().partition("\n\n")[0].split())
 
 
 def did_you_mean(names: Iterable[str]) -> str:
-    """The question whether one of these was meant; empty without any."""
+    """Return the question whether one of these names was meant; empty if there is none."""
     joined = " or ".join(names)
     return f"Did you mean {joined}?" if joined else ""

@@ -37,7 +37,7 @@ def show_written(written: Remembered) -> None:
 
 
 def show_recorded(recalled: "RecalledEntry", query: str) -> None:
-    """Print the passages that were recalled for a turn, and why."""
+    """Print the passages that were recalled for a turn, with the reasons."""
     for passage in recalled.passages:
         _show(passage.citation, passage.date, passage.heading.split(" › "), passage.text)
         why = reasons(query, passage.text, passage.signals or {}, passage.date)
@@ -47,8 +47,8 @@ def show_recorded(recalled: "RecalledEntry", query: str) -> None:
 
 
 TAIL = 0.15
-"""Share of the best score below which a passage is only counted. On the suites of tests/recall at
-most one answer in fifty is there."""
+"""Share of the best score below which a passage is only counted. In the suites of tests/recall at
+most one answer in fifty scores below it."""
 
 
 def show_recall(
@@ -100,9 +100,9 @@ def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> 
 
 
 ALIKE, NEAR = 0.42, 0.21
-"""Shares of a score from which the meaning is called the same, or similar."""
+"""Minimum shares of a score for calling the meaning the same, or similar."""
 HEADED = 0.15
-"""Share of a score from which a matching heading is mentioned."""
+"""Minimum share of a score for mentioning a matching heading."""
 
 
 def reasons(
@@ -112,7 +112,7 @@ def reasons(
     day: str | None,
     mentioned: str | None = None,
 ) -> str:
-    """Why a passage matches a query; `shares` are the signals' shares of its score."""
+    """Return why a passage matches a query; `shares` are the signals' shares of its score."""
     from assistant.memory.text.language import is_function_word, language_of  # only with --why
 
     meaning = shares.get("dense", 0.0)
@@ -132,7 +132,8 @@ def reasons(
 
 
 def _in_words(day: str, text: str) -> str:
-    """An ISO date as `3 May`, with the year if the text has it; a partial date as it is."""
+    """Return an ISO date as `3 May`, with the year if the text contains it; a partial date
+    unchanged."""
     from datetime import date  # only needed with --why
 
     try:
@@ -143,31 +144,31 @@ def _in_words(day: str, text: str) -> str:
 
 
 def one_line(text: str, width: int = 100) -> str:
-    """The text on one line, cut to a width, without control characters."""
+    """Return the text on one line, cut to a width, without control characters."""
     return shortened(spelled(" ".join(text.split())), width)
 
 
 def passage_line(passage: Passage) -> str:
-    """A passage on one line, after its citation."""
+    """Return a passage on one line, after its citation."""
     return one_line(f"{passage.citation}  {passage.readable}")
 
 
 UNDONE = {
     "remember": "no longer in {0.source}: {1}",
     "restore": "no longer in {0.source}: {1}",
-    "supersede": "no longer in {0.source}: {1} · what it superseded stands again",
+    "supersede": "no longer in {0.source}: {1} · what it superseded is current again",
     "forget": "back in {0.source}: {1}",
     "mark": "without the mark again, in {0.source}: {1}",
     "amend": "{0.source} is as it was before this change: {1}",
 }
-"""What undoing a write of each kind means, for its entry and a line of its text."""
+"""The result of undoing a write of each kind, formatted with its entry and a line of its text."""
 
 
 def undone_lines(entry: JournalEntry) -> list[str]:
-    """What became of the text of an undone write, a line each."""
+    """Return where the text of an undone write is now, a line each."""
     form = UNDONE.get(entry.action, "{0.action} in {0.source}: {1}")
     if entry.stays:
-        form = "what it superseded stands again; still in {0.source}: {1}"
+        form = "what it superseded is current again; still in {0.source}: {1}"
     if entry.gone:
         form = "gone from {0.source} before: {1}"
     *lines, last = (form.format(entry, one_line(line)) for line in entry.text.split("\n"))
@@ -177,7 +178,7 @@ def undone_lines(entry: JournalEntry) -> list[str]:
 
 
 def show_undone(entries: Iterable[JournalEntry]) -> None:
-    """Print what undoing writes has done."""
+    """Print the result of undoing writes."""
     for entry in entries:
         for line in undone_lines(entry):
             echo(f"Undone: {line}")
@@ -190,7 +191,7 @@ def show_diff(lines: Iterable[str]) -> None:
 
 
 def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:
-    """A recall as JSON."""
+    """Return a recall as JSON."""
     as_json = session_json if within == SESSIONS else passage_json
     passages = [as_json(passage) for passage in recall.passages]
     value: dict[str, Any] = {"query": recall.query, "tokens": recall.tokens, "passages": passages}
@@ -204,7 +205,7 @@ def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:
 
 
 def passage_json(passage: Passage) -> dict[str, Any]:
-    """A passage as JSON."""
+    """Return a passage as JSON."""
     return {
         name: value
         for name, value in {**asdict(passage), "text": passage.shown}.items()
@@ -213,7 +214,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
 
 
 def session_json(passage: Passage) -> dict[str, Any]:
-    """A passage of a past conversation as JSON."""
+    """Return a passage of a past conversation as JSON."""
     return {
         "session": passage.source,
         "turn": passage.start_line,
@@ -225,7 +226,7 @@ def session_json(passage: Passage) -> dict[str, Any]:
 
 
 def written_json(written: Remembered) -> dict[str, Any]:
-    """A written fact as JSON."""
+    """Return a written fact as JSON."""
     value: dict[str, Any] = {
         name: getattr(written, name) for name in ("status", "id", "source", "line")
     }

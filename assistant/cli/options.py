@@ -1,4 +1,4 @@
-"""What the commands share: options, input, and the workspace they act on."""
+"""Shared by the commands: options, input, and the workspace they use."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def option(usage: str, help: str, **settings: Any) -> Any:
-    """An option, by its names and that of its value as help shows them."""
+    """Return an option, given its names and its value's name as help shows them."""
     words = usage.split()
     names = [word for word in words if word.startswith("-")]
     metavar = " ".join(words[len(names) :]) or None
@@ -42,17 +42,17 @@ def option(usage: str, help: str, **settings: Any) -> Any:
 
 
 def argument(usage: str, help: str, **settings: Any) -> Any:
-    """An argument, by its name as help shows it."""
+    """Return an argument, given its name as help shows it."""
     return typer.Argument(metavar=usage, help=help, **settings)
 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""The signals that end a process in order; during a turn they stop it, as Ctrl-C does."""
+"""Signals that end a process cleanly; during a turn they stop it, like Ctrl-C."""
 
 
 def session_ids(context: typer.Context) -> list[tuple[str, str]]:
-    """The sessions of the workspace, last used first, with their titles, for completion."""
-    from assistant.session import listing  # msgspec: behind the other commands
+    """Return the sessions of the workspace with their titles, last used first, for completion."""
+    from assistant.session import listing  # msgspec: only for these commands
 
     root = context.find_root().params.get("workspace") or folder.default_root()
     sessions = listing.sessions(folder.Workspace(root).sessions)
@@ -68,7 +68,7 @@ Message = Annotated[
     ),
 ]
 _answers: ContextVar[TextIO | None] = ContextVar("_answers", default=None)
-"""Standard output, while a command prints nothing there but JSON."""
+"""Standard output, while a command prints only JSON there."""
 
 
 def _print_answers_alone(context: typer.Context, as_json: bool) -> bool:
@@ -79,16 +79,16 @@ def _print_answers_alone(context: typer.Context, as_json: bool) -> bool:
 
 
 Lines = Annotated[bool, option("--json", "Print JSON, for programs.")]
-"""The option of a command that prints a line of JSON for each event or entry."""
+"""Option of a command that prints one line of JSON for each event or entry."""
 AsJson = Annotated[
     bool, option("--json", "Print JSON, for programs.", callback=_print_answers_alone)
 ]
-"""The option of a command whose `answer` is then printed, and no text on standard output."""
+"""Option of a command that prints its `answer` as JSON, and no text on standard output."""
 Yes = Annotated[bool, option("--yes -y", "Do not ask.")]
 INPUT = "Standard input"
-"""The title of what is piped with a message."""
+"""The title of piped input that is attached to a message."""
 PATIENCE = 2.0
-"""Seconds without input before a note says that standard input is read."""
+"""Seconds without input before a note says that standard input is being read."""
 
 
 EDITORS = ("nano", "vim", "vi")
@@ -104,11 +104,11 @@ class Globals:
     debug: bool = False
 
     def workspace(self) -> folder.Workspace:
-        """The workspace. Raises WorkspaceError if there is none."""
+        """Return the workspace. Raises WorkspaceError if there is none."""
         return folder.find(self.directory)
 
     def recipe(self) -> Path | None:
-        """The workspace's own settings file, if the workspace is trusted."""
+        """Return the workspace's own settings file, if the workspace is trusted."""
         from assistant.workspace import trust
 
         with contextlib.suppress(WorkspaceError):
@@ -117,15 +117,15 @@ class Globals:
         return None
 
     def settings(self) -> "Settings":
-        """The settings, with those of the workspace. Raises ConfigError."""
+        """Return the settings, including those of the workspace. Raises ConfigError."""
         from assistant.settings import tree  # pydantic is slow to import
 
         recipe = self.recipe()
         return tree.validate(config.load(recipe=recipe), recipe)
 
     def hidden(self) -> Callable[[str], bool]:
-        """Whether the owner's rules keep a source out of recall. Raises ConfigError."""
-        from assistant.tools.files.access import Roots  # as above
+        """Return whether the owner's rules exclude a source from recall. Raises ConfigError."""
+        from assistant.tools.files.access import Roots  # also slow to import
 
         settings = self.settings()
         roots = Roots(self.workspace(), (), settings.policy, notes=settings.notes)
@@ -152,9 +152,10 @@ class Globals:
         progress: Progress | None = None,
     ) -> "Chat":
         """Open a conversation, with progress on standard error unless `progress` is given."""
-        from assistant.app.chat import open_chat  # the agent and its models: behind `--help`
+        from assistant.app.chat import open_chat  # the agent and its models: not for `--help`
 
-        if threading.current_thread() is threading.main_thread():  # else the screen does it
+        # otherwise the screen handles signals
+        if threading.current_thread() is threading.main_thread():
             for number in ENDING:
                 if signal.getsignal(number) is signal.SIG_DFL:
                     signal.signal(number, signal.default_int_handler)
@@ -174,12 +175,13 @@ def note(text: str) -> None:
 
 
 def at_terminal() -> bool:
-    """Whether standard input is a terminal."""
+    """Return whether standard input is a terminal."""
     return sys.stdin.isatty()
 
 
 def given(words: Sequence[str] | None, what: str) -> str:
-    """The words of an argument; standard input for `-`, or without words in a pipe."""
+    """Return the words of an argument; standard input for `-`, or if there are no words and a
+    pipe."""
     if not words and at_terminal():
         raise UsageError(f"no {what} given", "Give it as an argument, or on standard input")
     text = " ".join(words or "-")
@@ -190,12 +192,12 @@ def given(words: Sequence[str] | None, what: str) -> str:
 
 
 def reads_lines(words: Sequence[str] | None) -> bool:
-    """Whether the command reads one text per line from standard input."""
+    """Return whether the command reads one text per line from standard input."""
     return list(words) == ["-"] if words else not at_terminal()
 
 
 def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str | Picture]]":
-    """A message, and by title what is piped with it: a text or a picture, which are attachments."""
+    """Return a message and the text or picture piped with it, as attachments by title."""
     if not words or list(words) == ["-"] or at_terminal():
         return given(words, "message"), {}
     from assistant.model.pictures import picture_of  # Pillow is slow to import
@@ -206,8 +208,8 @@ def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str 
 
 
 def input_bytes(most: int = -1) -> bytes:
-    """All of standard input, or its first `most` bytes."""
-    import select  # an inherited pipe may never end, so say that it is read
+    """Return all of standard input, or its first `most` bytes."""
+    import select  # an inherited pipe may never end, so a note says that it is read
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:
         note("reading standard input; press Ctrl-D to end it")
@@ -215,7 +217,8 @@ def input_bytes(most: int = -1) -> bytes:
 
 
 def lines() -> Iterator[str]:
-    """The lines of standard input, as they come. Raises UsageError for one that is not text."""
+    """Yield the lines of standard input as they arrive. Raises UsageError for a line that is not
+    text."""
     return (_text(line).strip() for line in sys.stdin.buffer)
 
 
@@ -229,13 +232,13 @@ def _text(data: bytes) -> str:
 
 
 def answer(value: Any) -> None:
-    """Print what the command has found or done, with `--json`; otherwise its text says so."""
+    """With `--json`, print the command's result; without it, its text output says the same."""
     if output := _answers.get():
         typer.echo(as_json(value), file=output)
 
 
 def run_editor(path: Path) -> None:
-    """Let the owner edit a file. Raises UsageError if the editor fails."""
+    """Open a file in the owner's editor. Raises UsageError if the editor fails."""
     import shlex  # only needed here
     import subprocess
 
@@ -252,7 +255,7 @@ def run_editor(path: Path) -> None:
 
 
 def own_command() -> str:
-    """The absolute path of this program, for other programs to call."""
+    """Return the absolute path of this program, for other programs to run."""
     own = Path(sys.executable).with_name("assistant")
     path = str(own) if own.exists() else shutil.which("assistant")
     if not path:

@@ -1,7 +1,7 @@
 """The colours of the program, from xterm's 256.
 
 Each has a contrast of at least 4:1 (WCAG 2) with both white and black, so no theme is needed.
-Ordinary text has the terminal's own colour.
+Ordinary text has the terminal's default colour.
 """
 
 import os
@@ -20,21 +20,21 @@ DUMB = ("", "dumb", "unknown")
 SGR = re.compile(r"\x1b\[[\d;]*m")
 """A sequence that sets colour and weight."""
 ACCENT = 31
-"""The owner's messages, and what can be picked."""
+"""For the owner's messages, and for selectable choices."""
 FAINT = 243
-"""What accompanies the conversation: recalled passages, tools, the status."""
+"""For secondary text: recalled passages, tools, the status."""
 GOOD, BAD = 28, 161
-"""Added and removed, done and failed."""
+"""For added and removed, done and failed."""
 ALIKE = 0.5
-"""The share of common words from which two rows of a diff are versions of one line."""
+"""Minimum share of common words for two rows of a diff to count as versions of one line."""
 MOST_COMPARED = 10_000
-"""The most characters of two versions of a line that are compared by words."""
+"""Maximum total length, in characters, of two versions of a line that are compared by words."""
 _WORDS = re.compile(r"\w+|\W")
 WARNING = 130
 SECOND = 97
 """A second accent, for code."""
 LONGEST_MESSAGE = 20
-"""Lines up to which a message is echoed in full."""
+"""Maximum number of lines of a message that are echoed in full."""
 
 
 def echo(
@@ -46,27 +46,27 @@ def echo(
     faint: bool = False,
     err: bool = False,
 ) -> None:
-    """Print a line, with a faint `aside` at its end; nothing in it can control the terminal."""
+    """Print a line, with a faint `aside` at its end; no control characters reach the terminal."""
     line = styled(spelled(text), FAINT if faint else colour, bold=bold)
     typer.echo(line + styled(spelled(aside), FAINT), err=err)
 
 
 def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
-    """The text in a colour, unless NO_COLOR is set, and in bold."""
+    """Return the text in a colour, unless NO_COLOR is set, and in bold."""
     colour = None if "NO_COLOR" in os.environ else colour
     plain = not text or (colour is None and not bold)
     return text if plain else typer.style(text, fg=colour, bold=bold or None)
 
 
 def diff_colour(row: str) -> int | None:
-    """The colour of a row of a unified diff; None if it is the same on both sides."""
+    """Return the colour of a row of a unified diff; None if it is the same on both sides."""
     if row.startswith(("+++ ", "--- ", "@@")):
         return FAINT
     return {"+": GOOD, "-": BAD}.get(row[:1])
 
 
 def diff_rows(rows: Sequence[str]) -> list[str]:
-    """The rows of a diff in their colours; in lines that were changed, the words that differ are
+    """Return the rows of a diff in their colours; in changed lines, the differing words are
     bold."""
     return [
         "".join(styled(piece, diff_colour(row) or FAINT, bold=bold) for piece, bold in pieces)
@@ -77,7 +77,8 @@ def diff_rows(rows: Sequence[str]) -> list[str]:
 def diff_pieces(
     rows: Sequence[str], escape: Callable[[str], str]
 ) -> Iterator[list[tuple[str, bool]]]:
-    """The escaped rows of a diff in pieces, each with whether it is what was changed in a line."""
+    """Yield each escaped row of a diff in pieces, each with whether it differs from the row's other
+    version."""
     lines = [(number, row) for number, row in enumerate(rows) if row[:1] != "\\"]
     runs = [list(run) for _, run in groupby(lines, lambda line: diff_colour(line[1]))]
     versions: dict[int, str] = {}
@@ -91,7 +92,7 @@ def diff_pieces(
 
 
 def _pieces(row: str, version: str) -> list[tuple[str, bool]]:
-    """A row of a diff in pieces, each with whether another version of its line has not got it."""
+    """Return a row of a diff in pieces, each with whether another version of its line lacks it."""
     if not version or len(row) + len(version) > MOST_COMPARED:
         return [(row, False)]
     words, others = (_WORDS.findall(text[1:]) for text in (row, version))
@@ -106,7 +107,7 @@ def _pieces(row: str, version: str) -> list[tuple[str, bool]]:
 
 
 def owner_text(text: str) -> str:
-    """A message of the owner as the scrollback shows it."""
+    """Return a message of the owner as the scrollback shows it."""
     first, *rest = spelled(text).split("\n")
     if len(rest) > LONGEST_MESSAGE:
         kept = LONGEST_MESSAGE // 2
@@ -116,5 +117,5 @@ def owner_text(text: str) -> str:
 
 
 def faint(text: str) -> str:
-    """The text in a faint colour."""
+    """Return the text in a faint colour."""
     return styled(spelled(text), FAINT)

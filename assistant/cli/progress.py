@@ -1,4 +1,4 @@
-"""Progress on standard error: a line that is redrawn on a terminal, occasional lines in a log."""
+"""Progress on standard error: a line redrawn on a terminal, occasional lines in a log."""
 
 import os
 import sys
@@ -9,19 +9,20 @@ import typer
 PATIENCE = 0.4
 """Seconds of work before the line is shown on a terminal."""
 BETWEEN = 30.0
-"""Seconds before the first line without a terminal, and between further ones."""
+"""Without a terminal, the seconds before the first line and between later ones."""
 REDRAWN = 0.1
-"""Seconds between two redraws."""
+"""Seconds between two redraws of the line."""
 ERASE = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Called as `progress(what, done, total)` inside its `with`; shown if the work takes long."""
+    """A context manager called as `progress(what, done, total)`; shown only if the work takes
+    long."""
 
     def __init__(self) -> None:
         self._shown = False
         self._due: float | None = None
-        """When to write next; None outside its `with`."""
+        """When to write the next line; None outside the `with` block."""
 
     def __call__(self, what: str, done: int, total: int) -> None:
         now = time.monotonic()
@@ -38,7 +39,7 @@ class ProgressLine:
             self._shown = redraws
 
     def _reset(self) -> None:
-        """Erase the line, and wait again before showing it: a question may follow."""
+        """Erase the line and delay showing it again, since a question may follow."""
         if self._shown:
             typer.echo(ERASE, err=True, nl=False)
         self._shown = False
@@ -54,5 +55,5 @@ class ProgressLine:
 
 
 def _is_terminal() -> bool:
-    """Whether standard error is a terminal that can erase a line."""
+    """Return whether standard error is a terminal that can erase a line."""
     return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

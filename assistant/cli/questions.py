@@ -20,7 +20,7 @@ _chat: ContextVar[Answer | None] = ContextVar("_chat", default=None)
 
 @contextlib.contextmanager
 def asked_by(answer: Answer) -> Iterator[None]:
-    """Within this, a chat asks the questions and shows what is said beside them."""
+    """Let a chat ask the questions and show the notes that go with them."""
     before = _chat.set(answer)
     try:
         yield
@@ -29,17 +29,17 @@ def asked_by(answer: Answer) -> Iterator[None]:
 
 
 def in_chat() -> bool:
-    """Whether a chat asks the questions."""
+    """Return whether a chat asks the questions."""
     return _chat.get() is not None
 
 
 def say(text: str) -> None:
-    """Tell the owner something that is not the command's output."""
+    """Show the owner a text that is not part of the command's output."""
     echo(text, err=not in_chat())
 
 
 def ask(question: str, default: str | None = None) -> str:
-    """The owner's answer; `default` if it is empty."""
+    """Ask the owner, and return the answer; `default` if it is empty."""
     answer = _chat.get()
     if answer is None:
         text: str = typer.prompt(question, default=default, show_default=bool(default), err=True)
@@ -52,8 +52,7 @@ def ask(question: str, default: str | None = None) -> str:
 
 
 def edit(question: str, text: str) -> str:
-    """The text as the owner has edited it, in the line in which it is asked for; empty if they
-    close it."""
+    """Let the owner edit the text on the question's line, and return it; empty if they close it."""
     answer = _chat.get() or edited_line
     try:
         return answer(f"{question}: ", text).strip()
@@ -62,7 +61,7 @@ def edit(question: str, text: str) -> str:
 
 
 def edited_line(question: str, text: str) -> str:
-    """What the owner makes of a text on a terminal in line mode. Raises EOFError."""
+    """Let the owner edit a text on a terminal in line mode, and return it. Raises EOFError."""
     import readline  # only for a question
 
     readline.set_startup_hook(lambda: readline.insert_text(text))
@@ -73,8 +72,10 @@ def edited_line(question: str, text: str) -> str:
 
 
 def choose(name: str) -> str:
-    """The key that the owner presses at a question of questions.toml; `?` and anything unknown
-    explain the keys and ask again."""
+    """Ask a question of questions.toml, and return the key that the owner presses.
+
+    `?` and unknown keys show what each key does, and the question is asked again.
+    """
     from assistant.tables import beside  # tomllib: only for a question
 
     asked = beside(__file__)[name]
@@ -85,29 +86,29 @@ def choose(name: str) -> str:
             if answer in (key, meaning.partition(",")[0]):
                 return key
         if answer != "?":
-            say(f"{answer!r} is no answer to this:")
+            say(f"{answer!r} is not one of the answers:")
         say(explained(keys))
 
 
 def listed(keys: Keys) -> str:
-    """The keys after a question: `[y,n,?]`."""
+    """Return the keys as a suffix of a question: `[y,n,?]`."""
     return f"[{','.join([*keys, '?'])}]"
 
 
 def explained(keys: Keys) -> str:
-    """What each key does, a line each."""
+    """Return what each key does, a line each."""
     return "\n".join(f"  {key}  {meaning}" for key, meaning in keys.items())
 
 
 def confirm(question: str) -> bool:
-    """Whether the owner says yes."""
+    """Return whether the owner says yes."""
     if not in_chat():
         return typer.confirm(question, err=True)
     return ask(question, "y/N").lower() in ("y", "yes")
 
 
 def must_confirm(question: str, *, yes: bool) -> None:
-    """End the command unless the owner says yes at a terminal; without one, `--yes` has to."""
+    """End the command unless the owner confirms it at a terminal or gave `--yes`."""
     if not (yes or sys.stdin.isatty()):
         raise UsageError("this needs your confirmation", "Run it again with --yes")
     if not (yes or typer.confirm(question, err=True)):

@@ -1,4 +1,4 @@
-"""Hands `ask` over to a resident process that has imported everything already.
+"""Hands `ask` over to a resident process that has already imported everything.
 
 Importing a provider's library takes 3 s of CPU. So the first `ask` starts a process that imports it
 and stays for a while (`worker.py`). It forks for each `ask`; the copy takes over the arguments,
@@ -27,18 +27,18 @@ from assistant.memory.daemon import sockets
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPORTED_BY = ("PYTHON", "LITELLM_", "SSL_", "REQUESTS_", "CURL_", "AWS_CA_", "LD_")
-"""Prefixes of environment variables that are read at import, besides those of proxies."""
+"""Prefixes of the environment variables, other than those of proxies, that are read at import."""
 SWITCHED_OFF = ("false", "0", "no", "off")
 STOP_SECONDS = 10.0
 START_SECONDS = 60.0
-"""Timeout of the process's start, for which other commands wait."""
+"""Timeout for starting the process, during which other commands wait."""
 
 arguments: Sequence[str] | None = None
-"""The command line of a process that may hand its command over; None elsewhere."""
+"""The command line of a process that may hand over its command; None in any other process."""
 
 
 def socket_name() -> Path:
-    """The name of the socket, from this code, this Python and the environment."""
+    """Return the socket's name, which depends on this code, this Python and the environment."""
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -49,15 +49,16 @@ def socket_name() -> Path:
 
 
 def is_worthwhile(raw: Mapping[str, Any], model: str | None) -> bool:
-    """Whether a model is asked, and the owner has not disabled the resident process."""
+    """Return whether a model is used and the owner has not disabled the resident process."""
     chosen = raw.get("model", {})
     enabled = str(chosen.get("resident", True)).lower() not in SWITCHED_OFF
     return enabled and bool(model or chosen.get("name") or raw.get("profiles"))
 
 
 def hand_over(model: str | None = None) -> int | None:
-    """Have the resident process run this command; its exit code, or None if it has to run here."""
-    # a setting in the place of a section has no attributes; the command names it
+    """Run this command in the resident process; return its exit code, or None if it must run
+    here."""
+    # a value where a section is expected has no attributes; the command reports it
     with contextlib.suppress(OSError, AssistantError, ValueError, AttributeError):
         raw = config.load()
         if arguments is None or not is_worthwhile(raw, model):
@@ -75,7 +76,7 @@ def hand_over(model: str | None = None) -> int | None:
 
 
 def stop() -> bool:
-    """Stop the process and wait for its end; False if there is none."""
+    """Stop the process and wait until it has exited; return False if there is none."""
     with contextlib.suppress(OSError, AssistantError):
         connection = sockets.connect(socket_name())
         if connection is not None:
@@ -90,7 +91,7 @@ def stop() -> bool:
 
 
 def _start(raw: Mapping[str, Any]) -> socket.socket | None:
-    """Start the process and connect to it; None if it does not start."""
+    """Start the process and connect to it; return None if it does not start."""
     reading, writing = os.pipe()
     seconds = str(raw.get("daemon", {}).get("idle_seconds", ""))
     with os.fdopen(reading, "rb") as ready:
@@ -116,13 +117,13 @@ def _run_remotely(connection: socket.socket, words: Sequence[str]) -> int | None
             return None
         _forward_signals(int(process))
         code = b""
-        with contextlib.suppress(OSError):  # it has started: do not run it again
+        with contextlib.suppress(OSError):  # already started: do not run it again
             code = answers.readline()
     return int(code) if code else 1
 
 
 def _forward_signals(process: int) -> None:
-    """Forward this process's signals to another, with which it ends."""
+    """Forward this process's signals to another one, so that both end together."""
 
     def send(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""The root command: the global options, and the one place that prints an error."""
+"""The root command: the global options, and the only code that prints errors."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ from assistant.errors import INTERRUPTED, AssistantError, UsageError
 from assistant.workspace.folder import path_of
 
 DAILY, MORE = "Every day", "More, each with its own --help"
-"""The panel whose commands the first page describes, and the title of the others."""
+"""The panel of the commands that the first page describes, and the title of the other panels."""
 PANELS = {
     DAILY: ".talk.chat .talk.ask facts.remember facts.recall facts.forget agenda.agenda"
     " agenda.remind",
@@ -34,8 +34,8 @@ PANELS = {
     "Programs": "connect.connect connect.mcp connect.hook mcp-servers",
     "Setup": "setup.init .doctor.doctor setup.trust_ setup.completion setup.secrets daemon config",
 }
-"""The panels of the first page, with their groups and commands, each a function of a module of
-`commands`, or of this package."""
+"""The panels of the first page with their groups and commands, each a function in a module of
+`commands` or of this package."""
 GROUPS = {
     "memory": (
         "Inspect and maintain memory: its state, history, reviews and index.",
@@ -67,20 +67,20 @@ PARSER_WORDS = {
     r"(Directory|File) ('.*') does not exist": r"there is nothing at \2",
     r"(Directory|File) ('.*') is a (file|directory)": r"\2 is a \3",
 }
-"""What the parser says, as regular expressions, and what is said instead."""
+"""The parser's messages, as regular expressions, and their replacements."""
 
 
 def name_of(path: str) -> str:
-    """The name of a command or group."""
+    """Return the name of a command or group."""
     return path.rpartition(".")[2].removesuffix("_")
 
 
 PATHS = {name_of(path): (path, panel) for panel in PANELS for path in PANELS[panel].split()}
-"""The path and the panel of each command and group by its name."""
+"""The path and the panel of each command and group, by name."""
 
 
 class Commands(Mapping[str, Any]):
-    """The commands and groups by name. The module of one is loaded when it is looked up."""
+    """The commands and groups by name. A command's module is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
         return _loaded(*PATHS[name])
@@ -105,7 +105,7 @@ def _loaded(path: str, panel: str) -> Any:
 
 
 def function(path: str) -> Function:
-    """The function of a command, whose module is loaded."""
+    """Import the module of a command, and return the command's function."""
     module, _, name = path.rpartition(".")
     loaded: Function = getattr(import_module(f".{module}", "assistant.cli.commands"), name)
     gc.freeze()
@@ -114,13 +114,14 @@ def function(path: str) -> Function:
 
 
 class Root(Group):
-    """The first page describes only the daily commands; the rarer ones are only named."""
+    """The root group: its first page describes the daily commands and lists the names of the
+    others."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings | {"commands": Commands()})
 
     def sections(self) -> Sections:
-        """The commands of the first page, those of a panel in one row."""
+        """Return the commands of the first page, those of each panel in one row."""
         names = {panel: [name_of(path) for path in PANELS[panel].split()] for panel in PANELS}
         daily = [(name, first_sentence(self.commands[name].help)) for name in names.pop(DAILY)]
         named = [(panel, ", ".join(sorted(names[panel]))) for panel in names]
@@ -155,7 +156,7 @@ def options(
         bool, option("--version", "Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Keep the global options for the command."""
+    """Store the global options for the command."""
     context.obj = Globals(workspace, no_daemon, debug)
     if context.invoked_subcommand is not None:
         return
@@ -164,14 +165,14 @@ def options(
             "no command given, and standard input is not a terminal",
             "`assistant ask` takes a message, `assistant chat` one per line, `--help` lists all",
         )
-    from assistant.cli.chat import welcome  # `recall` loads this module too, and needs none of it
+    from assistant.cli.chat import welcome  # `recall` also loads this module, but not the chat
 
     welcome.ensure_workspace(context.obj)
     function(".talk.chat")(context)
 
 
 def run() -> None:
-    """Run the command, print an error in one place, exit with its code."""
+    """Run the command, print any error, and exit with its code."""
     if COMPLETES in os.environ:
         from typer.completion import completion_init  # takes 5 ms
 
@@ -183,7 +184,7 @@ def run() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli(arguments, prog_name="assistant", standalone_mode=False)
         sys.stdout.flush()
-        sys.exit(code)  # None, or what a command's `typer.Exit` says
+        sys.exit(code)  # None, or the code of a command's `typer.Exit`
     except (AssistantError, TyperException) as error:
         if isinstance(error, TyperException):
             error = _usage_error(error)
@@ -193,12 +194,12 @@ def run() -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, Abort):
         if sys.stderr.isatty():
-            echo(err=True)  # the terminal has shown `^C`
+            echo(err=True)  # the terminal has printed `^C`
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of the pipe has exited, as `head` does
         _discard_output()
         sys.exit(1)
-    except OSError as error:  # most often from standard output: the disk is full
+    except OSError as error:  # usually from standard output: the disk is full
         if "--debug" in arguments:
             raise
         _discard_output()
@@ -221,7 +222,7 @@ def _discard_output() -> None:
 
 
 def _usage_error(error: TyperException) -> UsageError:
-    """An error of the parser, with the page of help that shows what is right."""
+    """Convert a parser error, with a pointer to the help page as its cure."""
     command: Any = getattr(error, "ctx", None)
     cure = f"See `{command.command_path} --help`" if command else ""
     is_unknown = hasattr(error, "possibilities") and not error.possibilities
@@ -234,7 +235,7 @@ def _usage_error(error: TyperException) -> UsageError:
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """The arguments with the global options moved to the front."""
+    """Move the global options to the front of the arguments."""
     front: list[str] = []
     rest: list[str] = []
     words = iter(arguments)

@@ -1,4 +1,4 @@
-"""Sessions as text: the list, the entries of one, and tool calls on one line."""
+"""Sessions as text: the list of them, a session's entries, and tool calls on one line."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ FORMATS: Mapping[type, str] = {
     entries.InterruptedEntry: "({0.text})",
     entries.TitleEntry: "(named: {0.text})",
 }
-"""How simple entries are shown."""
+"""The formats of the simple kinds of entries."""
 
 
 def show_sessions(sessions: Sequence[SessionSummary]) -> None:
@@ -47,7 +47,7 @@ def show_sessions(sessions: Sequence[SessionSummary]) -> None:
 
 
 def session_facts(session: SessionSummary) -> str:
-    """When a session was last used, its length, its cost, and whether it was interrupted."""
+    """Return when a session was last used, its length and cost, and whether it was interrupted."""
     if session.fault:
         return spelled(session.fault)
     tokens = session.usage.tokens
@@ -62,7 +62,7 @@ def session_facts(session: SessionSummary) -> str:
 
 
 def undo_lines(request: str, back: TakenBack) -> Iterator[str]:
-    """What the undo of a request has restored, and what it has not, a line each."""
+    """Yield what the undo of a request has restored and what it has not, a line each."""
     is_undone = back.files or back.removed or back.writes or back.dropped
     yield f"{'Undone' if is_undone else 'Nothing was undone of'}: “{request}”"
     yield from (f"  {path} is restored" for path in back.files)
@@ -73,7 +73,7 @@ def undo_lines(request: str, back: TakenBack) -> Iterator[str]:
 
 
 def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterator[str]:
-    """The entries of a session as text, with the model's reasoning if `thoughts`."""
+    """Yield the entries of a session as text, with the model's reasoning if `thoughts`."""
     calls: dict[str, ToolCall] = {}
     for entry in session:
         if isinstance(entry, entries.AssistantEntry):
@@ -85,7 +85,7 @@ def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterat
 
 
 def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
-    """An entry as text; empty for one that is not shown."""
+    """Return an entry as text; empty for one that is not shown."""
     match entry:
         case entries.UserEntry(text=text):
             return spelled(f"› {text}")
@@ -99,7 +99,7 @@ def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
 
 
 def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
-    """The text of an entry that is not a message."""
+    """Return the text of an entry that is not a message."""
     match entry:
         case entries.ApprovalEntry(call_id=id, decision=decision, reason=reason) if decision:
             call = calls.get(id)
@@ -119,7 +119,7 @@ def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
 def result_text(
     tool: str, arguments: Mapping[str, Any], compact: str, content: str, error: bool
 ) -> str:
-    """The result of a call on one line; a plan and subtasks have more lines."""
+    """Return the result of a call on one line; a plan and subtasks take more lines."""
     if tool == "plan" and not error:
         return f"plan: {compact}\n{content}"
     if tool == "remember" and not error:
@@ -135,10 +135,10 @@ def result_text(
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call on one line."""
+    """Return a call on one line."""
     return compact_call(f"{tool}:" if arguments else tool, arguments)
 
 
 def branches(lines: Sequence[str]) -> list[str]:
-    """The lines as the branches of a tree."""
+    """Return the lines as the branches of a tree."""
     return [f"{'└' if line is lines[-1] else '├'} {line}" for line in lines]

@@ -61,12 +61,12 @@ def chat(
     """
     options = _options(resume, continued, otr, model, yes, add_dir, system)
     if sys.stdin.isatty() and sys.stdout.isatty():
-        from assistant.cli.chat import terminal  # prompt_toolkit: only for a person
+        from assistant.cli.chat import terminal  # prompt_toolkit: only for a chat at a terminal
 
         first = "" if otr else welcome.greet(context.obj)
         terminal.converse(context.obj, options, first, plain=plain)
         return
-    from assistant.cli.chat.approval import approver
+    from assistant.cli.chat.approval import approver  # the agent: not for `--help`
     from assistant.cli.chat.headless import Piped
 
     with context.obj.open_chat(options, approver()) as opened:
@@ -97,13 +97,14 @@ def ask(
         if code is not None:
             raise typer.Exit(code)
     from assistant.cli.chat import headless
-    from assistant.cli.chat.approval import approver  # the agent: behind `--help`
+    from assistant.cli.chat.approval import approver  # the agent: not for `--help`
 
     text, attached = message_and_input(message)
     options = _options(resume, continued, otr, model, yes, add_dir, system)
     with context.obj.open_chat(options, approver()) as opened:
         talk = opened.conversation
-        earlier = () if talk.asks else (talk.resume(),)  # where it asks, the message is the answer
+        # if it asks a question, the message is the answer
+        earlier = () if talk.asks else (talk.resume(),)
         turns = (*earlier, opened.send(text, attached))
         raise typer.Exit(headless.print_turns(turns, as_json=as_json))
 
@@ -118,7 +119,7 @@ def _options(
     system: Path | None,
 ) -> ChatOptions:
     if resume and continued:
-        raise UsageError("--continue and --resume exclude each other", "Give one of them")
+        raise UsageError("--continue and --resume cannot be combined", "Give one of them")
     identity = (str(system), read_text(system)) if system else None
     if identity and not clean(identity[1]):
         raise UsageError(f"{system} is empty", "Write who the assistant is")

@@ -1,8 +1,8 @@
 """The resident process with everything imported: `python -m assistant.cli.worker FD SECONDS`.
 
-It forks for each command. The copy runs it with the client's arguments, environment, directory and
-terminal, in a session of its own, and ends with the client. The process itself ends when it has
-been idle for a while, or its code has changed.
+It forks for each command. The copy runs the command with the client's arguments, environment,
+directory and terminal, in a session of its own, and ends with the client. The process itself exits
+after it has been idle for a while, or when its code has changed.
 """
 
 import contextlib
@@ -23,20 +23,20 @@ from assistant.memory.daemon.lifecycle import Code
 
 IDLE_SECONDS = 900.0
 TICK = 20.0
-"""Seconds between checks whether it should end."""
+"""Seconds between checks whether to exit."""
 PATIENCE = 10.0
 """Timeout of a client's request."""
 UPGRADED = "the program was upgraded while it ran. Run the command again"
 
 
 def main() -> None:
-    """Import, listen, report that on the file descriptor, and serve."""
+    """Import everything, listen, report that on the file descriptor, and serve."""
     from assistant.model.provider.litellm_model import warm_up
 
     ready, seconds = int(sys.argv[1]), float(sys.argv[2] or IDLE_SECONDS)
     code, name = Code(), resident.socket_name()  # a library may change the environment
     warm_up()
-    code.check()  # notes what was imported since
+    code.check()  # notes the modules imported since
     listener = None if sockets.answers(name) else sockets.listen(name)
     os.write(ready, b"1")
     os.close(ready)
@@ -50,13 +50,13 @@ def main() -> None:
 
 
 def end(listener: sockets.Listener) -> None:
-    """Stop listening and exit at once: an exception would be lost in a callback of `os.fork`."""
+    """Stop listening and exit at once: a callback of `os.fork` would lose an exception."""
     listener.close()
     os._exit(0)
 
 
 def serve(listener: sockets.Listener, seconds: float, code: Code) -> None:
-    """Fork for each connection until it has been idle for that long or this code has changed."""
+    """Fork for each connection until idle for `seconds` or this code has changed."""
     running, last = 0, time.monotonic()
     while listener.stands() and (running or time.monotonic() - last < seconds):
         ready = select.select([listener.socket], [], [], min(TICK, seconds))[0]
@@ -73,7 +73,7 @@ def serve(listener: sockets.Listener, seconds: float, code: Code) -> None:
                 try:
                     os._exit(_run_for(connection, code))
                 finally:
-                    os._exit(1)  # whatever happens, this copy does not close the listener
+                    os._exit(1)  # whatever happens, this copy must not close the listener
         running, last = running + 1, time.monotonic()
 
 
@@ -139,7 +139,7 @@ def _run(code: Code) -> int:
             sys.stdout.flush()
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception:
-        if code.check():  # a module that was imported now does not fit the others
+        if code.check():  # a module imported just now does not match the others
             sys.stderr.write(f"assistant: {UPGRADED}\n")
         else:
             traceback.print_exc()

@@ -27,7 +27,7 @@ def test_a_healthy_place_is_told_part_by_part(place: Path, run: Run) -> None:
     states = {name: each["state"] for name, each in found.items()}
     assert "fault" not in states.values()
     assert re.fullmatch(r"\d+ files read", found["files"]["said"])
-    assert re.fullmatch(r"your words are in \d+ files, \d\.\d MB", found["stores"]["said"])
+    assert re.fullmatch(r"your data is in \d+ files, \d\.\d MB", found["stores"]["said"])
     assert found["embedder"]["said"].startswith("all-MiniLM-L6-v2-")
     assert found["journal"]["said"] == "1 write"
 
@@ -42,7 +42,7 @@ def test_a_file_that_no_store_has_and_a_folder_open_to_others_are_remarked_on(
     state = [
         each for each in json.loads(run("doctor", "--json").stdout) if each["name"] == "stores"
     ]
-    assert state[0]["state"] == "remark" and "no purge reaches" in state[0]["said"]
+    assert state[0]["state"] == "remark" and "forget --purge` does not reach" in state[0]["said"]
     assert " and 1 more" in state[0]["said"]
     private.chmod(0o755)
     assert f"chmod 700 {private}" in run("doctor").stdout

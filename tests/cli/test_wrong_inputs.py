@@ -70,20 +70,20 @@ WRONG = {
     "heartbeat install --with at": "invalid value for '--with': 'at' is not one of 'systemd', "
     "'launchd', 'cron'. See `assistant heartbeat install --help`",
     # options that exclude or need one another
-    "recall x --sessions --in notes": "--sessions and --in exclude each other. Give one of them",
-    "remember --as-is --secret a x": "--as-is and --secret exclude each other. Give one of them",
+    "recall x --sessions --in notes": "--sessions and --in cannot be combined. Give one of them",
+    "remember --as-is --secret a x": "--as-is and --secret cannot be combined. Give one of them",
     "forget x --sessions": "--sessions only works with --purge. Add --purge, or drop --sessions",
-    "chat --continue --resume k7q": "--continue and --resume exclude each other. Give one of them",
+    "chat --continue --resume k7q": "--continue and --resume cannot be combined. Give one of them",
     "context --turn 2": "--turn needs a session. Name one with --session ID",
     "memory map --port 0": "--port and --no-open only work with --serve. Add it, or drop them",
     "memory map --no-open": "--port and --no-open only work with --serve. Add it, or drop them",
     "reach list extra": "`list` takes no address. `assistant reach list` is enough",
     "memory map --serve --to x": "--serve writes no file and no JSON. Drop --to and --json",
-    "agenda --ics --json": "--ics and --json exclude each other. Give one of them",
+    "agenda --ics --json": "--ics and --json cannot be combined. Give one of them",
     "connect --undo": "no program given. Name one of claude-code, codex, gemini-cli, qwen-code, "
     "cursor, opencode, claude-desktop or zed",
-    "mcp --trust --read-only": "--trust and --read-only exclude each other. Give one of them",
-    "import . --dry-run --yes": "--dry-run and --yes exclude each other. Give one of them",
+    "mcp --trust --read-only": "--trust and --read-only cannot be combined. Give one of them",
+    "import . --dry-run --yes": "--dry-run and --yes cannot be combined. Give one of them",
     # what is named, and is not there
     "ask --resume zzz hi": SESSION,
     "context --session zzz": SESSION,

@@ -1,7 +1,7 @@
-"""Approvals: the whole of a dangerous call is shown, and only exact words allow it.
+"""Approvals: a dangerous call is shown in full, and only an exact answer allows it.
 
-Each line of the call has a bar before it, wrapped, with nothing cut or hidden, so that it cannot be
-mistaken for the program's own words.
+Each row of the call starts with a bar and is wrapped, with nothing cut or hidden, so that it cannot
+be mistaken for the program's own text.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from assistant.tables import beside
 from assistant.tools.policy import Decision
 
 BAR, BAR_AGAIN = "│ ", "┆ "
-"""Before each line of a text, and before what of it did not fit the line."""
+"""Prefix of each line of a text, and of each row that continues one."""
 LEAST_WIDTH = 10
 WORD = re.compile(r"\S+\s*|\s+")
 TEXT = beside(__file__)
@@ -35,13 +35,13 @@ MORE_WORDS, ALL_WORDS = ("m", "more"), ("v", "view")
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 CLOSED = "no the owner closed the question"
 ROWS_BESIDE = 6
-"""Rows of the screen that a page leaves free: its title, and a question wrapped on a narrow one."""
+"""Rows of the screen not used by a page: its title, and a question wrapped on a narrow screen."""
 LEAST_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The `Approver` that asks the owner in a dialogue."""
+    """An `Approver` that asks the owner in a dialogue."""
 
     dialogue: Dialogue
 
@@ -62,7 +62,7 @@ class Asking:
                 elif answer == "?":
                     self._say(explained(TEXT["keys"]))
                 elif answer.casefold() in (*MORE_WORDS, *ALL_WORDS):
-                    page = self._page(columns)  # the window may have another size by now
+                    page = self._page(columns)  # the window may have been resized
                     until = shown + page if answer.casefold() in MORE_WORDS else len(lines)
                     following = lines[shown:until]
                     self.dialogue.put(
@@ -75,12 +75,12 @@ class Asking:
                     return decided(answer)
 
     def _page(self, columns: int) -> int:
-        """How many rows of so many columns the screen has room for."""
+        """Return how many rows the screen has room for at this width."""
         now, rows = self.dialogue.size
         return max(LEAST_ROWS, (rows - ROWS_BESIDE) // -(-columns // now))
 
     def answer(self, asked: QuestionAsked) -> str | None:
-        """Ask a question of the model's; the owner's answer, empty if they close it."""
+        """Ask a question of the model; return the owner's answer, empty if they close it."""
         self._show("The assistant asks", list(barred(asked.rendered, self.dialogue.size[0])))
         kind = "several" if asked.several else "one" if asked.options else "open"
         answer = ""
@@ -103,8 +103,8 @@ class Asking:
 
 
 def approver() -> Asking | None:
-    """Asks whoever sees standard error and has a keyboard, even if standard input is a pipe; None
-    if nobody does."""
+    """Return an approver that asks whoever sees standard error and has a keyboard, even if standard
+    input is a pipe; None if nobody does."""
     if not sys.stderr.isatty():
         return None
     if sys.stdin.isatty():
@@ -117,7 +117,8 @@ def approver() -> Asking | None:
 
 
 def decided(answer: str) -> Decision:
-    """The decision: yes and always in exactly these words; anything else is no, and why."""
+    """Return the decision: only the exact words "yes" and "always" allow; any other text is a
+    refusal with its reason."""
     answer = answer.strip()
     if answer.casefold() in YES:
         return Decision("once")
@@ -128,7 +129,7 @@ def decided(answer: str) -> Decision:
 
 
 def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
-    """The text in rows of at most `columns`, each behind a bar; with `colours`, as a diff whose
+    """Yield the text in rows of at most `columns`, each with a bar; with `colours`, as a diff whose
     changed words are bold."""
     lines = text.split("\n")
     for line, pieces in zip(lines, diff_pieces(lines, revealed), strict=True):
@@ -144,7 +145,7 @@ def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
 
 
 def _at_words(line: str, columns: int) -> Iterator[str]:
-    """The line in rows, broken between words where they fit; nothing is left out."""
+    """Yield the line in rows, broken between words where they fit; nothing is left out."""
     row = ""
     for word in WORD.findall(line):
         if row and cell_len(row + word) > columns:

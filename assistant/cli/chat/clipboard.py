@@ -1,4 +1,4 @@
-"""The clipboard, by a program of the desktop or by the terminal."""
+"""Access to the clipboard through a desktop program or the terminal."""
 
 import base64
 import os
@@ -12,14 +12,15 @@ from assistant.errors import UsageError
 from assistant.tables import beside
 
 PROGRAMS: Mapping[str, Sequence[Sequence[str]]] = beside(__file__)
-"""Programs that `copy`, and that print a copied `picture`, each after the variable it needs."""
+"""Programs that `copy`, and that print a copied `picture`, each with the variable it needs."""
 PATIENCE = 5.0
 
 
 def copied(text: str) -> bool:
-    """Copy a text by a program, else by the terminal (OSC 52), which gives no confirmation.
+    """Copy a text with a program, otherwise through the terminal (OSC 52), which does not confirm
+    it.
 
-    Return False where there is neither.
+    Return False if neither exists.
     """
     if any(_run(program, text.encode()) is not None for program in _present("copy")):
         return True
@@ -32,14 +33,14 @@ def copied(text: str) -> bool:
 
 
 def picture() -> bytes:
-    """The picture on the clipboard; empty if there is none.
+    """Return the picture on the clipboard; empty if there is none.
 
-    Raises UsageError without a program that reads it.
+    Raises UsageError if no program can read it.
     """
     commands = list(_present("picture"))
     if not commands:
         raise UsageError(
-            "no program here reads pictures from the clipboard",
+            "no program here can read pictures from the clipboard",
             "Install wl-paste, xclip or pngpaste, or name the picture's file: @FILE",
         )
     return next(filter(None, map(_run, commands)), b"")
@@ -52,7 +53,7 @@ def _present(purpose: str) -> Iterator[Sequence[str]]:
 
 
 def _run(command: Sequence[str], data: bytes = b"") -> bytes | None:
-    """The program's output; None if it failed."""
+    """Return the program's output; None if it failed."""
     out = subprocess.DEVNULL if data else subprocess.PIPE  # xclip keeps a pipe open
     try:
         process = subprocess.run(

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MAX_FILES = 200
 MAX_SCANNED = 5_000
-"""Maximum number of files and folders that are searched for a fuzzy match."""
+"""Maximum number of files and folders searched for a fuzzy match."""
 MAX_SPREAD = 4
-"""Maximum length of a fuzzy match, as a multiple of what was typed."""
+"""Maximum length of a fuzzy match, as a multiple of the typed text's length."""
 SKIPPED = ("node_modules/", "__pycache__/")
 LONGEST_PASTE = 4_096
-"""Characters up to which a paste is checked for paths."""
+"""Maximum number of characters of a paste that is checked for paths."""
 
 
 class ChatCompleter(Completer):
@@ -44,7 +44,8 @@ class ChatCompleter(Completer):
         self.values: Mapping[str, Callable[[], Iterable[str]]] = {}
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
-        """The completions at the cursor; what cannot be read has none, and ends no chat."""
+        """Yield the completions at the cursor; an unreadable folder has none, and raises no
+        error."""
         with suppress(OSError, ValueError, AssistantError):
             yield from self._completions(document.text_before_cursor)
 
@@ -67,8 +68,8 @@ class ChatCompleter(Completer):
                 yield Completion(_mention(path) + behind, -len(mention[0]), display=label)
 
     def is_unfinished(self, typed: str) -> bool:
-        """Whether a text is the beginning of a command's name, or ends in a mention of what does
-        not exist."""
+        """Return whether a text is the beginning of a command's name, or ends with a mention of a
+        file that does not exist."""
         if typed.startswith("/") and not re.search(r"\s", typed):
             return typed not in self.commands
         mention = FILE.search(typed)
@@ -76,7 +77,7 @@ class ChatCompleter(Completer):
         return not any(os.path.lexists(root / path) for root in self._roots)
 
     def _by_prefix(self, path: str) -> Iterator[tuple[str, str]]:
-        """The paths that begin with `path`, each with its name."""
+        """Yield the paths that begin with `path`, each with its name."""
         parent, slash, prefix = path.rpartition("/")
         folder = storage.expanded(parent + slash)
         for root in self._roots:
@@ -84,7 +85,7 @@ class ChatCompleter(Completer):
                 yield parent + slash + name, name
 
     def _fuzzy(self, typed: str) -> Iterator[tuple[str, str]]:
-        """The paths that contain these characters in order, the closest together first."""
+        """Yield the paths that contain these characters in order, closest together first."""
         if not typed or "/" in typed or typed.startswith(("~", ".")):
             return  # `_by_prefix` lists that folder
         pattern = re.compile(f"(?=({'.*?'.join(map(re.escape, typed))}))", re.IGNORECASE)
@@ -97,7 +98,7 @@ class ChatCompleter(Completer):
 
 
 def _below(root: Path) -> Iterator[str]:
-    """The visible files below a folder, breadth first, as relative paths."""
+    """Yield the visible files below a folder, breadth first, as relative paths."""
     folders = deque([""])
     remaining = MAX_SCANNED
     while folders and remaining > 0:
@@ -111,9 +112,9 @@ def _below(root: Path) -> Iterator[str]:
 
 
 def picture_mentions(text: str) -> str:
-    """Pasted paths as mentions, if they are all pictures; otherwise empty.
+    """Return pasted paths as mentions if all are pictures; otherwise an empty string.
 
-    A terminal pastes the path of a file that is dropped on it, quoted as for a shell.
+    A terminal pastes the path of a file dropped on it, quoted as for a shell.
     """
     try:
         paths = [_path(word) for word in shlex.split(text)] if len(text) < LONGEST_PASTE else []
@@ -133,14 +134,14 @@ def _path(word: str) -> Path:
 
 
 def _mention(path: str) -> str:
-    """A path as a mention; the quote of a folder stays open, so that one can go on."""
+    """Return a path as a mention; the quote of a folder stays open for the rest of the path."""
     if " " not in path:
         return f"@{path}"
     return f'@"{path}' + '"' * (not path.endswith("/"))
 
 
 def _names(directory: Path, prefix: str) -> Iterable[str]:
-    """The names in a directory with a prefix; those of directories end with a slash."""
+    """Yield the names in a directory with a prefix; those of directories end with a slash."""
     try:
         entries = list(os.scandir(directory))
     except OSError:

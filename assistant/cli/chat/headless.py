@@ -1,4 +1,4 @@
-"""Turns printed on standard output, for `ask` and for a chat that is piped."""
+"""Prints turns on standard output, for `ask` and for a chat from a pipe."""
 
 import os
 import shutil
@@ -20,12 +20,12 @@ from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
 from assistant.events import Event
 
 WIDTH = 80
-"""Columns of a terminal of unknown width."""
+"""Columns assumed for a terminal of unknown width."""
 FAILED = 1
 
 
 def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> int:
-    """Print turns as they come, up to one that is interrupted, and return the exit code.
+    """Print turns as they arrive, stop at an interrupted one, and return the exit code.
 
     It is 0, 1 if a turn failed, 130 if one was interrupted, 3 if the last one asks a question.
     """
@@ -50,18 +50,18 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
 
 
 class _Reply:
-    """Prints the reply, and on standard error what is not part of it.
+    """Prints the reply, and everything else on standard error.
 
-    A blank line separates the reply's parts before and after tool calls.
+    A blank line separates the parts of the reply before and after tool calls.
 
-    On a terminal each block of markdown is rendered once it is finished; elsewhere the text is
-    printed as it comes.
+    On a terminal each block of markdown is rendered when it is finished; otherwise the text is
+    printed as it arrives.
     """
 
     def __init__(self) -> None:
         self._renders = sys.stdout.isatty() and os.environ.get("TERM", "") not in DUMB
         self._text = ""
-        """On a terminal the text not printed yet, otherwise the last piece that was printed."""
+        """On a terminal the text not printed yet, otherwise the last piece printed."""
         self._has_printed = False
 
     def show(self, event: Event) -> None:
@@ -122,7 +122,7 @@ class Piped(Host):
 
     def talk(self, lines: Iterable[str]) -> int:
         """Handle the lines until `/quit` or an interruption, and return the exit code."""
-        if not self.chat.conversation.asks:  # else the first line answers the question
+        if not self.chat.conversation.asks:  # otherwise the first line answers the question
             self.go_on()
         for line in filter(None, lines):
             if self._code == INTERRUPTED:

@@ -1,8 +1,8 @@
 """The live screen: finished text scrolls away above a prompt that always accepts input.
 
-Keys and drawing have a thread of their own, so the owner can type, edit and interrupt at any time.
-Public methods are called by the main thread, key handlers by the screen's. `LiveScreen._bindings`
-has the table of what each key does in each mode.
+A separate thread handles keys and drawing, so the owner can type, edit and interrupt at any time.
+Public methods are called by the main thread, key handlers by the screen's. The table in
+`LiveScreen._bindings` lists what each key does in each mode.
 """
 
 import asyncio
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 
 DRAWS_PER_SECOND = 20
 ESCAPE_SECONDS = 0.05
-"""Time that a lone Escape waits for the rest of an escape sequence."""
+"""Seconds that a lone Escape waits for the rest of an escape sequence."""
 LEAVE = "Ctrl-D leaves"
 CHOOSING = "↑ ↓ choose · Enter answers"
 NOT_SENT = "not sent: answer the question first; your text stays here"
 FOR_THE_CHAT = ("/", "!")
-"""First characters of lines that are commands, and so never join a running turn."""
+"""First characters of lines that are commands, which never join a running turn."""
 NAMES_FILE = re.compile(r"(?<![^\s(])@\S")
-"""A mention of a file, which has to be read first, so the message waits for the next turn."""
+"""A mention of a file, which must be read first, so that the message waits for the next turn."""
 LONGEST_PASTE = 10
-"""Lines of a paste up to which it is shown in the prompt as it is."""
+"""Maximum number of lines of a paste that the prompt shows unfolded."""
 
 Mode = Literal["search", "menu", "question", "working", "prompt"]
 Action = Callable[[], object]
@@ -98,7 +98,7 @@ class LiveScreen:
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "LiveScreen":
-        """Draw the prompt, and return once it is on the screen."""
+        """Draw the prompt, and return when it is on the screen."""
         self._handlers = {
             signal.SIGINT: signal.signal(signal.SIGINT, self._on_sigint),
             **{number: signal.signal(number, self._on_end) for number in ENDING},
@@ -125,17 +125,18 @@ class LiveScreen:
 
     def render(self, markdown: str) -> str:
         """Render markdown for this terminal."""
-        from assistant.cli.chat.markdown import rendered  # rich: behind the prompt
+        from assistant.cli.chat.markdown import rendered  # rich: after the prompt
 
         return rendered(markdown, self.size[0])
 
     def put(self, text: str, kind: Kind = "block") -> None:
-        """Write a text above the prompt, for good. It may contain SGR sequences (colours) only."""
+        """Write a text permanently above the prompt. It may contain only SGR sequences
+        (colours)."""
         separated = kind != "more" and "block" in (kind, self._last)
         self._last = self._last if kind == "more" else kind
         columns = self.size[0]
         if any(get_cwidth(SGR.sub("", line)) > columns for line in text.split("\n")):
-            from assistant.cli.chat.markdown import wrapped  # rich: behind the prompt
+            from assistant.cli.chat.markdown import wrapped  # rich: after the prompt
 
             text = wrapped(text, columns)
         self._do(partial(self._canvas.put, "\n" * separated + text + "\n"))
@@ -156,8 +157,10 @@ class LiveScreen:
     # Input
 
     def read(self) -> str:
-        """Read a line and echo it above the prompt. Raises EOFError when the owner leaves; what
-        they had queued while something ran is then not sent, and shown."""
+        """Read a line and echo it above the prompt.
+
+        Raises EOFError when the owner leaves; messages still queued are then shown as not sent.
+        """
         line = self._lines.get()
         if self._leaving:
             for unsent in (line, *self._lines.queue):
@@ -170,11 +173,11 @@ class LiveScreen:
         return line
 
     def end(self, error: BaseException) -> None:
-        """Make `read` raise this error; for any thread."""
+        """Make `read` raise this error; callable from any thread."""
         self._lines.put(error)
 
     def give_back(self, text: str) -> None:
-        """Put an unsent message back into the prompt, before what has been typed since."""
+        """Put an unsent message back into the prompt, before any text typed since."""
 
         def put() -> None:
             message = self._region.message
@@ -185,9 +188,10 @@ class LiveScreen:
 
     @contextlib.contextmanager
     def working(self, talk: "Conversation | None") -> Iterator[None]:
-        """While something runs, typed messages join the turn of `talk`, or wait without one.
+        """While something runs, let typed messages join the turn of `talk`; without one, queue
+        them.
 
-        Those that came too late to join are the next lines, before what was typed after them.
+        Messages that came too late to join are read next, before any text typed after them.
         """
         self._busy, self._talk = True, talk
         try:
@@ -201,14 +205,14 @@ class LiveScreen:
             self.draw(doing="", growing="", thought="")
 
     def aside(self, action: Callable[[], object]) -> None:
-        """Run an action that needs the terminal to itself."""
+        """Run an action that needs the terminal for itself."""
         done: Future[object] = Future()
 
         def run() -> None:
             termios.tcflush(sys.stdin, termios.TCIFLUSH)  # drop keys typed before
             try:
                 done.set_result(action())
-            except BaseException as error:  # raised in the thread that waits
+            except BaseException as error:  # re-raised in the waiting thread
                 done.set_exception(error)
 
         self._do(lambda: run_in_terminal(run, in_executor=True))
@@ -216,8 +220,8 @@ class LiveScreen:
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
-        """Wait until no key has been pressed for a while; what is typed before a question, or
-        between two, stays in the prompt, unsent."""
+        """Wait until no key has been pressed for a while; text typed before a question, or between
+        two, stays in the prompt, unsent."""
         began = time.monotonic()
         self._asking = True
         try:
@@ -235,8 +239,11 @@ class LiveScreen:
         *,
         draft: str = "",
     ) -> str:
-        """The owner's answer, which begins as `draft`; with `choices` the name of the picked one.
-        Raises EOFError at Ctrl-D, KeyboardInterrupt."""
+        """Return the owner's answer, prefilled with `draft`; with `choices` the name of the picked
+        one.
+
+        Raises EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C.
+        """
         answer: Future[str] = Future()
 
         def ask() -> None:
@@ -254,14 +261,14 @@ class LiveScreen:
         return answer.result()
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """The choice that the owner picks from a list; None if they close it."""
+        """Return the choice that the owner picks from a list; None if they close it."""
         try:
             name = self.answer(f"{title} ", choices=choices)
         except (EOFError, KeyboardInterrupt):
             return None
         return next(choice for choice in choices if choice.name == name)
 
-    # Keys, in the screen's own thread
+    # Keys, in the screen's thread
 
     @property
     def _mode(self) -> Mode:
@@ -275,7 +282,7 @@ class LiveScreen:
         return "working" if self._busy else "prompt"
 
     def _bindings(self) -> KeyBindings:
-        """What each key does in each mode, besides the usual editing keys."""
+        """Return what each key does in each mode, in addition to the usual editing keys."""
         keys = KeyBindings()
         close = partial(self._finish_question, EOFError)
         typing: Sequence[Mode] = ("search", "menu", "working", "prompt")
@@ -300,7 +307,7 @@ class LiveScreen:
             "menu": lambda: self._app.current_buffer.cancel_completion(),
             "question": close,
             "working": self._stop,
-            "prompt": lambda: None,  # unbound, it would wait for a key and take it as Alt's
+            "prompt": lambda: None,  # unbound, it would wait for another key and treat it as Alt's
         }, self._is_lone_escape)  # fmt: skip
         bind("c-c", {
             "search": stop_search,
@@ -326,11 +333,12 @@ class LiveScreen:
 
     def _suspend(self) -> None:
         """Suspend the program until `fg`."""
-        own = threading.get_ident()  # a signal to the process would stop this thread too late
+        own = threading.get_ident()  # a signal to the whole process would stop this thread too late
         run_in_terminal(lambda: signal.pthread_kill(own, signal.SIGTSTP))
 
     def _is_lone_escape(self) -> bool:
-        """Whether Escape was pressed by itself: followed by another key at once, it means Alt."""
+        """Return whether Escape was pressed alone: followed by another key at once, it means
+        Alt."""
         return not (self._app.key_processor.input_queue or vi_insert_mode())
 
     def _paste(self, event: KeyPressEvent) -> None:
@@ -352,7 +360,7 @@ class LiveScreen:
             self.put(self._region.folded)
 
     def _accept_completion(self) -> None:
-        """Accept the selected completion, or without one the first for what is unfinished; else
+        """Accept the selected completion, or the first one if the text is unfinished; otherwise
         send the message."""
         buffer = self._app.current_buffer
         state = buffer.complete_state
@@ -366,7 +374,7 @@ class LiveScreen:
             self._send()
 
     def _send(self) -> None:
-        """Send the message; an empty one makes queued messages go now."""
+        """Send the message; an empty one sends the queued messages now."""
         message = self._region.message
         text = self._unfolded(message.text.strip())
         if not text:
@@ -382,13 +390,13 @@ class LiveScreen:
             self._submit(text)
 
     def _unfolded(self, text: str) -> str:
-        """The text with each paste in place of its chip."""
+        """Return the text with each chip replaced by its paste."""
         for chip, pasted in self._pastes.items():
             text = text.replace(chip, pasted)
         return text
 
     def _submit(self, text: str) -> None:
-        """Queue a line. A message joins the running turn, unless a line before it waits."""
+        """Queue a line. A message joins the running turn unless a line before it waits."""
         waits = text.startswith(FOR_THE_CHAT) or NAMES_FILE.search(text)
         with self._submitting:
             if self._talk is None or waits or not self._lines.empty():
@@ -397,7 +405,7 @@ class LiveScreen:
                 self._talk.queue(text)
 
     def _queued(self) -> tuple[Sequence[str], bool]:
-        """The queued messages, and whether Enter sends them now."""
+        """Return the queued messages, and whether Enter sends them now."""
         joining = self._talk.interruption.waiting if self._talk is not None else ()
         with self._lines.mutex:
             later = [line for line in self._lines.queue if isinstance(line, str)]
@@ -418,7 +426,7 @@ class LiveScreen:
             self._stop()
 
     def _move(self, by: int) -> None:
-        """Select another choice, or write another option into the answer."""
+        """Select another choice, or put another option into the answer."""
         region = self._region
         if region.choices:
             region.pointer = max(0, min(region.pointer + by, len(region.matching) - 1))
@@ -453,7 +461,7 @@ class LiveScreen:
         """Run the application until it is told to exit."""
         try:
             self._app.run(set_exception_handler=False, handle_sigint=False, pre_run=self._begin)
-        except BaseException as error:  # raised by `read`
+        except BaseException as error:  # re-raised by `read`
             self._lines.put(error)
         finally:
             self._canvas.drawn.set()
@@ -467,7 +475,7 @@ class LiveScreen:
         self._lines.put(error if isinstance(error, BaseException) else RuntimeError(str(context)))
 
     async def _tick(self) -> None:
-        """Redraw each second while something runs, for its clock."""
+        """Redraw each second while something runs, to update its clock."""
         while True:
             await asyncio.sleep(1)
             if self._region.doing:
@@ -478,7 +486,7 @@ class LiveScreen:
         self._region.hint = ""
 
     def _do(self, action: Callable[[], object]) -> None:
-        """Schedule an action in the screen's thread, if it is still running."""
+        """Schedule an action in the screen's thread if it is still running."""
         loop, context = self._app.loop, self._app.context
         if loop is not None:
             loop.call_soon_threadsafe(action, context=context)
@@ -488,7 +496,8 @@ class LiveScreen:
             raise KeyboardInterrupt
 
     def _on_end(self, *_: object) -> None:
-        """Leave: the window was closed, or the process is to end. A running turn is stopped."""
-        self._do(lambda: self._lines.put(EOFError()))  # without the terminal `_run` has put one
+        """Leave and stop a running turn: the window was closed, or the process is being
+        terminated."""
+        self._do(lambda: self._lines.put(EOFError()))  # if the terminal is gone, `_run` has put one
         self._leaving = True
         self._on_sigint()

@@ -19,9 +19,9 @@ from assistant.session.history import group
 from assistant.session.listing import LEFT, abandoned, title_of
 
 ABANDONED = 3
-"""Maximum number of interrupted sessions that are named."""
+"""Maximum number of interrupted sessions to list."""
 SHORT_ID = 3
-"""Last characters of a session's id, which nearly always identify it."""
+"""Number of last characters of a session's ID shown; they nearly always identify it."""
 
 
 class ChatLoop(Host):
@@ -50,7 +50,7 @@ class ChatLoop(Host):
             self._turn(talk.resume())
 
     def name_abandoned(self) -> None:
-        """Name the sessions that were interrupted in a turn, and how to continue them."""
+        """List the sessions interrupted in a turn, with the command that continues each."""
         if not self.chat.conversation.trusted:
             return
         for session in abandoned(self.chat.workspace.sessions)[:ABANDONED]:
@@ -60,7 +60,7 @@ class ChatLoop(Host):
 
     def close(self) -> tuple[list[str], str]:
         """Close the chat; return the facts that it has written, oldest first, and the session's
-        short id, empty if there is nothing to resume."""
+        short ID, empty if there is nothing to resume."""
         record, facts = self.chat.conversation.transcript, []
         with contextlib.suppress(MemoryFailure):  # reported in the chat
             facts = [
@@ -89,12 +89,13 @@ class ChatLoop(Host):
     def _turn(self, turn: Iterator[Event]) -> None:
         """Show one turn; Ctrl-C ends it."""
         talk, view, began = self.chat.conversation, TurnView(self.screen), time.monotonic()
-        joinable = talk if talk.model.extracts else None  # the offline responder takes no messages
+        # the offline responder accepts no messages during a turn
+        joinable = talk if talk.model.extracts else None
         with self.screen.working(joinable):
             try:
                 for event in turn:
                     view.show(event)
-            except KeyboardInterrupt:  # raised in the screen: stop the turn, too
+            except KeyboardInterrupt:  # raised in the screen: also stop the turn
                 talk.interruption.cancel()
                 for event in turn:
                     view.show(event)
@@ -145,7 +146,7 @@ def _short(tokens: int) -> str:
 
 
 class _CommandOutput(io.TextIOBase):
-    """Shows what a command prints on the screen, line by line."""
+    """Shows a command's output on the screen, line by line."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -153,7 +154,7 @@ class _CommandOutput(io.TextIOBase):
         self._kind: Kind = "block"
 
     def isatty(self) -> bool:
-        """Like the screen."""
+        """Return whether the screen is a terminal."""
         return True
 
     def write(self, text: str) -> int:
@@ -164,7 +165,7 @@ class _CommandOutput(io.TextIOBase):
         return len(text)
 
     def end(self) -> None:
-        """Show the rest, which lacks a newline."""
+        """Show the remaining text, which has no newline."""
         if self._rest:
             self._put(self._rest)
 

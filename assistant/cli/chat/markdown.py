@@ -36,19 +36,19 @@ THEME = Theme(
     {f"markdown.{name}": style.format_map(COLOURS) for name, style in beside(__file__).items()}
 )
 MARK = re.compile(r" *(?:[·✗›+-] ?)?")
-"""What a line of the chat begins with: an indent, and the mark of a message, a tool or a change."""
+"""The start of a line of the chat: an indent, and the mark of a message, a tool or a change."""
 TRAILING = re.compile(r" +((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 
 @lru_cache(maxsize=8)
 def rendered(markdown: str, columns: int) -> str:
-    """Render markdown for so many columns, in as many colours as standard output has; links show
-    their address."""
+    """Render markdown for this many columns, in as many colours as standard output supports; links
+    show their address."""
     return _lines(_Markdown(markdown, hyperlinks=False), columns)
 
 
 def wrapped(text: str, columns: int) -> str:
-    """Wrap the long lines of a text with SGR sequences between words, each below its own mark."""
+    """Wrap long lines with SGR sequences between words, indented to the text after their mark."""
     rows = (row for line in text.split("\n") for row in _rows(Text.from_ansi(line), columns))
     return _lines(Text("\n").join(rows), columns)
 
@@ -61,7 +61,7 @@ def _rows(line: Text, columns: int) -> list[Text]:
 
 
 def _lines(renderable: RenderableType, columns: int) -> str:
-    """Render anything rich can, without blank lines around it."""
+    """Render anything that rich can, without blank lines around it."""
     console = Console(file=StringIO(), width=columns, theme=THEME, force_terminal=True)
     with console.capture() as captured:
         console.print(renderable)
@@ -81,7 +81,7 @@ class _CodeBlock(CodeBlock):
 
 
 class _Table(TableElement):
-    """A table that wraps a word which is too long for its cell, and cuts nothing."""
+    """A table that wraps a word too long for its cell, and cuts nothing."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for table in super().__rich_console__(console, options):
@@ -107,12 +107,13 @@ def finished_blocks(text: str) -> tuple[str, str]:
     starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
     if len(starts) < 2:
         return "", text
-    lines = text.split("\n")  # not splitlines, which splits at characters that markdown does not
+    # not splitlines, which also splits at characters that are no line breaks in markdown
+    lines = text.split("\n")
     return "\n".join([*lines[: starts[-1]], ""]), "\n".join(lines[starts[-1] :])
 
 
 def newest(text: str, lines: int) -> str:
-    """The last lines of an unfinished block, with the fence that opened it."""
+    """Return the last lines of an unfinished block, with the fence that opened it."""
     first, *rest = text.split("\n")
     if len(rest) <= lines:
         return text

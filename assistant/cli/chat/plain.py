@@ -1,4 +1,5 @@
-"""The plain screen: only lines, never redrawn. For screen readers and dumb terminals."""
+"""The plain screen, for screen readers and dumb terminals: it only writes lines, and redraws
+nothing."""
 
 import contextlib
 import os
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 BYTES_AT_ONCE = 4096
 MOST = 20
-"""Choices listed at a time."""
+"""Number of choices listed at a time."""
 THERE_ARE_MORE = " (there are more)"
 
 
 class LineDialogue:
-    """Questions on a terminal in line mode. `kept` is what was typed before a question."""
+    """Asks questions on a terminal in line mode. `kept` is the text typed before a question."""
 
     def __init__(self, keyboard: TextIO, screen: TextIO) -> None:
         self._keyboard = keyboard
@@ -49,7 +50,7 @@ class LineDialogue:
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
-        """Read what has been typed until no key is pressed for a while, and keep it."""
+        """Read and keep typed text until no key is pressed for a while."""
         terminal = self._keyboard.fileno()
         before = termios.tcgetattr(terminal)
         tty.setcbreak(terminal, termios.TCSANOW)
@@ -65,7 +66,7 @@ class LineDialogue:
         yield
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
-        """The owner's answer. Raises EOFError at Ctrl-D."""
+        """Return the owner's answer. Raises EOFError at Ctrl-D."""
         typer.echo(question, file=self._screen, nl=False)
         self._screen.flush()
         line = self._keyboard.readline()
@@ -76,7 +77,7 @@ class LineDialogue:
 
 
 class PlainScreen(LineDialogue):
-    """A screen that only writes lines. What is typed too early waits for the prompt."""
+    """A screen that only writes lines. Text typed too early waits for the prompt."""
 
     def __init__(self, prompt: str) -> None:
         super().__init__(sys.stdin, sys.stdout)
@@ -97,16 +98,16 @@ class PlainScreen(LineDialogue):
         return markdown.strip("\n")
 
     def draw(self, **parts: Unpack[Parts]) -> None:
-        """Do nothing: blocks are shown once they are finished, and `/status` shows the status."""
+        """Do nothing: blocks are shown when finished, and `/status` shows the status."""
 
     def read(self) -> str:
-        """The owner's next line, prefilled with what was typed before a question."""
+        """Return the owner's next line, prefilled with text typed before a question."""
         typer.echo(file=self._screen)
         kept, self.kept = self.kept.partition("\n")[0], ""
         return edited_line(self._prompt, kept)
 
     def answer(self, question: str, options: Sequence[str] = (), *, draft: str = "") -> str:
-        """The owner's answer, which begins as `draft`. Raises EOFError at Ctrl-D."""
+        """Return the owner's answer, prefilled with `draft`. Raises EOFError at Ctrl-D."""
         return edited_line(question, draft) if draft else super().answer(question, options)
 
     def end(self, error: BaseException) -> None:
@@ -118,15 +119,15 @@ class PlainScreen(LineDialogue):
 
     @contextlib.contextmanager
     def working(self, talk: "Conversation | None") -> Iterator[None]:
-        """Do nothing: what is typed meanwhile waits in the terminal."""
+        """Do nothing: text typed meanwhile waits in the terminal."""
         yield
 
     def aside(self, action: Callable[[], object]) -> None:
-        """Run an action that needs the terminal to itself."""
+        """Run an action that needs the terminal for itself."""
         action()
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """The choice that the owner picks by its number; other words filter the list.
+        """Return the choice that the owner picks by number; other input filters the list.
 
         Raises UsageError without a terminal.
         """

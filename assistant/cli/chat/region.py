@@ -33,11 +33,11 @@ BEGIN_UPDATE, END_OF_UPDATE = "\x1b[?2026h", "\x1b[?2026l"
 MENU_ROWS = 8
 THOUGHT_ROWS = 4
 BESIDE_LIST = 4
-"""Rows of the screen that a list leaves free."""
+"""Rows of the screen left free next to a list."""
 SEPARATOR = " · "
 STOPS = "Esc stops"
 BESIDE = 24
-"""Columns kept for the elapsed time and the key that stops it."""
+"""Columns reserved for the elapsed time and the key that stops it."""
 PICKING = "type to search · ↑ ↓ move · Enter picks · Esc closes"
 HURRIES = "Enter stops the reply and sends it now"
 
@@ -46,10 +46,10 @@ HURRIES = "Enter stops the reply and sends it now"
 class Region:
     """The region's state; `screen.Parts` describes the other fields.
 
-    `message` holds what the owner types, `answer` their answer to `question`. The `choices` that
-    match the answer are listed, with the one at `pointer` marked. `queued` returns the messages
-    that wait, and whether Enter sends them now. `progress` replaces the status; so does `hint`,
-    until the next key. `since` is when `doing` began.
+    `message` is the owner's input, `answer` their answer to `question`. The `choices` that match
+    the answer are listed, with the one at `pointer` marked. `queued` returns the waiting messages,
+    and whether Enter sends them now. `hint` replaces the status until the next key, and so does
+    `progress` while it is set. `since` is when `doing` began.
     """
 
     message: Buffer
@@ -70,7 +70,7 @@ class Region:
     pointer: int = 0
 
     def layout(self) -> Layout:
-        """The windows that show these fields."""
+        """Return the windows that show these fields."""
         is_question = Condition(lambda: self.question is not None)
         search = SearchToolbar(backward_search_prompt="search: ", ignore_case=True)
         message = Window(
@@ -115,11 +115,11 @@ class Region:
         return ANSI(self._question_rows()[-1] if line == wrapped == 0 else "")
 
     def _question_rows(self) -> list[str]:
-        """The question wrapped between words; the answer is typed behind its last row."""
+        """Return the question wrapped between words; the answer is typed after its last row."""
         question = spelled(self.question or "")
         columns = get_app().output.get_size().columns
         if get_cwidth(question) > columns:
-            from assistant.cli.chat.markdown import wrapped  # rich: behind the prompt
+            from assistant.cli.chat.markdown import wrapped  # rich: after the prompt
 
             question = f"{wrapped(question, columns - 1)} "
         return [styled(row, bold=True) for row in question.split("\n")]
@@ -127,7 +127,7 @@ class Region:
     def _growing(self) -> str:
         size = get_app().output.get_size()
         if self.growing:
-            from assistant.cli.chat.markdown import rendered  # rich: behind the prompt
+            from assistant.cli.chat.markdown import rendered  # rich: after the prompt
 
             rows = rendered(self.growing, size.columns).split("\n")[-max(1, size.rows // 2) :]
         else:
@@ -140,7 +140,7 @@ class Region:
             return ""
         now, columns = time.monotonic(), get_app().output.get_size().columns
         if self.until > now:
-            _, joins = self.queued()  # what Enter does then stands below them
+            _, joins = self.queued()  # what Enter then does is shown below the queued messages
             hint = [] if joins else ["Enter tries now"]
             facts = [f"{self.doing} in {self.until - now:.0f} s", *hint, STOPS]
         else:
@@ -176,7 +176,7 @@ class Region:
 
 
 def _fitting(facts: Sequence[str]) -> str:
-    """The first facts, as many as fit into a row."""
+    """Return as many of the first facts as fit into a row."""
     fitting, columns = list(facts), get_app().output.get_size().columns - 1
     while fitting and get_cwidth(SEPARATOR.join(fitting)) > columns:
         fitting.pop()
@@ -188,39 +188,40 @@ def _at_most_a_third() -> Dimension:
 
 
 def _text_window(text: Callable[[], str]) -> Container:
-    """A window for a text with SGR sequences, hidden while the text is empty."""
+    """Return a window for a text with SGR sequences, hidden while the text is empty."""
     control = FormattedTextControl(lambda: ANSI(text()))
     window = Window(control, dont_extend_height=True, wrap_lines=False)
     return ConditionalContainer(window, Condition(lambda: bool(text())))
 
 
 class SteadyOutput(Vt100_Output):
-    """Sends nothing while `buffering`: erased and redrawn text arrive together, without flicker."""
+    """Sends nothing while `buffering`, so that erasing and redrawing cause no flicker."""
 
     buffering = False
 
     @property
     def responds_to_cpr(self) -> bool:
-        """Never ask for the cursor's position: the answer would arrive as keys nobody pressed."""
+        """Always False: the answer to a query for the cursor's position would arrive as key
+        presses."""
         return False
 
     def flush(self) -> None:
-        """Send the output, unless it is being buffered."""
+        """Send the output unless it is being buffered."""
         if not self.buffering:
             super().flush()
 
 
 def steady() -> SteadyOutput:
-    """Standard output, sent one frame at a time."""
+    """Return standard output, sent one frame at a time."""
     output = SteadyOutput.from_pty(sys.stdout, term=os.environ.get("TERM"))
     assert isinstance(output, SteadyOutput)
     return output
 
 
 class Canvas:
-    """Redraws an application's region below the texts that are written above it.
+    """Redraws an application's region below the texts written above it.
 
-    Texts wait while another program has the terminal. `drawn` is set after the first drawing.
+    Texts wait while another program uses the terminal. `drawn` is set after the first drawing.
     """
 
     def __init__(self, app: Application[None], output: SteadyOutput) -> None:
@@ -252,7 +253,7 @@ class Canvas:
         self.drawn.set()
 
     def _erase(self) -> None:
-        """Erase the region, wherever a resize has moved it."""
+        """Erase the region, even if a resize has moved it."""
         drawn, size = self._app.renderer.last_rendered_screen, self._output.get_size()
         if drawn is not None and size.columns != self._size.columns and rewraps():
             cursor = drawn.get_cursor_position(self._app.layout.current_window)
@@ -263,7 +264,7 @@ class Canvas:
 
 
 def rewraps() -> bool:
-    """Whether this terminal rewraps lines when its width changes."""
+    """Return whether this terminal rewraps lines when its width changes."""
     term = os.environ.get("TERM", "")
     if "XTERM_VERSION" in os.environ or term.startswith(FIXED):
         return False
@@ -271,7 +272,7 @@ def rewraps() -> bool:
 
 
 def rows_above(drawn: Drawn, row: int, columns: int) -> int:
-    """The number of rows now above the cursor, which was in row `row` of what was drawn.
+    """Return how many rows are now above the cursor, which was in row `row` of what was drawn.
 
     A row longer than the new width has become several.
     """

@@ -1,4 +1,4 @@
-"""What the chat needs of a terminal: `live.py` draws on one, `plain.py` only writes lines."""
+"""The interface between chat and terminal: `live.py` draws, `plain.py` only writes lines."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -9,50 +9,51 @@ if TYPE_CHECKING:
     from assistant.conversation import Conversation
 
 QUIET = 0.5
-"""Seconds without a key before a question is asked, so as not to catch half a word."""
+"""Seconds without a key press before a question is asked, so that no half-typed word answers it."""
 
 Kind = Literal["block", "line", "more"]
-"""A blank line stands before a block, before a line only after a block, and never before more."""
+"""A block follows a blank line; a line follows one only after a block; `more` never does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An entry of a list: its name, its title, and facts beside it."""
+    """An entry of a list: its name, its title, and facts shown next to it."""
 
     name: str
     title: str
     facts: str
 
     def matches(self, words: str) -> bool:
-        """Whether the entry contains all of these words."""
+        """Return whether the entry contains all of these words."""
         text = f"{self.title} {self.facts} {self.name}".casefold()
         return all(word in text for word in words.casefold().split())
 
 
 class Dialogue(Protocol):
-    """A terminal on which the owner is asked."""
+    """A terminal on which the owner answers questions."""
 
     @property
     def size(self) -> tuple[int, int]:
         """Columns and rows."""
 
     def put(self, text: str, kind: Kind = "block") -> None:
-        """Write a text above the prompt, for good. It may contain SGR sequences (colours) only."""
+        """Write a text permanently above the prompt. It may contain only SGR sequences
+        (colours)."""
 
     def asking(self) -> AbstractContextManager[None]:
-        """Wait until no key has been pressed for a while; what is typed before a question, or
-        between two, stays in the prompt, unsent."""
+        """Wait until no key has been pressed for a while; text typed before a question, or between
+        two, stays in the prompt, unsent."""
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
-        """The owner's answer; arrow keys may choose an option. Raises EOFError."""
+        """Return the owner's answer; arrow keys may choose an option. Raises EOFError."""
 
 
 class Parts(TypedDict, total=False):
     """The parts of the region below the scrollback.
 
     `growing` is the unfinished block as markdown; `thought` the reasoning or output so far; `doing`
-    what runs, or starts at `until` (monotonic seconds); `progress` that of a background task;
-    `status` facts, most important first; `folded` the full text that Ctrl-O shows.
+    the running step, or the one that starts at `until` (monotonic seconds); `progress` that of a
+    background task; `status` facts, most important first; `folded` the full text that Ctrl-O shows.
     """
 
     growing: str
@@ -65,10 +66,10 @@ class Parts(TypedDict, total=False):
 
 
 class Screen(Dialogue, Protocol):
-    """A terminal that the chat is shown on and typed into."""
+    """A terminal that shows the chat and reads the owner's input."""
 
     def answer(self, question: str, options: Sequence[str] = (), *, draft: str = "") -> str:
-        """The owner's answer, which begins as `draft`. Raises EOFError."""
+        """Return the owner's answer, prefilled with `draft`. Raises EOFError."""
 
     def render(self, markdown: str) -> str:
         """Render markdown for this terminal."""
@@ -77,19 +78,20 @@ class Screen(Dialogue, Protocol):
         """Update the region."""
 
     def read(self) -> str:
-        """The owner's next line. Raises EOFError when they leave."""
+        """Return the owner's next line. Raises EOFError when they leave."""
 
     def end(self, error: BaseException) -> None:
-        """Make `read` raise this error; for any thread."""
+        """Make `read` raise this error; callable from any thread."""
 
     def working(self, talk: "Conversation | None") -> AbstractContextManager[None]:
-        """While something runs, typed messages join the turn of `talk`, or wait without one."""
+        """While something runs, let typed messages join the turn of `talk`; without one, queue
+        them."""
 
     def give_back(self, text: str) -> None:
         """Put an unsent message back into the prompt."""
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """The choice that the owner picks from a list; None if they close it."""
+        """Return the choice that the owner picks from a list; None if they close it."""
 
     def aside(self, action: Callable[[], object]) -> None:
-        """Run an action that needs the terminal to itself."""
+        """Run an action that needs the terminal for itself."""

@@ -45,13 +45,13 @@ from assistant.upkeep.agenda import coming
 
 ATTACHED = "attached to your next message"
 SHELL_SECONDS = 900
-"""Timeout of a command of the owner's."""
+"""Timeout of a shell command of the owner."""
 LATEST_WRITES = 20
-"""Writes to memory among which `/undo` looks for the owner's latest."""
+"""Number of recent writes to memory in which `/undo` looks for the owner's latest."""
 
 
 class Host:
-    """The chat that commands act on. `attachments` go with the next message, by title."""
+    """The chat that commands act on. `attachments`, by title, go with the next message."""
 
     def __init__(self, chat: Chat, screen: Screen) -> None:
         self.chat = chat
@@ -63,7 +63,7 @@ class Host:
         raise NotImplementedError
 
     def run(self, line: str) -> None:
-        """Run the command of a line. Raises UsageError, and EOFError at `/quit`."""
+        """Run the command in `line`. Raises UsageError, and EOFError at `/quit`."""
         command, argument = parsed(line)
         if command.writes and self.chat.conversation.transcript.off_the_record:
             raise UsageError(
@@ -74,12 +74,13 @@ class Host:
 
 
 Run = Callable[[Host, str], None]
-"""What a command does, given the words after its name."""
+"""A command's function, called with the text after its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the chat, with its argument as help shows it; off the record none `writes`."""
+    """A command of the chat, with its argument as help shows it; `writes` if it is off in
+    off-the-record chats."""
 
     argument: str
     help: str
@@ -88,13 +89,13 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {}
-"""The commands by the words they begin with, in the order of `/help`."""
+"""The commands by name, in the order of `/help`."""
 
 
 def command(argument: str = "", name: str = "", *, writes: bool = False) -> Callable[[Run], Run]:
-    """Make a function a command of its name, or of another; its docstring is the help.
+    """Register a function as a command under its own name or another; its docstring is the help.
 
-    An argument in brackets may be left out; for any other there is an example.
+    An argument in brackets is optional; any other one has an example.
     """
 
     def add(function: Run) -> Run:
@@ -179,12 +180,12 @@ def edit(host: Host, name: str) -> None:
     echo(f"{path.relative_to(root)}: {'saved' if is_saved else 'not changed'}.")
 
 
-# Taking back
+# Undo
 
 
 @command(writes=True)
 def undo(host: Host, _: str) -> None:
-    """Take back what the last turn changed: files and facts."""
+    """Undo what the last turn changed: files and facts."""
     chat, record = host.chat, host.chat.conversation.transcript
     writes = (w for w in chat.memory.log(LATEST_WRITES) if w.action != "undo" and not w.undone)
     latest = next(writes, None)
@@ -200,17 +201,17 @@ def undo(host: Host, _: str) -> None:
 
 
 UNDID = "What the owner undid"
-"""The title under which the next message tells the model."""
+"""Title of the attachment that tells the model what was undone."""
 
 
 def _take_back(host: Host, turns: Sequence[Changed]) -> None:
-    """Undo turns, say what was undone, and attach that to the next message."""
+    """Undo turns, show what was undone, and attach that to the next message."""
     lines = list[str]()
     for changed in turns:
         back = take_back(host.chat.workspace, host.chat.memory, changed)
         lines += undo_lines(changed.name, back)
     echo("\n".join(lines))
-    text = "\n".join(lines)  # it repeats words of these turns
+    text = "\n".join(lines)  # it repeats text of these turns
     is_outside = any(is_tainted(changed.turn.entries) for changed in turns)
     host.attachments[UNDID] = text if is_outside else Note(text)
 
@@ -252,7 +253,7 @@ def rewind(host: Host, _: str) -> None:
 
 
 def _changes(changed: Changed) -> str:
-    """How much a turn has changed: `2 files, 1 fact`."""
+    """Return how much a turn has changed: `2 files, 1 fact`."""
     counts = ((len(changed.files), "file"), (len(changed.facts), "fact"))
     return ", ".join(counted(count, what) for count, what in counts if count)
 
@@ -326,7 +327,7 @@ def new(host: Host, _: str) -> None:
 
 
 def _switch(host: Host, name: str | None = None) -> None:
-    """Continue another session, or begin a new one, without what was undone in this."""
+    """Continue another session, or begin a new one; what was undone in this one is not attached."""
     host.chat.switch(name)
     host.attachments.pop(UNDID, None)
 
@@ -394,12 +395,12 @@ def quit_(host: Host, _: str) -> None:
     raise EOFError
 
 
-# The shell, help and the end
+# Shell, help and leaving
 
 
 @command("COMMAND", "!", writes=True)
 def run_shell(host: Host, command: str) -> None:
-    """Run a command in the sandbox; its output is attached to your next message."""
+    """Run a command in the sandbox, and attach its output to your next message."""
     talk = host.chat.conversation
     host.screen.draw(doing=spelled(f"! {command}"))
     talk.interruption.reset()
@@ -427,13 +428,13 @@ def help_(host: Host, _: str) -> None:
 
 _data = beside(__file__)
 OTHER_NAMES: Mapping[str, str] = _data["other_names"]
-"""Names of commands in other programs."""
+"""Names of these commands in other programs."""
 BEGINS = ("/", "!")
-"""The first character of a line that is a command and not a message."""
+"""First characters of lines that are commands, not messages."""
 
 
 def parsed(line: str) -> tuple[Command, str]:
-    """The command of a line and its argument. Raises UsageError if there is none."""
+    """Return the command in a line and its argument. Raises UsageError if there is none."""
     name, _, argument = (f"! {line[1:]}" if line.startswith("!") else line).partition(" ")
     if name not in COMMANDS:
         similar = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, COMMANDS)
@@ -441,7 +442,7 @@ def parsed(line: str) -> tuple[Command, str]:
         raise UsageError(f"there is no command {name}", f"{question}Type /help for the list")
     chosen, argument = COMMANDS[name], argument.strip()
     if argument and not chosen.argument:
-        raise UsageError(f"{name} takes nothing after it", f"Write {name} alone")
+        raise UsageError(f"{name} takes no argument", f"Write {name} alone")
     if not argument and chosen.argument[:1] not in ("", "["):
         example = _data["examples"][name]
         raise UsageError(f"{name} needs {chosen.argument}", f"Write {name} {example}")
@@ -449,7 +450,7 @@ def parsed(line: str) -> tuple[Command, str]:
 
 
 def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
-    """The possible arguments of some commands, for completion."""
+    """Return the possible arguments of some commands, for completion."""
     workspace, own = chat.workspace, chat.settings
     models = [own.model.name or "", *(profile.name for profile in own.profiles)]
     return {

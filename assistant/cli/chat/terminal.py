@@ -1,4 +1,5 @@
-"""The chat in a terminal: the prompt appears at once, everything heavy loads behind it."""
+"""The chat in a terminal: the prompt appears at once, while everything slow loads in the
+background."""
 
 import contextlib
 import os
@@ -32,11 +33,11 @@ OFF_THE_RECORD = "off the record "
 
 
 def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: bool) -> None:
-    """Chat until the owner leaves; `first` is a message that they have written already."""
+    """Chat until the owner leaves; `first` is a message they have already written."""
     workspace = context.workspace()
     completer = ChatCompleter(workspace.root)
     with _screen(options, completer, plain=plain) as screen:
-        # cut to one line: wrapping would import rich
+        # cut to one line, since wrapping would import rich
         header = f"assistant {__version__} · /help · {workspace.root}"
         screen.put(faint(shortened(header, shutil.get_terminal_size().columns)), "line")
         background = _Background(context, options, screen, completer)
@@ -70,7 +71,7 @@ def _talk(background: "_Background", screen: Screen, first: str) -> None:
 
 
 class _Background:
-    """Opens the chat in a thread of its own, once the prompt has been drawn."""
+    """Opens the chat in a separate thread once the prompt has been drawn."""
 
     def __init__(
         self, context: Globals, options: ChatOptions, screen: Screen, completer: ChatCompleter
@@ -85,20 +86,20 @@ class _Background:
         self._thread.start()
 
     def loop(self) -> "ChatLoop":
-        """Wait for the chat to open. Raises what kept it from opening."""
+        """Wait for the chat to open. Raises the error that prevented it."""
         with self._screen.working(None):
             self._screen.draw(doing=OPENING)
             return self._loop.result()
 
     def close(self) -> tuple[list[str], str]:
-        """Close the chat if it was opened, as `ChatLoop.close` does."""
+        """Close the chat if it was opened, like `ChatLoop.close`."""
         opened = self._loop.done() and self._loop.exception() is None
         return self._loop.result().close() if opened else ([], "")
 
     def leave(self) -> None:
         """Exit at once if modules are still being imported.
 
-        litellm's destructors import as well, and would wait for that import forever.
+        litellm's destructors also import modules, and would wait for that import forever.
         """
         if self._thread.is_alive():
             sys.stdout.flush()
@@ -106,7 +107,7 @@ class _Background:
 
     def _open(self) -> None:
         try:
-            from assistant.cli.chat.approval import Asking  # the agent: behind the prompt
+            from assistant.cli.chat.approval import Asking  # slow to import: after the prompt
             from assistant.cli.chat.loop import ChatLoop
             from assistant.cli.chat.slash import COMMANDS, values
 
@@ -118,11 +119,11 @@ class _Background:
             if not self.continues:
                 loop.name_abandoned()
             self._loop.set_result(loop)
-        except BaseException as error:  # raised in the thread that waits for the chat
+        except BaseException as error:  # re-raised in the thread that waits for the chat
             self._loop.set_exception(error)
             self._screen.end(error)
             return
-        with contextlib.suppress(Exception):  # the first request says what is wrong
+        with contextlib.suppress(Exception):  # the first request reports the error
             chat.preload()
 
     def _progress(self, what: str, done: int, total: int) -> None:
@@ -139,7 +140,7 @@ def _screen(
     if plain or os.environ.get("TERM", "") in DUMB:
         return PlainScreen(prompt)
     history = InMemoryHistory() if options.off_the_record else _history()
-    keys = config.load().get("chat")  # unvalidated: no pydantic here
+    keys = config.load().get("chat")  # unvalidated, so as not to import pydantic here
     vi = isinstance(keys, dict) and keys.get("keys") == "vi"
     return LiveScreen(prompt, history, completer, vi=vi)
 
@@ -152,9 +153,10 @@ def _history() -> History:
 
 
 class _RedactedHistory(FileHistory):
-    """The history of the prompt, kept on disk without secrets."""
+    """The history of the prompt, stored on disk without secrets."""
 
     def store_string(self, string: str) -> None:
-        from assistant.secrets.registered import redactor  # its patterns: behind the prompt
+        # its patterns are slow to load: after the prompt
+        from assistant.secrets.registered import redactor
 
         super().store_string(redactor().redact(string))

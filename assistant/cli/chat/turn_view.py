@@ -1,4 +1,4 @@
-"""One turn on the screen: the reply, block by block, and a faint line for everything else."""
+"""One turn on the screen: the reply, block by block, and a faint line for each other event."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,24 +26,24 @@ from assistant.messages import ToolCall
 from assistant.session.entries import AssistantEntry, Entry, ToolResultEntry, UserEntry
 
 SHOWN_PASSAGES = 3
-"""Maximum number of recalled passages that are shown."""
+"""Maximum number of recalled passages shown."""
 SHOWN_ROWS = 3
-"""Lines of a command's output that are shown."""
+"""Maximum number of output lines of a command shown."""
 SHOWN_CHANGES = 8
-"""Changed lines that are shown of a diff."""
+"""Maximum number of changed lines of a diff shown."""
 PRINTING = ("shell", "execute_code", "read_job")
 """Tools whose output is shown."""
 NO_OUTPUT = "(no output)"
 SLOW = 1.0
-"""Seconds from which the time that a tool took is shown."""
+"""A tool's running time is shown from this many seconds on."""
 DOING = {State.INITIALIZING: "recalling", State.THINKING: "thinking"}
 STEPS = {"facts": "looking for facts", "summary": "summarising"}
 MARKS = {"running": "⋯", "done": "✓", "failed": "✗", "stopped": "✗"}
-"""The mark before a subtask, by its state."""
+"""The mark in front of a subtask, by its state."""
 
 
 class TurnView:
-    """Shows the events of one turn. Finished blocks are written for good; the last one grows."""
+    """Shows the events of one turn. Finished blocks are written permanently; the last one grows."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -52,10 +52,10 @@ class TurnView:
         self._running: dict[str, tuple[Mapping[str, Any], float]] = {}
         self._refused: set[str] = set()
         self._is_folded = False
-        """Whether a line says that Ctrl-O shows all of something."""
+        """Whether a line has said that Ctrl-O shows the full text."""
         self._subtasks: dict[int, events.SubtaskMoved] = {}
         self.recalled = 0
-        """Number of passages in the prompt that clearly bear on the message."""
+        """Number of passages in the prompt that are clearly relevant to the message."""
 
     def show(self, event: Event) -> None:
         """Show one event."""
@@ -99,7 +99,7 @@ class TurnView:
                 self.flush()
 
     def flush(self) -> None:
-        """Write the last block, finished or not."""
+        """Write the last block, even if unfinished."""
         if self._text.strip():
             self._screen.put(self._screen.render(self._text))
         self._text = ""
@@ -118,9 +118,9 @@ class TurnView:
         """Show what a tool did, with the first lines that it printed or changed."""
         self.flush()
         self._subtasks.clear()
-        call = self._running.pop(event.call_id, None)  # None for one that was not run
+        call = self._running.pop(event.call_id, None)  # None for a call that was not run
         arguments, started = call or ({}, time.monotonic())
-        if event.call_id in self._refused:  # already said by the line on the owner's decision
+        if event.call_id in self._refused:  # the line on the owner's decision has already said so
             return
         seconds = time.monotonic() - started
         output = (event.diff or event.content).split("\n")
@@ -150,7 +150,7 @@ class TurnView:
 
 
 def event_lines(event: Event) -> Iterator[str]:
-    """The lines that are shown for an event; none for most."""
+    """Yield the lines shown for an event; none for most."""
     match event:
         case events.Recalled(citations, _, weak, texts) if any(texts) and not weak:
             passages = [(text, at) for text, at in zip(texts, citations, strict=True) if text]
@@ -193,7 +193,7 @@ def _faint_rows(rows: Sequence[str]) -> list[str]:
 
 
 def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:
-    """The subtasks and what each is doing, as a tree in a code block."""
+    """Return the subtasks with their current steps, as a tree in a code block."""
     lines = []
     for task in subtasks:
         facts = [f"{MARKS[task.state]} {task.title}", f"{task.tokens:,} tokens"]
@@ -203,7 +203,7 @@ def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:
 
 
 def show_past(entries: Sequence[Entry], screen: Screen) -> None:
-    """Show past messages, and what tools did."""
+    """Show past messages and tool calls."""
     calls: dict[str, ToolCall] = {}
     for entry in entries:
         match entry:

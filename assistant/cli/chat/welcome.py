@@ -1,4 +1,4 @@
-"""The first chat of a new workspace: three questions, each of which may be skipped.
+"""The first chat of a new workspace: three questions, each of which can be skipped.
 
 The name goes into USER.md, the tone into IDENTITY.md, the model into the settings.
 """
@@ -22,11 +22,11 @@ TEXT = beside(__file__)
 EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
 """The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"
-"""The position of the tone in IDENTITY.md: first under its heading."""
+"""The position of the tone in IDENTITY.md: directly under its heading."""
 MAX_OFFERS = 5
-"""Maximum number of models that are offered."""
+"""Maximum number of models offered."""
 MAX_NAME_WORDS = 5
-"""Maximum number of words of a name; more are a message."""
+"""Maximum number of words in a name; a longer answer is a message."""
 NAME_WORD = re.compile(r"[^\W\d_][^\W\d_.'’-]*(?:[.'’-][^\W\d_]*)*")
 QUESTION_MARKS = ("?", "？", "؟")
 INTRODUCTION = re.compile(rf"(?:{'|'.join(TEXT['introductions'])})\s+", re.IGNORECASE)
@@ -56,7 +56,7 @@ def greet(options: Globals) -> str:
     if not workspace.new.exists():
         return ""
     workspace.new.unlink()
-    from assistant.cli.doctor import model_name  # models and settings: only needed here
+    from assistant.cli.doctor import model_name  # models and settings: slow to import
 
     has_model = bool(model_name())
     echo(err=True)
@@ -87,7 +87,7 @@ def _tell(text: str, indent: str = "") -> None:
 
 
 def _answer(question: str) -> str:
-    """The answer, on one line. Raises MessageInstead for a question or a command."""
+    """Ask, and return the answer on one line. Raises MessageInstead for a question or a command."""
     answer = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
     text = " ".join(str(answer).split())
     if text.endswith(QUESTION_MARKS) or text.startswith("/"):
@@ -96,9 +96,12 @@ def _answer(question: str) -> str:
 
 
 def ask_name() -> str:
-    """The owner's name, from an answer such as "I'm Ole Berg". Raises MessageInstead for what is no
-    name: a question, many words, other than letters, or a word such as "my" in small letters."""
-    from assistant.memory.text.language import LANGUAGES, is_function_word  # only needed here
+    """Return the owner's name, from an answer such as "I'm Ole Berg".
+
+    Raises MessageInstead for an answer that is no name: a question, many words, other characters
+    than letters, or a word such as "my" in lower case.
+    """
+    from assistant.memory.text.language import LANGUAGES, is_function_word  # slow to import
 
     answer = _answer("What is your name?")
     name = INTRODUCTION.sub("", answer).rstrip(".!")
@@ -112,7 +115,7 @@ def ask_name() -> str:
 
 
 def _write(path: Path, line: str, pattern: str) -> None:
-    """Write a line where a pattern matches in a file; otherwise append it."""
+    """Write a line where a pattern matches in a file, or at its end."""
     text = storage.read_or_empty(path).decode("utf-8")
     text, count = re.subn(pattern, lambda _: line, text, count=1, flags=re.MULTILINE)
     if not count:
@@ -122,7 +125,7 @@ def _write(path: Path, line: str, pattern: str) -> None:
 
 
 def _choose_model(options: Globals) -> None:
-    """Let the owner choose models until one answers, or they choose none."""
+    """Let the owner choose models until one answers or they choose none."""
     from assistant.model.catalogue import offers
 
     models = offers(most=MAX_OFFERS)
@@ -139,7 +142,7 @@ def _choose_model(options: Globals) -> None:
 
 
 def _connects(options: Globals, name: str) -> bool:
-    """Try a model, and configure it if it answers."""
+    """Try a model; if it answers, configure it and return True."""
     from assistant.cli.commands import config
     from assistant.model.select import try_model
 

@@ -1,6 +1,6 @@
-"""`agenda` and `remind`: what is due.
+"""`agenda` and `remind`: list what is due, and set reminders.
 
-The first page of help shows both, so what reads dates is loaded when they run.
+The first page of help shows both, so the date parser is imported when they run.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def agenda(
     from assistant.upkeep import agenda as upcoming
 
     if ics and as_json:
-        raise UsageError("--ics and --json exclude each other", "Give one of them")
+        raise UsageError("--ics and --json cannot be combined", "Give one of them")
     today = date.today()
     with context.obj.memory() as memory:
         dues = upcoming.coming(memory, context.obj.workspace(), today, days)
@@ -102,7 +102,7 @@ def remind(
 
 
 def set_reminder(workspace: Workspace, words: str) -> bool:
-    """Set a reminder, and print what was understood; return whether anything will deliver it."""
+    """Set a reminder and print how it was understood; return whether anything will deliver it."""
     from assistant.secrets.registered import redactor
     from assistant.upkeep import reminders
 

@@ -1,4 +1,4 @@
-"""`config`: settings shown and changed, with where each comes from."""
+"""`config`: show and change settings, and show where each comes from."""
 
 import contextlib
 import re
@@ -34,7 +34,7 @@ from assistant.upkeep.reach import masked
 Keys = tuple[str | int, ...]
 """The path of a setting: its keys; indices of lists start at 0."""
 EMPTY = {"heartbeat.notify", "embedding.query_prefix", "embedding.document_prefix"}
-"""Settings whose empty value is not their default."""
+"""Settings for which an empty value differs from their default."""
 _OF_SERVER = re.compile(rf"(.+?)\.({'|'.join(ServerSettings.model_fields)})(?:\.(.+))?")
 
 
@@ -101,14 +101,14 @@ def _values(options: Globals) -> dict[str, Any]:
 
 
 def _without_secrets(values: dict[str, Any]) -> dict[str, Any]:
-    """All settings, without the secrets of MCP servers and of addresses."""
+    """Return all settings, without the secrets of MCP servers and addresses."""
     values[SERVERS] = {name: hidden(server) for name, server in values[SERVERS].items()}
     values["reach"]["ways"] = [masked(address) for address in values["reach"]["ways"]]
     return values
 
 
 def put(options: Globals, key: str, values: list[str]) -> None:
-    """Change a setting, and print it; if it is removed, print the value that holds now."""
+    """Change a setting and print it; if it was removed, print the value in force now."""
     path, file = path_of(key), config.config_file()
     value, doubts = save(key, values)
     origin = config.origin_of(path, config.layers(recipe=options.recipe()))
@@ -156,7 +156,7 @@ def edit() -> None:
 
 
 def _leaves(values: Any, path: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    """The settings with their paths, those in lists of tables included."""
+    """Yield the settings with their paths, including those in lists of tables."""
     tables = isinstance(values, list) and values and isinstance(values[0], dict)
     if not isinstance(values, dict) and not tables:
         yield path, values
@@ -182,7 +182,7 @@ def _text(value: Any) -> str:
 
 
 def path_of(key: str) -> Keys:
-    """The path of a setting: `profiles.1.name` is that of the first profile.
+    """Return the path of a setting: `profiles.1.name` is that of the first profile.
 
     Raises UsageError for an unknown setting.
     """
@@ -207,11 +207,11 @@ def path_of(key: str) -> Keys:
 
 
 def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
-    """The text of the file with a setting changed, or removed by no value or an empty one; its new
-    value without secrets, None if it was removed; and warnings of a model or a tool.
+    """Return the file's text with a setting changed, its new value without secrets, and warnings.
 
-    Raises UsageError for an unknown setting or an invalid value, ConfigError for a broken file or a
-    model that litellm does not know.
+    No value or an empty one removes the setting; its new value is then None. The warnings are about
+    a model or a tool. Raises UsageError for an unknown setting or an invalid value, ConfigError for
+    a broken file or a model that litellm does not know.
     """
     path, file = path_of(key), config.config_file()
     rest = config.read_file(file)  # raises with the line of a syntax error
@@ -239,7 +239,7 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
 
 
 def _doubts(values: Any, path: Keys) -> list[str]:
-    """Warnings of a rule for a tool that does not exist, or of an unlikely model."""
+    """Return warnings about a rule for a tool that does not exist, or about an unlikely model."""
     if path[0] == "policy":
         return unknown_tools({f"policy.{path[1]}": value_at(values, path)})
     if path == ("profiles",):
@@ -252,19 +252,19 @@ def _doubts(values: Any, path: Keys) -> list[str]:
 
 
 def _put(document: Any, path: Keys, value: Any) -> None:
-    """Set a value, creating tables on the way. A new source is named after its folder."""
+    """Set a value, creating the tables above it. A new source is named after its folder."""
     section = str(path[0])
     if section not in settings.LISTED:
         table = document
         for key in path[:-1]:
             table = table.setdefault(key, tomlkit.table())
-            if not isinstance(table, dict):  # validation names its line
+            if not isinstance(table, dict):  # validation reports its line
                 return
         table[path[-1]] = value
         return
     if len(path) == 1 or not isinstance(document.get(section), AoT):
         tables = value if len(path) == 1 else document.get(section, [])
-        with contextlib.suppress(ValueError):  # validation says what is wrong
+        with contextlib.suppress(ValueError):  # validation reports the fault
             tables = as_tables(tables)
         document[section] = tables or tomlkit.aot()
     if len(path) == 1:
@@ -301,7 +301,7 @@ def _remove(document: Any, path: Keys) -> None:
 
 
 def _embedded_ahead(options: Globals, name: str) -> str:
-    """The model's name, once the workspace's texts are embedded, so that no recall waits for that.
+    """Embed the workspace's texts with a model, so that no recall has to wait; return its name.
 
     Raises EmbedderError if the model cannot be used. An interrupted run is continued next time.
     """

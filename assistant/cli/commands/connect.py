@@ -53,7 +53,7 @@ def connect(
       assistant connect zed --print
       assistant connect codex --undo
     """
-    place = (context.obj.directory or default_root()).resolve()  # which may be missing
+    place = (context.obj.directory or default_root()).resolve()  # it may not exist
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program given", f"Name one of {NAMES}")
@@ -84,7 +84,8 @@ def connect(
 
 
 def _list(workspace: Path) -> None:
-    """Print each program's connection to a workspace, which may be missing; starts none of them."""
+    """Print how each program is connected to a workspace, which may not exist; starts none of
+    them."""
     launch = Launch(own_command(), workspace)
     connected = {
         connection.program.name: connection for connection in connecting.connections(launch)
@@ -160,8 +161,8 @@ def mcp(
       assistant mcp --as zed --read-only
     """
     if trust and read_only:
-        raise UsageError("--trust and --read-only exclude each other", "Give one of them")
-    from assistant.integrations.mcp_server import serve  # behind `--help`
+        raise UsageError("--trust and --read-only cannot be combined", "Give one of them")
+    from assistant.integrations.mcp_server import serve  # not for `--help`
     from assistant.integrations.mcp_tools import Permissions
 
     options: Globals = context.obj

@@ -1,4 +1,4 @@
-"""`context`: the prompt of a message, or of a past turn."""
+"""`context`: the prompt for a message, or of a past turn."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -34,7 +34,7 @@ def context(
     section: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the prompt that a message would be sent with.
+    """Show the prompt that would be sent with a message.
 
     Arguments:
       --session ID: Show what this session was sent.
@@ -77,7 +77,7 @@ def context(
 
 
 def _only(sections: Sequence[Section], title: str) -> list[Section]:
-    """The section with a title, or with a name in the recipe."""
+    """Return the section with this title, or with this name in the recipe."""
     titles = {part.name: part.title for part in KNOWN}
     full_title = titles.get(title.casefold(), title).casefold()
     chosen = [part for part in sections if part.title.casefold() == full_title]
@@ -88,7 +88,7 @@ def _only(sections: Sequence[Section], title: str) -> list[Section]:
 
 
 def _past(options: Globals, session: str, turn: int | None) -> list[Section]:
-    """The prompt of a past turn; without a number, of the latest."""
+    """Return the prompt of a past turn, by default the latest."""
     workspace = options.workspace()
     name = transcript.find(workspace.sessions, session)
     sent = keeping.prompts_sent(workspace.sessions, name)

@@ -30,7 +30,7 @@ def eval_(
     Examples:
       assistant eval -n 50
     """
-    from assistant.upkeep import evaluate  # a markdown parser: not for clients
+    from assistant.upkeep import evaluate  # a markdown parser: slow to import
 
     workspace = context.obj.workspace()
     facts = evaluate.facts({name: read_text(workspace.root / name) for name in workspace.sources()})

@@ -48,9 +48,9 @@ from assistant.memory.base import (
 )
 
 ALL = 1 << 31
-"""A budget that any passage fits into."""
+"""A token budget that any passage fits into."""
 AT_ONCE = 100
-"""Facts from a pipe that are written together."""
+"""Number of facts from a pipe that are written in one batch."""
 
 
 # Remember
@@ -73,7 +73,7 @@ def remember(
       --section NAME: Heading to write it under.
       --project: Keep it for coding agents in this git repository.
       --replaces ID|FILE:LINE: The fact that it supersedes.
-      --as-is: Write it even if it holds a secret.
+      --as-is: Write it even if it contains a secret.
       --secret NAME: Register its secret as NAME; keep it out of the file.
 
     Examples:
@@ -86,7 +86,7 @@ def remember(
         name = "--replaces" if replaces else "--secret"
         raise UsageError(f"{name} goes with one fact", "Give that fact as an argument")
     if as_is and secret:
-        raise UsageError("--as-is and --secret exclude each other", "Give one of them")
+        raise UsageError("--as-is and --secret cannot be combined", "Give one of them")
     if of_project:
         from assistant.workspace import project  # only needed with --project
 
@@ -115,7 +115,7 @@ def remember(
 def _written(
     memory: Memory, facts: Sequence[Fact], names: Sequence[str], *, asks: bool
 ) -> Iterator[Remembered | None]:
-    """Write the facts; None for one that the owner, whom it `asks`, does not want written.
+    """Write the facts; yield None for one that the owner, if it `asks`, does not want written.
 
     With `names` for its secrets, there is only one fact.
     """
@@ -129,7 +129,8 @@ def _written(
 
 
 def _facts() -> list[str]:
-    """The facts on standard input, one a line, without lines that are not current facts."""
+    """Return the facts on standard input, one per line, skipping lines that are not current
+    facts."""
     from assistant.memory.text.identity import fact_of_line  # not needed for recall
 
     facts = [fact_of_line(line) for line in filter(None, lines())]
@@ -142,7 +143,7 @@ def _facts() -> list[str]:
 
 
 def _show(written: Remembered) -> None:
-    """Print where a fact was written, and its secrets; or why it was not written."""
+    """Print where a fact was written and the secrets in it, or why it was not written."""
     described = ", ".join(_described(written.text, secret) for secret in written.secrets)
     if written.status == "secret":
         echo(
@@ -162,11 +163,12 @@ def _show(written: Remembered) -> None:
 # Secrets in a fact
 
 Learn = Callable[[str, str], None]
-"""Called with the name and the value of a secret that was registered."""
+"""Called with the name and the value of a registered secret."""
 
 
 def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) -> Remembered | None:
-    """Write a fact, and ask what to do with secrets in it; None if the owner writes nothing."""
+    """Write a fact, asking what to do with secrets in it; return None if the owner writes
+    nothing."""
     (written,) = memory.remember([replace(fact, secrets="ask")])
     if written.status != "secret":
         return written
@@ -190,7 +192,7 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
 def _give_named(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
     """Write a fact with its secrets registered under these names.
 
-    Raises UsageError if it contains more or fewer.
+    Raises UsageError unless it contains exactly as many secrets.
     """
     from assistant.secrets.registered import redactor  # takes 30 ms
 
@@ -210,9 +212,9 @@ def _keep_out(
 ) -> Remembered:
     """Register values under names, and write the fact with placeholders for them.
 
-    Raises UsageError if a name has another value.
+    Raises UsageError if a name already has another value.
     """
-    from assistant.secrets import registered  # as above
+    from assistant.secrets import registered  # also slow to import
 
     text = fact.text
     for value, name in names.items():
@@ -228,7 +230,7 @@ def _keep_out(
 
 
 def _described(text: str, secret: Secret) -> str:
-    """A secret by its kind and its first and last characters."""
+    """Describe a secret by its kind and its first and last characters."""
     value = text[secret.start : secret.end]
     hint = f"{value[:2]}…{value[-2:]}" if len(value) >= 8 else f"{value[:1]}…"
     if secret.certain:
@@ -269,13 +271,13 @@ def recall(
       assistant recall door code -k 1 --why
     """
     if as_of is not None:
-        from datetime import date  # both are only needed with --as-of
+        from datetime import date  # both only needed with --as-of
 
         from assistant.memory.text.times.dates import day_of
 
         as_of = day_of(as_of, date.today(), last=True).isoformat()
     if sessions and within:
-        raise UsageError("--sessions and --in exclude each other", "Give one of them")
+        raise UsageError("--sessions and --in cannot be combined", "Give one of them")
     verbatim = sys.stdout.isatty()
     within = SESSIONS if sessions else within
     within = within.lower() if within.lower() in (FACTS, SESSIONS) else within
@@ -292,7 +294,8 @@ def recall(
 
 
 def show_answer(memory: Keeper, query: Query, *, as_json: bool) -> None:
-    """Print the passages; if the budget is too small for any, print what the best one needs."""
+    """Print the passages; if the budget is too small for any, print the tokens that the best one
+    takes."""
     recall = memory.recall(query)
     is_final = recall.passages or recall.behind or query.within
     best = () if is_final else memory.recall(replace(query, k=1, budget=ALL)).passages
@@ -356,7 +359,7 @@ def forget(
 
 
 def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotten | None:
-    """Purge the fact that is named or chosen, or one that is in no file any more."""
+    """Purge the fact that is named or chosen, or one that no file contains any more."""
     located = memory.locate(words)
     if located.exact or (located.passages and not yes):
         fact = choice(memory, words, yes=yes, purge=True)
@@ -371,11 +374,11 @@ def _purge(memory: Keeper, words: str, *, yes: bool, sessions: bool) -> Forgotte
 def choice(
     memory: Keeper, target: str, *, yes: bool = False, purge: bool = False
 ) -> Passage | None:
-    """The fact that the owner picks from the candidates at a terminal, or None; with `yes` the one
-    with this id, `FILE:LINE` or text.
+    """Return the fact that the owner picks from the candidates at a terminal, or None.
 
-    All of it is shown: more may be nested in it than they had in mind. Raises LedgerError without
-    candidates, UsageError without a terminal.
+    With `yes`, return the one with this ID, `FILE:LINE` or text. The fact is shown in full, since
+    more may be nested in it than the owner expects. Raises LedgerError without candidates,
+    UsageError without a terminal.
     """
     located = locate(memory, target)
     passages = located.passages
@@ -410,7 +413,7 @@ def _say_whole(passage: Passage) -> None:
 
 
 def pick(passages: Sequence[Passage], question: str) -> Passage | None:
-    """The passage that the owner picks from a numbered list, or None."""
+    """Return the passage that the owner picks from a numbered list, or None."""
     for number, passage in enumerate(passages, start=1):
         say(f"{number}. {passage_line(passage)}")
     answer = ask(f"{question} (Enter for none)", "")
@@ -418,7 +421,7 @@ def pick(passages: Sequence[Passage], question: str) -> Passage | None:
 
 
 def locate(memory: Keeper, target: str) -> Located:
-    """The facts that the target may mean. Raises LedgerError if there is none."""
+    """Return the facts that the target may refer to. Raises LedgerError if there is none."""
     located = memory.locate(target)
     if not located.passages:
         source, _, line = target.rpartition(":")

@@ -1,4 +1,5 @@
-"""`heartbeat`, `event` and `listen`: what the assistant does by itself, and events from outside."""
+"""`heartbeat`, `event` and `listen`: tasks the assistant runs by itself, and events from
+outside."""
 
 import sys
 import threading
@@ -41,13 +42,13 @@ def run(
         return try_out(options)
     done_beats: list[Beat] = []
     fault: ConfigError | None = None
-    send_news(options)  # undelivered before
+    send_news(options)  # news not delivered before
     try:
         for finished in beat.run(options.workspace(), datetime.now(), no_daemon=options.no_daemon):
             done_beats.append(finished)
             _show(finished)
             send_news(options)
-    except ConfigError as error:  # no model, or no tokens: what was done is shown all the same
+    except ConfigError as error:  # no model, or no tokens left: still show what was done
         fault = error
     try:
         for event in answer_waiting(options.workspace(), no_daemon=options.no_daemon):
@@ -77,7 +78,7 @@ def run(
 
 
 def _show(done: Beat) -> None:
-    """Print the reply on standard output, and the rest on standard error."""
+    """Print the replies on standard output, and everything else on standard error."""
     outcome = done.outcome
     head = f"{done.task.citation} (due {done.due:%Y-%m-%d %H:%M})"
     cost = f" · {counted(outcome.tokens, 'token')}" if outcome.tokens else ""
@@ -95,7 +96,7 @@ def _show(done: Beat) -> None:
 
 
 def send_news(options: Globals) -> None:
-    """Send undelivered news, and note what went wrong."""
+    """Send undelivered news, and print faults as notes."""
     workspace = options.workspace()
     waits = any(not news.sent for news in beats.load(workspace).untold)
     if waits and (fault := outbox.send(workspace, options.settings())):
@@ -103,7 +104,7 @@ def send_news(options: Globals) -> None:
 
 
 def try_out(options: Globals) -> None:
-    """Send a test by every way; exit with 1 if one does not take it."""
+    """Send a test to every channel; exit with 1 if one fails."""
     faults = outbox.try_out(options.workspace(), options.settings())
     answer([{"way": name, "fault": fault} for name, fault in faults.items()])
     for name, fault in faults.items():
@@ -206,7 +207,7 @@ def install(
 
 
 def offer_timer(context: typer.Context) -> None:
-    """Offer to install the machine's usual timer, if it has one."""
+    """Offer to install the machine's usual timer, if it supports one."""
     try:
         timers.choice()
     except ConfigError:
@@ -259,7 +260,7 @@ def event(
                 options.workspace(), own=own, no_daemon=options.no_daemon
             ):
                 reply = answered if answered.queued.name == own else reply
-        except ConfigError as error:  # no model, or no tokens
+        except ConfigError as error:  # no model, or no tokens left
             message = f"Queued for the next `heartbeat run` or `listen`: {error}"
     if reply:
         return _show_reply(reply)
@@ -268,7 +269,7 @@ def event(
 
 
 def _show_reply(reply: Answered) -> None:
-    """Print an answer; exit with 1 if it failed, or was not passed on."""
+    """Print an answer; exit with 1 if it failed or could not be passed on."""
     outcome, source = reply.outcome, reply.queued.source
     fault = outcome.text if outcome.state in ("failed", "waiting") else reply.fault
     answer(
@@ -306,7 +307,7 @@ def listen(
       assistant listen --folder ~/events
       assistant listen --port 8722
     """
-    from assistant.heartbeat import listening  # an HTTP server: not for each beat
+    from assistant.heartbeat import listening  # an HTTP server: slow to import
 
     workspace = context.obj.workspace()
     check_trust(workspace)
@@ -344,7 +345,7 @@ def listen(
 
 
 def _answer(options: Globals, arriving: Iterable[str]) -> str:
-    """Answer the queue, and what is arriving; return why that is not possible."""
+    """Answer the queued and the arriving events; return why that is not possible."""
     fault = ""
     try:
         for refused in arriving:

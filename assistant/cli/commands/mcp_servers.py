@@ -83,7 +83,7 @@ def _named(options: Globals, name: str) -> Server:
 
 
 def _origin(server: Server) -> dict[str, Any]:
-    """How a server is reached, the file of its entry, and whether it is disabled."""
+    """Return how a server is reached, the file of its entry, and whether it is disabled."""
     file = f"{server.origin}/.mcp.json" if server.origin else ""
     return {"how": server.how, "origin": file, "disabled": server.settings.disabled}
 

@@ -1,4 +1,4 @@
-"""`memory`: its state, its history, its upkeep, and what of it is in every prompt."""
+"""`memory`: its state, its history, its upkeep, and which of its facts are in every prompt."""
 
 import difflib
 import itertools
@@ -89,7 +89,7 @@ def log(
 
     Arguments:
       -n N: Maximum number of writes.
-      --since DAY: What was learnt, changed and forgotten from then on: a date, `7d`, `last week`.
+      --since DAY: Show what was learnt, changed and forgotten since: a date, `7d`, `last week`.
 
     Examples:
       assistant memory log -n 5
@@ -257,7 +257,7 @@ def _merge_versions(versions: Sequence[Path]) -> None:
         try:
             texts.append(path.read_bytes().decode("utf-8"))
         except UnicodeDecodeError:
-            git = programs.find("git") or "git"  # which merges what is no text
+            git = programs.find("git") or "git"  # git merges files that are not text
             merged = subprocess.run([git, "merge-file", ours, base, theirs], check=False)
             raise typer.Exit(merged.returncode) from None
         except OSError as error:
@@ -319,7 +319,7 @@ def map_(
       --port PORT: With --serve: its port, by default a free one.
       --no-open: With --serve: only print its address.
     """
-    from assistant.upkeep.map.page import gather, page  # pydantic: behind `--help`
+    from assistant.upkeep.map.page import gather, page  # pydantic: not for `--help`
 
     workspace = context.obj.workspace()
 
@@ -352,7 +352,7 @@ def map_(
 
 def _serve_map(options: Globals, port: int, draw: Callable[[Keeper], str], show: bool) -> None:
     """Serve the page until Ctrl-C."""
-    from assistant.upkeep.map.serve import MapServer  # an HTTP server: not for each command
+    from assistant.upkeep.map.serve import MapServer  # an HTTP server: slow to import
 
     server = MapServer(port, options.memory, draw)
     echo(f"Until Ctrl-C: {server.address}")
@@ -394,7 +394,7 @@ def core(
 
 
 def _standing(options: Globals, memory: Keeper, most: int) -> Standing:
-    """What of memory is in every prompt if it may take so many tokens as a whole."""
+    """Return which facts are in every prompt if all of memory may take `most` tokens there."""
     redact, hidden = redactor().redact, options.hidden()
     return standing(options.workspace(), most, redact, hidden, memory.core)
 
@@ -469,11 +469,11 @@ def _line(fact: Passage) -> str:
 # Where facts come from
 
 SHOWN = 200
-"""Characters of an entry that a fact comes from."""
+"""Maximum characters shown of an entry that a fact comes from."""
 
 
 def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
-    """The entries of the session that a fact comes from, a line each."""
+    """Yield the entries of the session that a fact comes from, a line each."""
     if not origin.session:
         return
     try:
@@ -495,7 +495,7 @@ def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
 
 
 def reading_cost(workspace: Workspace) -> str:
-    """The tokens used this month to extract facts from chats; empty for none."""
+    """Return the tokens used this month to extract facts from chats; empty for none."""
     tokens = ended.load(workspace).spent
     return (
         f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""

@@ -22,7 +22,7 @@ from assistant.secrets.registered import redactor
 from assistant.workspace.folder import path_of
 
 SHOWN = 20
-"""Problems that are named; the rest are counted."""
+"""Maximum number of problems listed; the rest are counted."""
 
 
 def import_(
@@ -48,7 +48,7 @@ def import_(
       assistant import chatgpt.zip
     """
     if dry_run and yes:
-        raise UsageError("--dry-run and --yes exclude each other", "Give one of them")
+        raise UsageError("--dry-run and --yes cannot be combined", "Give one of them")
     if not yes:
         report = _run(context, path, None, again=again)
         _show(report)

@@ -1,4 +1,4 @@
-"""`reach`: the ways by which news reaches its owner."""
+"""`reach`: the channels by which the owner receives news."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -70,7 +70,7 @@ def reach(
 
 
 def _listed(settings: Sequence[str], address: str) -> Way | None:
-    """The way of an address, which may also be given as its setting or its name."""
+    """Return the channel of an address, which may also be given as its setting or its name."""
     for way in ways("", settings):
         if address in (way.setting, way.name) or (not way.fault and address == full(way.setting)):
             return way

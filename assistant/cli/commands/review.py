@@ -152,7 +152,7 @@ def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> Non
 
 
 def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
-    """Show where a fact that waits came from, what it would replace, and last the fact."""
+    """Show the origin of a pending fact, the fact it would replace, and last the fact itself."""
     echo(pending.id, f"  {local_time(pending.time)}", bold=True)
     origin = pending.fact.origin
     source = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
@@ -169,7 +169,7 @@ def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
 
 
 def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
-    """Have the model say what old facts matter for, and tell the owner in a line."""
+    """Have the model add when old facts matter, and tell the owner in one line."""
     from datetime import date
 
     from assistant.secrets.registered import redactor
@@ -193,8 +193,8 @@ def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
 
 
 def _proposals(workspace: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
-    """The proposals of the configured model, otherwise of the rules."""
-    from assistant.upkeep.tidy import configured_judge, propose  # models: behind `--help`
+    """Return the proposals of the configured model, otherwise those of the rules."""
+    from assistant.upkeep.tidy import configured_judge, propose  # models: not for `--help`
 
     try:
         return propose(pairs, configured_judge(workspace))
@@ -204,7 +204,7 @@ def _proposals(workspace: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, 
 
 
 def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
-    """Show each proposal; at a terminal, carry out those that the owner accepts."""
+    """Show each proposal; at a terminal, apply those that the owner accepts."""
     key = ""
     for number, proposal in enumerate(proposals, start=1):
         echo(f"\n{number} of {len(proposals)}: {proposal.kind}", bold=True)
@@ -221,7 +221,7 @@ def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
 
 
 def _apply(memory: Keeper, proposal: "Proposal") -> None:
-    """Carry out a proposal, unless the facts have changed since it was made."""
+    """Apply a proposal, unless the facts have changed since it was made."""
     try:
         if proposal.kind == "merge":
             memory.forget([proposal.old])

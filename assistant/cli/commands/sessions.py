@@ -75,7 +75,7 @@ def delete(context: typer.Context, session: Session, yes: Yes = False) -> None:
     must_confirm(f"Delete {session_id} for good?", yes=yes)
     keeping.delete(workspace.sessions, session_id)
     if workspace.sessions_index.exists():
-        with context.obj.memory() as memory:  # this removes it from the search index
+        with context.obj.memory() as memory:  # deleting also removes it from the search index
             memory.recall(Query(session_id, 1, within=SESSIONS))
     echo(f"Deleted {session_id}.")
 

@@ -37,7 +37,7 @@ def init(
       assistant init ~/notes/mind --git
       assistant init ~/notes/mind --from mind.zip
     """
-    from assistant.importing.archive import restore  # both behind `--help`
+    from assistant.importing.archive import restore  # both slow to import
     from assistant.importing.folders import at_home
 
     root = (directory or context.obj.directory or folder.default_root()).absolute()
@@ -64,7 +64,7 @@ def init(
 
 
 def make(root: Path) -> template.Created:
-    """Create a trusted workspace, which is new unless it had files."""
+    """Create a trusted workspace, which counts as new unless it had files."""
     created = template.create(root)
     trust.grant(created.workspace)
     if not created.kept:
@@ -73,7 +73,7 @@ def make(root: Path) -> template.Created:
 
 
 def show_created(created: template.Created) -> None:
-    """Print the files of a new workspace."""
+    """Print which files of a new workspace were added or kept."""
     for name in created.added:
         echo(f"added {name}")
     for name in created.kept:
@@ -124,7 +124,7 @@ def secrets(
 
 
 def _show_secrets(name: str | None) -> None:
-    """Print the names, or the value of one."""
+    """Print the names of all secrets, or the value of one."""
     if name is not None:
         value = registered.value(name)
         answer(value)

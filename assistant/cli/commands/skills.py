@@ -1,4 +1,4 @@
-"""`skills`: the owner's procedures, each in a folder of its own."""
+"""`skills`: the owner's procedures, each in a separate folder."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from assistant.skills.loading import SKILL_FILE, Skills
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 64
-"""As in the Agent Skills format."""
+"""The limit of the Agent Skills format."""
 UNDESCRIBED = "Describe what this skill does, and when to use it."
 
 
@@ -61,7 +61,7 @@ def list_(
 
 
 def _show(skills: Skills, name: str) -> None:
-    """Print a skill as the model reads it, and its files."""
+    """Print a skill as the model reads it, with its files."""
     skill = skills.named(name)
     if skill is None:
         known = ", ".join(skill.name for skill in skills.skills) or "none"

@@ -72,8 +72,8 @@ def test_a_fact_that_another_write_states_too_stays_and_undo_says_so(workspace: 
         ledger.remember([Fact("Is in Graz", replaces=f"MEMORY.md:{old.line}")])
     lines = [line for _ in olds for entry in ledger.undo() for line in undone_lines(entry)]
     assert lines == [
-        "what it superseded stands again; still in MEMORY.md: Is in Graz",
-        "no longer in MEMORY.md: Is in Graz · what it superseded stands again",
+        "what it superseded is current again; still in MEMORY.md: Is in Graz",
+        "no longer in MEMORY.md: Is in Graz · what it superseded is current again",
     ]
 
 
@@ -91,7 +91,7 @@ def test_an_undone_fact_says_what_it_superseded_and_no_other_does(
     ledger.remember([facts[first], facts[1 - first]])
     lines = [line for entry in ledger.undo() for line in undone_lines(entry)]
     assert sorted(lines) == [
-        "no longer in MEMORY.md: Lives in Graz · what it superseded stands again",
+        "no longer in MEMORY.md: Lives in Graz · what it superseded is current again",
         "no longer in MEMORY.md: Petersen in der Domkirkegaten",
     ]
 

@@ -99,7 +99,7 @@ def test_at_a_terminal_each_is_shown_with_what_it_comes_from(
     child.expect("in place of MEMORY.md")
     child.expect("The new account is 999")
     child.sendline("vielleicht")
-    child.expect("'vielleicht' is no answer to this:")
+    child.expect("'vielleicht' is not one of the answers:")
     child.expect("y  yes, write it to memory")
     child.expect(r"Remember this\? \[y,n,e,a,l,q,\?\]")
     child.sendline("?")

@@ -270,7 +270,7 @@ def test_what_is_no_command_names_the_one_that_may_be_meant(typed: str, meant: s
 
 
 def test_a_command_says_what_it_takes() -> None:
-    with pytest.raises(UsageError, match="/rewind takes nothing after it"):
+    with pytest.raises(UsageError, match="/rewind takes no argument"):
         slash.parsed("/rewind 3")
     assert slash.parsed("/agenda 3")[1] == "3" and slash.parsed("/agenda")[1] == ""
     assert slash.parsed("!echo wow! yes") == (slash.COMMANDS["!"], "echo wow! yes")
