@@ -2,11 +2,11 @@
 
 A call takes two steps, so that an approval covers exactly what the owner was shown: `Tool.plan`
 validates the arguments and works out what the call would do, without side effects; `Plan.run` does
-exactly that, and refuses if what the plan was based on has changed.
+exactly that, and refuses if the plan's basis has changed.
 
-A tool is made of a typed function: its docstring is the tool's description, its annotations are the
-schema (describe a parameter with `Annotated[int, Field(description="…")]`), and pydantic validates
-each call.
+A tool is made from a typed function: its docstring is the tool's description, its annotations are
+the schema (describe a parameter with `Annotated[int, Field(description="…")]`), and pydantic
+validates each call.
 """
 
 import inspect
@@ -32,15 +32,15 @@ T = TypeVar("T")
 TICK = 0.05
 """Seconds between checks for an interrupt by the owner."""
 PART = 20_000
-"""Characters of a long text that the model is given at once, with a note on how to read on."""
+"""Maximum characters of a long text that the model is given at once, with a note on reading on."""
 RESULT_LIMIT = 24_000
-"""The most characters of a result that the model is given: a part and its notices. Only the
-toolbox truncates further, so that no second cut hides the notice of the first."""
+"""Maximum characters of a result that the model is given: a part and its notices. Only the toolbox
+truncates further, so that no second cut removes the notice of the first."""
 MOST_PICTURES = 4
-"""The most pictures of a result, and of a turn's results, that the model is shown."""
+"""Maximum number of pictures of a result, and of a turn's results, that the model is shown."""
 INTERRUPTED = "interrupted by the owner"
 READ_ON = "read_on"
-"""The tool that reads on in a text that was cut."""
+"""The tool that continues reading a text that was cut."""
 CORE = "core"
 """The group of tools that is always offered; other groups are loaded with `load_tools`."""
 
@@ -50,9 +50,9 @@ class ToolResult:
     """The result of a call, as the model sees it. `error` marks a refusal or a failure.
 
     `compact` is a one-line summary for a person ("12 matches in 3 files"). The last `tail`
-    characters are kept when the middle is cut, and `whole` is then all of it. `diff` shows a person
-    what changed in files. `pictures`, with their data, are for models that see. `interrupted` says
-    that the owner pressed Ctrl-C or Esc while the call ran, which ends the turn.
+    characters are kept when the middle is cut, and `whole` is then the full text. `diff` shows a
+    person what changed in files. `pictures`, with their data, are for models with vision.
+    `interrupted` says that the owner pressed Ctrl-C or Esc while the call ran, which ends the turn.
     """
 
     content: str
@@ -66,12 +66,13 @@ class ToolResult:
 
 
 def picture_notice(picture: Picture) -> str:
-    """Return what a result says of a picture of its; other pictures are named otherwise."""
+    """Return the text that stands for one of a result's pictures."""
     return f"[{picture}, {picture.name[:6]}]"
 
 
 def cut_notice(number: int, start: int, end: int, total: int) -> str:
-    """Return how the model reads on in a text of `total` characters that was cut at `end`."""
+    """Return a notice telling the model how to read on in a text of `total` characters cut at
+    `end`."""
     return (
         f"[Cut: characters {start:,} to {end:,} of {total:,}. Read on with {READ_ON}, "
         f"result={number}, offset={end}.]"
@@ -79,21 +80,21 @@ def cut_notice(number: int, start: int, end: int, total: int) -> str:
 
 
 def only_in_a_turn() -> ToolResult:
-    """Refuse to run: only the loop can ask the owner, or show how the work goes."""
+    """Refuse to run: only the loop can ask the owner or show progress."""
     raise ToolError("this can only be done in a turn")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One call, worked out but not yet run.
+    """A call worked out but not yet run.
 
     `run` may raise ToolError. A `dangerous` plan needs approval, unless a rule says otherwise. The
-    owner's rules match `subjects`, texts such as a command, and
-    `paths`, real absolute paths of files. `detail` renders what an approval shows, such as the
-    diff of a write. A plan with `secrets`, named by their stand-ins, needs approval. A `guarded`
-    plan touches files that steer or remember: a rule without a pattern does not let it run without
-    approval. A plan with a `question` is not run: the owner's answer is its result. A plan with
-    `work` is run by that instead, given the call's id, and yields events as it goes.
+    owner's rules match `subjects`, texts such as a command, and `paths`, real absolute paths of
+    files. `detail` is shown for an approval, such as the diff of a write. A plan with `secrets`,
+    named by their stand-ins, needs approval. A `guarded` plan touches files that steer or remember:
+    a rule without a pattern does not exempt it from approval. A plan with a `question` is not run:
+    the owner's answer is its result. If a plan has `work`, that is run instead, given the call's
+    ID, and yields events as it goes.
     """
 
     run: Callable[[], ToolResult] = only_in_a_turn
@@ -110,7 +111,7 @@ class Plan:
 class Runner(Protocol):
     """Runs a shell command, in the sandbox or not; returns its output, and whether it succeeded.
 
-    Raises ToolError if it cannot be run.
+    Raises ToolError if the command cannot be run.
     """
 
     def __call__(
@@ -119,7 +120,7 @@ class Runner(Protocol):
 
 
 def always() -> bool:
-    """Always available."""
+    """Return True."""
     return True
 
 
@@ -139,7 +140,7 @@ def awaited(
         try:
             return answer.result(TICK)
         except TimeoutError:
-            if answer.done():  # its own error, or it was completed at the last moment
+            if answer.done():  # its own error, or it completed at the last moment
                 return answer.result()
         if interrupt.is_set():
             raise ToolError(INTERRUPTED)
@@ -151,11 +152,11 @@ def awaited(
 class Tool:
     """A tool the model may call. Made from a typed function by `tool`.
 
-    `plan` raises ToolError for invalid arguments. `writes` withholds the tool from conversations
-    that are off the record. `restores` replaces stand-ins in the arguments by their secrets;
-    without it, as for text that is stored, the tool sees only stand-ins. A tool that `reveals`
-    could print or send its arguments, so it needs approval before it is given a secret. A
-    `stoppable` tool changes nothing and may be abandoned midway.
+    `plan` raises ToolError for invalid arguments. A tool that `writes` is withheld from
+    conversations off the record. If it `restores`, stand-ins in the arguments are replaced by their
+    secrets; otherwise, as for text that is stored, the tool sees only stand-ins. A tool that
+    `reveals` could print or send its arguments, so giving it a secret needs approval. A `stoppable`
+    tool changes nothing and may be abandoned midway.
     """
 
     spec: ToolSpec
@@ -176,7 +177,7 @@ class Tool:
 def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolResult:
     """Return the result of `work`, or raise its error. Raises ToolError when the owner interrupts.
 
-    After an interrupt `work` continues in its thread until its own limits, and its result is
+    After an interrupt `work` continues in its thread until its own limits and its result is
     dropped, so it must change nothing.
     """
     answer: Future[ToolResult] = Future()
@@ -195,7 +196,7 @@ Function = Callable[..., Plan | ToolResult | str]
 
 
 class Traits(TypedDict, total=False):
-    """What a `Tool` is besides its function."""
+    """The properties of a `Tool` besides its function."""
 
     group: str
     writes: bool
@@ -208,8 +209,8 @@ class Traits(TypedDict, total=False):
 def tool(function: Function, **traits: Unpack[Traits]) -> Tool:
     """Return a tool with the name, description and parameters of `function`.
 
-    A function that returns a `Plan` may make a call dangerous. For any other, the call itself is
-    the plan, and the owner's rules match its first argument.
+    A function that returns a `Plan` can mark a call as dangerous. For any other function, the call
+    itself is the plan, and the owner's rules match its first argument.
     """
     model = _arguments_model(function)
     spec = ToolSpec(

@@ -38,7 +38,7 @@ class VisibleMemory:
     """A memory without the files that the owner's rules deny to `recall`."""
 
     def __init__(self, memory: Memory, roots: Roots, without: Sequence[str] = ()) -> None:
-        """`without` names more sources to leave out."""
+        """`without` names further sources to leave out."""
         self._memory = memory
         self._without = without
         self._roots = roots
@@ -58,7 +58,7 @@ class VisibleMemory:
         return replace(result, passages=visible)
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
-        """Return the facts from visible files that should shape any answer."""
+        """Return the facts from visible files that are relevant to any answer."""
         return self._visible(self._memory.core(tokens))
 
     def existing(self, texts: Sequence[str], k: int) -> Existing:
@@ -71,7 +71,7 @@ class VisibleMemory:
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        """Write facts, and report the similar facts that are in visible files."""
+        """Write facts, and report similar facts in visible files."""
         written = self._memory.remember(facts, request=request)
         return tuple(replace(fact, similar=self._visible(fact.similar)) for fact in written)
 
@@ -83,10 +83,10 @@ class VisibleMemory:
 def memory_tools(
     memory: Memory, roots: Roots, *, origin_of: OriginOf = lambda _: Origin("assistant")
 ) -> list[Tool]:
-    """Return `recall`, `search_sessions` and `remember` over this memory.
+    """Return `recall`, `search_sessions` and `remember` for this memory.
 
-    `origin_of` returns the origin of a new fact. Nothing is written where the owner's rules deny
-    it.
+    `origin_of` returns the origin of a new fact. Nothing is written to files that the owner's rules
+    deny.
     """
 
     def recall(

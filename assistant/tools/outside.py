@@ -1,4 +1,4 @@
-"""The tools that reach outside a conversation: files, commands, the web and MCP servers."""
+"""Tools that reach outside a conversation: files, commands, the web and MCP servers."""
 
 import threading
 from collections.abc import Callable
@@ -24,15 +24,15 @@ from assistant.tools.web.fetch import fetching_tool
 from assistant.workspace.checkpoints import Checkpoints
 
 PAGE_SECONDS = 30.0
-"""The most seconds that fetching a page may take."""
+"""Timeout of fetching a page, in seconds."""
 PAGE_BYTES = 5_000_000
-"""The most bytes of a page that are read."""
+"""Maximum bytes read of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The tools that reach outside; `close` ends what they started, `notices` say what is
-    missing; `run_hook` runs the owner's hooks."""
+    """The tools that reach outside; `close` ends what they started, `notices` name anything
+    missing, and `run_hook` runs the owner's hooks."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
@@ -52,8 +52,7 @@ def outside(
 ) -> Outside:
     """Return the tools that the settings allow.
 
-    A workspace that is not trusted contributes no MCP servers. Off the record nothing that is
-    downloaded is saved.
+    An untrusted workspace contributes no MCP servers. Off the record no download is saved.
     """
     save = None if off_the_record else saving(Access(roots, "write_file"), checkpoints)
     jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots, save)
@@ -91,13 +90,14 @@ def web_tools(
     roots: Roots | None = None,
     save: Save | None = None,
 ) -> Outside:
-    """Return `web_search`, `fetch_url` and `browse`, as far as they are configured."""
+    """Return those of `web_search`, `fetch_url` and `browse` that are configured."""
     guard, browser = Guard(settings.allow_private), None
     rules = roots.rules if roots else None
     tools: list[Tool] = []
     notices: list[str] = []
     if settings.search:
-        host = urlsplit(settings.search_url or "").hostname  # the owner's own, so it may be private
+        # chosen by the owner, so it may be private
+        host = urlsplit(settings.search_url or "").hostname
         tools.append(search.searching_tool(settings, Guard([host] if host else [])))
     if settings.fetch:
         tools.append(fetching_tool(guard, PAGE_SECONDS, PAGE_BYTES, rules))

@@ -13,7 +13,7 @@ from assistant.tools.base import Plan, Tool, ToolResult, tool
 ASK = "ask"
 """The tool's name."""
 MOST_OPTIONS = 9
-"""The most options that can each be chosen with one key."""
+"""Maximum number of options that can each be chosen with one key."""
 
 
 def asking_tool() -> Tool:
@@ -36,7 +36,7 @@ def asking_tool() -> Tool:
 
 
 MOST_SKILLS = 8
-"""The most skills that one call loads."""
+"""Maximum number of skills that one call loads."""
 
 
 def skill_tools(skills: Skills) -> list[Tool]:

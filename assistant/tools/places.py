@@ -1,4 +1,4 @@
-"""Paths and programs that the tools know by name, from `places.toml`, which explains each list."""
+"""Paths and programs that the tools treat specially; `places.toml` explains each list."""
 
 from assistant.tables import beside
 
@@ -26,5 +26,5 @@ def is_executed(name: str) -> bool:
 
 
 def executed_at_home(name: str) -> bool:
-    """Return whether other programs may execute or obey what has this name directly in a home."""
+    """Return whether other programs may execute or obey a file of this name directly in a home."""
     return name.startswith(".") or name in EXECUTED_AT_HOME or is_executed(name)

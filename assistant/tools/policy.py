@@ -1,11 +1,11 @@
-"""Decide which calls run, ask or never run, by the owner's rules and its danger.
+"""Decides which calls run, need approval or are denied, by the owner's rules and the call's danger.
 
 `deny` overrides everything. Of `ask` and `allow` the more specific rule wins, and `ask` on a tie;
 both override the danger.
 
 A rule is `tool` or `tool:pattern`, both globs. The pattern applies to what a call touches: a path,
 or the text of a command. Paths are compared in their real form, absolute and with every link
-resolved, however a call or a rule spells them. `deny` and `ask` match broadly: a pattern without a
+resolved, however a call or a rule writes them. `deny` and `ask` match broadly: a pattern without a
 slash matches in every folder, one that names a folder matches everything in it, and case is
 ignored. `allow` matches narrowly: a path below the workspace, exactly.
 """
@@ -33,14 +33,14 @@ from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Plan
 from assistant.tools.places import BEFORE_COMMANDS, READERS, SHELLS
 
-# A command line as plain commands. It knows their plain spellings and can be evaded on purpose: a
-# rule over commands is not a security boundary (docs/security.md).
+# Splits a command line into plain commands. Only plain spellings are recognised, and it can be
+# evaded on purpose: a rule over commands is not a security boundary (docs/security.md).
 
 OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
 """Operators that join or nest shell commands."""
 ASSIGNED = re.compile(r"\w+=")
 MOST_OPTIONS = 6
-"""The most words that are taken for a program's options."""
+"""Maximum number of words that are taken for a program's options."""
 
 
 def plain_commands(line: str) -> set[str]:
@@ -101,7 +101,7 @@ def _commands(text: str) -> Iterator[list[str]]:
 SECONDS = 1.0
 """Timeout for matching one path against one glob."""
 CHOICES = 500
-"""The most globs that one may expand to through its braces."""
+"""Maximum number of globs that one may expand to through its braces."""
 WITHIN = glob.GLOBSTAR | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX | glob.BRACE | glob.MATCHBASE
 ACROSS = fnmatch.DOTMATCH | fnmatch.CASE | fnmatch.FORCEUNIX | fnmatch.BRACE
 
@@ -122,7 +122,8 @@ class Glob:
 
 
 def unknown_tools(settings: Mapping[str, Sequence[str]]) -> list[str]:
-    """A warning of each rule that names no existing tool, and so has no effect, by the setting."""
+    """Return a warning for each rule that names no existing tool and so has no effect, with its
+    setting."""
     lines = []
     for key, rules in settings.items():
         for rule in rules:
@@ -145,7 +146,7 @@ def within(text: str) -> Glob:
 
 @lru_cache(maxsize=256)
 def across(text: str) -> Glob:
-    """Compile a glob in which `*` also spans folders, and `**/` may match nothing.
+    """Compile a glob in which `*` also spans folders, and `**/` may match an empty text.
 
     Raises ToolError if its braces expand to too many.
     """
@@ -178,8 +179,8 @@ SHELL, CODE = "shell", "execute_code"
 READ = "read_file"
 READING = (READ, "list_files", "find_files", "grep")
 SHOWING = ("grep", "recall", "browse", SHELL, CODE)
-"""Other tools that show the content of files: a path that may not be read is closed to these
-too."""
+"""Other tools that show the content of files: a path that may not be read is also closed to
+these."""
 WRITING = ("write_file", "edit_file", "apply_patch")
 MAGIC = frozenset("*?[]{}\\")
 """Characters that make a part of a path a pattern."""
@@ -189,7 +190,7 @@ list_jobs load_skills load_tools note plan read_file read_job read_on recall rem
 search_sessions shell stop_job web_search write_file
 """
 TOOLS = tuple(_TOOLS.split())
-"""The tools that rules may name, besides those of MCP servers."""
+"""The tools that rules may name, in addition to those of MCP servers."""
 Action = Literal["run", "ask", "deny"]
 EVERYTHING = ("", "*", "**")
 """Patterns that match whatever the call touches."""
@@ -208,13 +209,13 @@ class Rule:
         return sum(char not in MAGIC for char in self.pattern)
 
     def names(self, tool: str) -> bool:
-        """Return whether the rule is about this tool; what is said of commands holds for code."""
+        """Return whether the rule applies to this tool; rules for commands also apply to code."""
         glob = across(self.tool)
         return glob.matches(tool) or (tool == CODE and glob.matches(SHELL))
 
     def permits(self, tool: str) -> bool:
-        """Return whether the rule, as one of `allow`, is about this tool: which commands may run
-        says nothing of code."""
+        """Return whether the rule, as one of `allow`, applies to this tool: a rule that allows
+        commands does not allow code."""
         return across(self.tool).matches(tool) or (not self.pattern and self.names(tool))
 
     def binds(self, tool: str) -> bool:
@@ -224,17 +225,17 @@ class Rule:
         )
 
     def about(self, tools: Iterable[str]) -> bool:
-        """Return whether the rule is about any of these tools."""
+        """Return whether the rule applies to any of these tools."""
         return any(map(self.names, tools))
 
 
 Touched = tuple[str, bool]
-"""What a call touches: the text of a subject, such as a command, and True; or an absolute path
-and False."""
+"""Something that a call touches: the text of a subject, such as a command, and True; or an absolute
+path and False."""
 
 
 def _touched_by(plan: Plan) -> list[Touched]:
-    """What a call touches; an empty subject if it touches nothing."""
+    """Return what a call touches; an empty subject if it touches nothing."""
     paths = [(path, False) for path in plan.paths]
     return [*((text, True) for text in plan.subjects), *paths] or [("", True)]
 
@@ -255,8 +256,8 @@ class Named:
         return bool(self.paths)
 
     def holds(self, path: str, *, directory: bool) -> bool:
-        """Return whether a real absolute path is one of these, or lies in one of them, or is a
-        directory with nothing but these."""
+        """Return whether a real absolute path is one of these, is below one of them, or is a
+        directory that contains only these."""
         spellings = [folded(path), *([f"{folded(path)}/"] if directory else [])]
         return any(glob.matches(spelling) for glob in self.paths for spelling in spellings)
 
@@ -279,7 +280,8 @@ class Rules:
             self._check(rule)
 
     def judge(self, tool: str, plan: Plan) -> Action:
-        """Return whether the call runs, asks or is denied, by the rules and its danger."""
+        """Return whether the call runs, needs approval or is denied, by the rules and its
+        danger."""
         if self.deny(tool, plan):
             return "deny"
         if plan.secrets or self.ask(tool, plan):
@@ -297,8 +299,8 @@ class Rules:
         return any(self._weight(self._deny, tool, touched) >= 0 for touched in _touched_by(plan))
 
     def ask(self, tool: str, plan: Plan) -> bool:
-        """Return whether the call needs approval, whatever its danger: the most specific `ask`
-        or `allow` rule decides for each thing it touches."""
+        """Return whether the call needs approval, whatever its danger: for each thing it touches
+        the most specific `ask` or `allow` rule decides."""
         for touched in _touched_by(plan):
             weight = self._weight(self._ask, tool, touched)
             if weight >= 0 and weight >= self._allowed(tool, plan, touched):
@@ -316,7 +318,7 @@ class Rules:
     def kept_from_commands(self) -> tuple[Named, Named]:
         """Return the paths that no command may see, and those that none may change.
 
-        Hidden is what may not be read without approval: a command cannot ask midway.
+        Paths that may not be read without approval are hidden: a command cannot ask midway.
         """
         rules = [
             rule
@@ -336,7 +338,7 @@ class Rules:
             raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
 
     def _weight(self, rules: Iterable[Rule], tool: str, touched: Touched) -> int:
-        """Return the weight of the most specific rule that matches, read broadly; else -1."""
+        """Return the weight of the most specific rule that matches, read broadly; otherwise -1."""
         text, is_subject = touched
         parts = {text, *(plain_commands(text) if is_subject and rules and tool == SHELL else ())}
         weights = [-1]
@@ -352,7 +354,8 @@ class Rules:
         return max(weights)
 
     def _allowed(self, tool: str, plan: Plan, touched: Touched) -> int:
-        """Return the weight of the most specific rule that allows it, read narrowly; else -1."""
+        """Return the weight of the most specific rule that allows it, read narrowly; otherwise
+        -1."""
         text, is_subject = touched
         weights = [-1]
         for rule in self._allow:
@@ -375,8 +378,8 @@ class Rules:
         )
 
     def _exact(self, pattern: str) -> Iterator[tuple[str, bool]]:
-        """Yield the literal paths that the pattern names, and whether each stands for a folder's
-        content."""
+        """Yield the literal paths that the pattern names, each with whether it stands for a
+        folder's content."""
         absolute, names = _parts(pattern)
         folder = bool(names) and names[-1] in ("*", "**")
         literal_names = names[:-1] if folder else names
@@ -385,7 +388,7 @@ class Rules:
                 yield os.path.normpath("/".join([root.rstrip("/"), *literal_names])), folder
 
     def _spellings(self, pattern: str) -> Iterator[str]:
-        """Yield the pattern as absolute globs, as spelled and with its links resolved."""
+        """Yield the pattern as absolute globs, as written and with its links resolved."""
         absolute, names = _parts(pattern)
         for root in ("/",) if absolute else self._directories:
             fixed = list(takewhile(MAGIC.isdisjoint, names))
@@ -419,8 +422,10 @@ def _parts(pattern: str) -> tuple[bool, list[str]]:
 
 
 def _matches_subject(tool: str, pattern: str, subject: str) -> bool:
-    """Match a subject so that wildcards do not span operators: `git status*` does not match `git
-    status; rm …`."""
+    """Return whether a subject matches, without letting wildcards span operators.
+
+    `git status*` does not match `git status; rm …`.
+    """
     if tool in (SHELL, CODE) and OPERATORS.search(subject) and subject != pattern:
         return False
     return bool(pattern) and fnmatchcase(subject, pattern)
@@ -445,7 +450,7 @@ class Approver(Protocol):
 
 
 class DenyAll:
-    """An approver for when nobody is there: it refuses."""
+    """An approver that refuses, for when nobody is there."""
 
     def decide(self, request: ApprovalRequested) -> Decision:
         """Refuse, with the reason."""
@@ -457,7 +462,7 @@ class DenyAll:
 
 
 class ApproveAll:
-    """Approves everything, as the owner said beforehand (`--yes`); `present` answers questions."""
+    """Approves everything, as the owner has allowed with `--yes`; `present` answers questions."""
 
     def __init__(self, present: Approver | None = None) -> None:
         self._present = present or DenyAll()

@@ -13,7 +13,7 @@ from assistant.messages import ToolCall
 from assistant.tools.base import Tool, ToolResult, tool
 
 NOTES_LIMIT = 8_000
-"""The most characters of working memory, which every request carries."""
+"""Maximum characters of working memory, which every request carries."""
 MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
 
 
@@ -43,7 +43,7 @@ class Scratch:
         return "\n".join(f"{MARKS[task.status]} {task.text}" for task in self.tasks)
 
     def replay(self, calls: Iterable[ToolCall]) -> None:
-        """Restore the state that these successful calls left, in order; other tools are ignored."""
+        """Restore the state left by these successful calls, in order; other tools are ignored."""
         self.notes, self.tasks = "", []
         tools = {candidate.name: candidate for candidate in scratch_tools(self)}
         for call in calls:

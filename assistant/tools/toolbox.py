@@ -1,7 +1,8 @@
 """The tools of a conversation: which are offered, whether a call may run, and running it.
 
-The loop takes three steps: `review` a call; if it asks, show the verdict to the owner and `settle`
-it; `run` it. None of them raises for a mistake of the model, which gets an error result instead.
+The loop takes three steps: `review` a call; if the verdict is to ask, show it to the owner and
+`settle` it; `run` the call. No step raises an error for the model's mistakes: the model gets an
+error result.
 """
 
 import hashlib
@@ -41,33 +42,35 @@ from assistant.tools.policy import DENIED, Action, Decision, Rules
 
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
-"""The tools that a small model is offered first, as far as its window allows."""
+"""Tools offered to a small model first, as far as its context window allows."""
 
 
 MOST_GIVEN = 100_000
-"""Bytes of a call that a hook is given, and of a result a quarter as many characters: Linux limits
-an environment variable to 128 KiB."""
+"""Maximum bytes of a call that a hook is given, and of a result a quarter as many characters: Linux
+limits an environment variable to 128 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The owner's commands before and after calls (`[[hooks]]`), and how they are run; by default
-    there are none."""
+    """The owner's commands to run before and after calls (`[[hooks]]`), and their runner; by
+    default there are none."""
 
     settings: Sequence[HookSettings] = ()
     directories: Sequence[Path] = ()
     run: Runner | None = None
 
     def before(self, call: ToolCall, plan: Plan) -> None:
-        """Run the hooks before a call. Raises ToolError, with the output, for one that fails: the
-        call must not run."""
+        """Run the hooks before a call.
+
+        Raises ToolError, with the output, if one fails: the call must not run.
+        """
         for hook in self._matching("before", call, plan):
             output, succeeded = self._run(hook, call, {})
             if not succeeded:
                 raise ToolError(f"a hook of the owner's refused this call: {output or hook.run}")
 
     def after(self, call: ToolCall, plan: Plan, result: ToolResult) -> str:
-        """Run the hooks after a call; return what they printed, or why they did not run."""
+        """Run the hooks after a call; return their output, or why they did not run."""
         variables = {
             "RESULT": result.content[: MOST_GIVEN // 4],
             "FAILED": "1" if result.error else "",
@@ -76,7 +79,7 @@ class Hooks:
         for hook in self._matching("after", call, plan):
             try:
                 printed.append(self._run(hook, call, variables)[0])
-            except ToolError as error:  # the call has run all the same
+            except ToolError as error:  # the call has run nevertheless
                 printed.append(str(error))
         return "\n".join(filter(None, printed))
 
@@ -101,8 +104,7 @@ class Hooks:
 class Verdict:
     """The decision on a call.
 
-    `detail` is what the owner is shown when it asks; `reason` is what the model is told when it is
-    denied.
+    `detail` is shown to the owner when asked; `reason` tells the model why it is denied.
     """
 
     call: ToolCall
@@ -114,12 +116,12 @@ class Verdict:
 
     @property
     def question(self) -> QuestionAsked | None:
-        """The question for the owner, if the call is one and may run."""
+        """The question for the owner, if the call is a question and may run."""
         return self.plan.question if self.action == "run" and self.plan else None
 
 
 class Toolbox:
-    """Tools under a policy; tools that the policy denies altogether are not offered.
+    """Tools under a policy; tools that the policy always denies are not offered.
 
     `off_the_record` leaves only tools that write nothing. `closing` ends what the tools started.
     While `interrupt` is set, `stoppable` calls are abandoned. `hooks` run before and after calls.
@@ -146,28 +148,28 @@ class Toolbox:
         self._interrupt = interrupt or threading.Event()
         self._hooks = hooks or Hooks()
         self._loaded = [CORE]
-        """The groups that are offered, and single tools to offer first, in the order of loading."""
+        """The offered groups, and single tools to offer first, in the order of loading."""
         self.most_tokens: int | None = None
-        """The most tokens of tool descriptions in the model's window; tools that do not fit are
+        """Maximum tokens of tool descriptions in the model's window; tools that do not fit are
         loaded one by one."""
         self.part = PART
-        """The characters of a long result that the model is given at once."""
+        """Maximum characters of a long result that the model is given at once."""
         self.texts: Callable[[], Sequence[str]] = tuple
-        """Returns the texts of the conversation that can be read on, whole: the first is number 1,
-        and the next result comes after the last."""
+        """Returns the conversation's long texts in full, for reading on: the first is number 1, and
+        the next result comes after the last."""
 
     def close(self) -> None:
-        """End what the tools have started."""
+        """End everything that the tools have started."""
         self._closing()
 
     def add(self, tool: Tool) -> None:
-        """Offer one more tool."""
+        """Offer another tool."""
         self._tools[tool.name] = tool
 
     def without(
         self, names: Collection[str], more: Iterable[Tool], interrupt: threading.Event
     ) -> "Toolbox":
-        """Return the same tools under the same policy, without these names and with more tools."""
+        """Return a toolbox under the same policy, without these names and with more tools."""
         remaining = [tool for tool in self._tools.values() if tool.name not in names]
         return Toolbox(
             [*remaining, *more],
@@ -180,11 +182,11 @@ class Toolbox:
         )
 
     def specs(self) -> list[ToolSpec]:
-        """Return what the model is offered in this round."""
+        """Return the tools that the model is offered in this round."""
         return [tool.spec for tool in (*self._offered(), *self._loader(), *self._reader())]
 
     def review(self, call: ToolCall) -> Verdict:
-        """Decide whether the call runs, asks or is denied; changes nothing."""
+        """Decide whether the call runs, needs approval or is denied; changes nothing."""
         compact = self._redactor.redact(compact_call(call.name, call.arguments))
         try:
             plan = self._plan(call)
@@ -196,7 +198,7 @@ class Toolbox:
                     detail = f"It is given {', '.join(plan.secrets)}.\n{detail}"
                 if _digest(call, plan, detail) in self._granted:
                     action = "run"
-        except Exception as error:  # a boundary: any error goes to the model
+        except Exception as error:  # at this boundary, any error goes to the model
             return Verdict(call, "deny", compact, reason=self._error_text(error))
         reason = DENIED if action == "deny" else ""
         return Verdict(call, action, compact, detail, reason, plan)
@@ -213,7 +215,7 @@ class Toolbox:
         return replace(verdict, action="run")
 
     def work(self, verdict: Verdict) -> Generator[Event, None, ToolResult]:
-        """Run an allowed call, yielding its events, or return an error result; raises nothing."""
+        """Run an allowed call, yielding its events; return an error result instead of raising."""
         call, plan = verdict.call, verdict.plan
         if verdict.action != "run" or plan is None:
             return _failed(verdict.reason or "This call waits for the owner's approval.")
@@ -231,7 +233,7 @@ class Toolbox:
         except KeyboardInterrupt:
             text = f"[{INTERRUPTED}; it may have taken effect]"
             return ToolResult(text, error=True, compact=INTERRUPTED, interrupted=True)
-        except Exception as error:  # a boundary: any error goes to the model
+        except Exception as error:  # at this boundary, any error goes to the model
             return _failed(self._error_text(error))
         return self.clean(result)
 
@@ -257,7 +259,7 @@ class Toolbox:
         )
 
     def _reader(self) -> list[Tool]:
-        """Return `read_on` while there are long texts."""
+        """Return `read_on` if there are long texts."""
 
         def read_on(
             result: Annotated[int, Field(description="The number of the long result.")],
@@ -304,8 +306,8 @@ class Toolbox:
         }
 
     def _offered(self) -> list[Tool]:
-        """Return the tools of the loaded groups that fit the token limit: those loaded last
-        first, then those of memory, then the others in order."""
+        """Return the tools of the loaded groups that fit the token limit: last loaded first, then
+        those of memory, then the others in order."""
         loaded = [
             candidate for candidate in self._available().values() if candidate.group in self._loaded
         ]
@@ -365,7 +367,7 @@ def _part(text: str, number: int, offset: int, size: int) -> str:
 
 
 def _digest(call: ToolCall, plan: Plan, detail: str) -> str:
-    """Return a digest that is equal for calls that look identical to whoever approves them."""
+    """Return a digest that is equal for calls that look identical to the person approving them."""
     looks = [call.name, call.arguments, detail, plan.dangerous, plan.subjects, plan.paths]
     return hashlib.sha256(json.dumps(looks, sort_keys=True, default=str).encode()).hexdigest()
 

@@ -1,9 +1,9 @@
-"""Confined access to files: where tools may go, and how they open, list and change every file.
+"""Confined access to files: where tools may go, and how they open, list and change files.
 
-Tools go to the workspace and the directories that the owner added, but not to what is closed
+Tools may access the workspace and the directories that the owner added, except what is closed
 inside them. A path is resolved, checked against these roots and the owner's rules, and then walked
 one name at a time from an open root with `openat` and `O_NOFOLLOW`. So the file used is the file
-checked: swapping a directory for a link in between leads nowhere else.
+checked, even if a directory is swapped for a link in between.
 """
 
 import os
@@ -37,9 +37,9 @@ class Roots:
     needs approval. `steering` names more files of the workspace that steer; `notes` maps the names
     by which recall cites the owner's notes to their folders.
 
-    Closed within them are the program's own directories (`.assistant/`, its configuration with the
-    secrets, its state with the record of trust, its cache with the models it runs), and the
-    locations of keys in a home directory.
+    Closed inside them are the program's own directories (`.assistant/`, its configuration with the
+    secrets, its state with the record of trust, its cache with the models it runs), and the paths
+    of keys in a home directory.
     """
 
     def __init__(
@@ -77,7 +77,8 @@ class Roots:
         return _within(path, (_prefix(self.workspace.root / name) for name in self._steering))
 
     def executed(self, path: str | Path) -> str:
-        """Return the name in a real path below a root that other programs execute; else empty."""
+        """Return the name in a real path below a root that other programs execute; otherwise
+        empty."""
         path, home = Path(path), Path.home().resolve()
         roots = [root for root in self.directories if path.is_relative_to(root)]
         if not roots:
@@ -90,7 +91,7 @@ class Roots:
 
     @property
     def home(self) -> Path | None:
-        """The owner's home, if it lies in a root."""
+        """The owner's home, if it is in a root."""
         home = Path.home().resolve()
         return home if any(home.is_relative_to(root) for root in self.directories) else None
 
@@ -99,7 +100,7 @@ class Roots:
         existing = (
             path
             for root in self.directories
-            if root != self.home and root.is_dir()  # of a home, see `Bounds.home`
+            if root != self.home and root.is_dir()  # for a home see `Bounds.home`
             for path in sorted(root.iterdir())
             if is_executed(path.name)
             and path != self.workspace.private
@@ -114,7 +115,7 @@ class Roots:
         return _within(path, self._closed)
 
     def denies(self, tool: str, source: str) -> bool:
-        """Return whether a file that recall cites is denied to a tool, as spelled or as resolved.
+        """Return whether a file that recall cites is denied to a tool, as written or as resolved.
 
         For notes, a rule's relative paths are relative to their folder.
         """
@@ -141,7 +142,7 @@ class Roots:
 
 
 def _within(path: str | Path, prefixes: Iterable[str]) -> bool:
-    """Return whether a path is one of those or below it, ignoring case as some disks do."""
+    """Return whether a path is one of these or below it, ignoring case, as some disks do."""
     return f"{folded(str(path))}/".startswith(tuple(prefixes))
 
 
@@ -150,7 +151,7 @@ def _prefix(path: Path) -> str:
 
 
 MAX_BYTES = 20_000_000
-"""The largest file that a tool reads into memory."""
+"""Maximum size of a file that a tool reads into memory."""
 KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a named pipe",
@@ -167,7 +168,7 @@ class Location:
 
     `name` is None if the location is the directory itself. `missing` says that directories between
     the two do not exist. Valid only within the `Access.at` that made it. `path` is the real
-    absolute path, links resolved; `shown` is relative to the workspace if inside it.
+    absolute path; `shown` is relative to the workspace if inside it.
     """
 
     directory: int
@@ -211,7 +212,7 @@ def check_regular(file_status: os.stat_result, shown: str) -> None:
 
 
 class Access:
-    """What one tool may reach: within the roots, and under the owner's rules for it."""
+    """The files that one tool may access: within the roots, under the owner's rules for it."""
 
     def __init__(self, roots: Roots, tool: str) -> None:
         self.roots = roots
@@ -219,10 +220,10 @@ class Access:
 
     @contextmanager
     def at(self, path: str, made: list[Path] | None = None) -> Iterator[Location]:
-        """Open the location that a path leads to. Raises ToolError if it is outside, denied or
-        unreachable.
+        """Open the location of a path.
 
-        With a list `made`, missing directories on the way are created and appended to it.
+        With a list `made`, missing directories on the way are created and appended to it. Raises
+        ToolError if the path is outside, denied or unreachable.
         """
         root, names = self._resolve(path)
         try:
@@ -245,7 +246,7 @@ class Access:
         return Plan(run, paths=(str(planned),))
 
     def _resolve(self, path: str) -> tuple[Path, tuple[str, ...]]:
-        """Return the root that a path leads into and the remaining names, every link resolved."""
+        """Return the root that contains a path and the remaining names, every link resolved."""
         if "\0" in path:
             raise ToolError("a path cannot contain a NUL character")
         unresolved = self.roots.workspace.root / storage.expanded(path)
@@ -266,7 +267,7 @@ class Access:
     def _walk(
         self, stack: ExitStack, root: Path, names: tuple[str, ...], made: list[Path] | None
     ) -> Location:
-        """Open the location that the names lead to from the root, following no link."""
+        """Open the location of the names below the root, following no link."""
         path, shown = root.joinpath(*names), self.roots.shown(root.joinpath(*names))
         parent = os.open(root, DIRECTORY)
         stack.callback(os.close, parent)

@@ -25,11 +25,11 @@ NOT_MEANT = "Correct the path, or write \\@ where no file is meant"
 
 
 class Mentions:
-    """Finds the files that messages mention, relative to the workspace, else to `here`; with `/`
-    or `~`, anywhere.
+    """Finds the files that messages mention, relative to the workspace, otherwise to `here`; with
+    `/` or `~`, anywhere.
 
-    Files that the owner's rules deny to `read_file` or `list_files`, and those that hold keys,
-    stay closed.
+    Files that the owner's rules deny to `read_file` or `list_files`, and those that hold keys, stay
+    closed.
     """
 
     def __init__(self, workspace: Workspace, policy: PolicySettings, here: Path) -> None:
@@ -40,7 +40,8 @@ class Mentions:
         self._reading, self._listing = reading_tools(roots)
 
     def attached(self, text: str) -> dict[str, str | Picture]:
-        """Return what the message mentions, by name. Raises UsageError if it cannot be read."""
+        """Return the content that the message mentions, by name. Raises UsageError if
+        unreadable."""
         attachments: dict[str, str | Picture] = {}
         for name, path in self._paths(text):
             try:
@@ -51,7 +52,8 @@ class Mentions:
         return attachments
 
     def _content(self, path: Path) -> str | Picture:
-        """Return a picture, judged by its content, else the file's text or the folder's listing."""
+        """Return a picture, recognised by its content, otherwise the file's text or the folder's
+        listing."""
         if path.is_dir():
             return self._listing.plan({"path": str(path)}).run().content
         with self._access.at(str(path)) as location:
@@ -69,19 +71,19 @@ class Mentions:
             elif not quoted and (longer := self._longer(bare)):
                 raise UsageError(f"there is no file {bare}", f'Quote its name: @"{longer}"')
             elif not quoted and (shorter := self._shorter(bare)):
-                raise UsageError(f"there is no file {bare}", f"Put a space behind @{shorter}")
+                raise UsageError(f"there is no file {bare}", f"Put a space after @{shorter}")
             elif quoted or LIKE_A_FILE.search(names[-1]):
                 raise UsageError(f"there is no file {names[-1]}", NOT_MEANT)
 
     def _longer(self, name: str) -> str:
-        """A file whose name begins with this one and a space; empty if there is none."""
+        """Return a file whose name begins with this one and a space; empty if there is none."""
         for folder in (self._root, self._here):
             for path in glob(f"{escape(name)} *", root_dir=folder):  # noqa: PTH207  # or absolute
                 return path
         return ""
 
     def _shorter(self, name: str) -> str:
-        """The file whose path is the beginning of this name; empty if there is none."""
+        """Return the file whose path is the beginning of this name; empty if there is none."""
         for end in range(min(len(name), LONGEST_PATH), 0, -1):
             beginning = name[:end]
             if LIKE_A_FILE.search(beginning) and (path := self._path(beginning)) and path.is_file():
@@ -89,7 +91,7 @@ class Mentions:
         return ""
 
     def _path(self, name: str) -> Path | None:
-        """Return the path that the name leads to, a broken link too; None if it does not exist."""
+        """Return the path of the name, even of a broken link; None if it does not exist."""
         spelled = storage.expanded(name)
         places = (self._root / spelled, self._here / spelled)
         existing = (path for path in places if os.path.lexists(path))  # False if it is too long

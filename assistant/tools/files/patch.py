@@ -1,8 +1,8 @@
-"""Parse unified diffs leniently and apply them strictly.
+"""Parses unified diffs leniently and applies them strictly.
 
 Libraries (unidiff, whatthepatch) reject a hunk whose header miscounts its lines, or misplace it,
-and language models miscount all the time. So counts and line numbers are hints here and the
-context decides: each hunk must match its file exactly, in one place only.
+and language models miscount all the time. So here counts and line numbers are hints and the context
+decides: each hunk must match its file exactly, at one position only.
 """
 
 import io
@@ -47,7 +47,7 @@ class Hunk:
 
 @dataclass(slots=True)
 class FilePatch:
-    """The change to one file: `old` None creates it, `new` None deletes it."""
+    """The change to one file: `old` is None if it is created, `new` if it is deleted."""
 
     old: str | None
     new: str | None
@@ -55,7 +55,7 @@ class FilePatch:
 
     @property
     def name(self) -> str:
-        """The path to name in messages."""
+        """The path for messages."""
         return self.new or self.old or ""
 
 
@@ -98,7 +98,7 @@ def apply(text: str, patch: FilePatch) -> str:
         result += lines[index:position]
         index = position
         for sign, line in hunk.lines:
-            if sign != "-":  # context as the file has it, additions with its own line ending
+            if sign != "-":  # context as in the file, additions with its line ending
                 result.append(line + ending if sign == "+" else lines[index])
             index += sign != "+"
     patched = "".join(
@@ -140,7 +140,7 @@ def _is_header(lines: Sequence[str], index: int) -> bool:
 def _read_hunk(lines: Sequence[str], index: int, files: list[FilePatch]) -> int:
     """Read the hunk whose header is at `index`, and return the index after it.
 
-    The header's counts tell deleted lines that look like headers, and blank lines, from what
+    The header's counts distinguish deleted lines that look like headers, and blank lines, from what
     follows.
     """
     match = HUNK.match(lines[index])
@@ -203,7 +203,7 @@ def _expected(hunk: Hunk, drift: int) -> int:
 
 
 def _find(lines: list[str], hunk: Hunk, start: int, drift: int, name: str) -> int:
-    """Return the one position, from `start` on, where the hunk's old lines match."""
+    """Return the only position, from `start` on, where the hunk's old lines match."""
     expected = None if hunk.start is None else _expected(hunk, drift)
     if expected is not None and start <= expected <= len(lines) and _matches(lines, hunk, expected):
         return expected

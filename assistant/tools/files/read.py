@@ -1,6 +1,6 @@
-"""Reading and searching files: `read_file`, `list_files`, `find_files`, `grep`.
+"""Tools that read and search files: `read_file`, `list_files`, `find_files`, `grep`.
 
-Every file is opened through `Access`, and files a tool may not reach are left out.
+Every file is opened through `Access`, and files that a tool may not access are left out.
 """
 
 import io
@@ -28,7 +28,7 @@ SKIPPED = frozenset(
 )
 """Directories that a search skips, unless one is given as the path."""
 DEEPEST = 64
-"""The most directory levels that a search descends."""
+"""Maximum number of directory levels that a search descends."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Tree:
     """The regular files at or below a location, for one tool.
 
     `shut` counts directories that could not be opened, `deep` those below the depth limit,
-    `withheld` places that need the owner's approval. Denied files are not counted.
+    `withheld` paths that need the owner's approval. Denied files are not counted.
     """
 
     access: Access
@@ -94,7 +94,8 @@ class Tree:
         return [f"[{counted(n, one, many)} {what}.]" for n, one, many, what in found if n]
 
     def _rules(self) -> tuple[Named, Named]:
-        """Return what is denied to the tool below the location, and what needs approval."""
+        """Return the paths below the location that are denied to the tool, and those that need
+        approval."""
         rules, tool = self.access.roots.rules, self.access.tool
         needs_approval = rules.asked(tool)
         location = self.location
@@ -106,7 +107,7 @@ class Tree:
 
 
 LIST_LIMIT = 1_000
-"""The most entries of one listing."""
+"""Maximum number of entries of one listing."""
 
 PathArgument = Annotated[str, Field(description="A path; relative ones start at the workspace.")]
 
@@ -213,13 +214,13 @@ def _described(entry: "os.DirEntry[str]") -> str:
 
 
 FOUND_LIMIT = 500
-"""The most files of one search by name."""
+"""Maximum number of files returned by one search by name."""
 MATCH_LIMIT = 200
-"""The most lines of one search by content."""
+"""Maximum number of lines returned by one search by content."""
 LINE_LIMIT = 300
-"""The most characters shown of a matching line."""
+"""Maximum characters shown of a matching line."""
 SECONDS = 20.0
-"""Timeout of a search, since a pattern can be made to run forever."""
+"""Timeout of a search, since some patterns run forever."""
 LINEWISE = re.compile(r"\(\?[^:i]|\\[AZzGKR]|[*+?}]\+|[\r\n]|\\[rn]")
 """Constructs whose matches depend on searching line by line rather than the whole text."""
 
@@ -291,10 +292,10 @@ def _grep(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float)
             continue
         try:
             text = decoded(data, path)[0].replace("\r\n", "\n")
-        except ToolError:  # binary
+        except ToolError:  # a binary file
             continue
         if not (LINEWISE.search(pattern.pattern) or hit(text)):
-            continue  # whole text first: most files have no match
+            continue  # search the whole text first: most files have no match
         file = _named(tree.location, path)
         for number, line in enumerate(text.split("\n"), 1):
             if hit(line):

@@ -1,6 +1,6 @@
 """Tools that change files: `write_file`, `edit_file`, `apply_patch`.
 
-Changes are made all or none, and only on the exact bytes they were planned on.
+Either all changes are made or none, and only to the exact bytes they were planned on.
 """
 
 import difflib
@@ -57,8 +57,8 @@ class Change:
         return self._decoded().removeprefix(BOM)
 
     def saying(self, text: str) -> "Change":
-        """Return the change to this text, keeping a byte-order mark. Raises ToolError as `text`
-        does."""
+        """Return the change to this text, keeping a byte-order mark. Raises ToolError like
+        `text`."""
         bom = BOM if self._decoded().startswith(BOM) else ""
         try:
             return replace(self, after=(bom + text).encode())
@@ -76,7 +76,7 @@ class Change:
 
 
 def unchanged(access: Access, path: str) -> Change:
-    """Return the file at a path as a change that changes nothing."""
+    """Return the file at a path as a change without effect."""
     with access.at(path) as location:
         if location.name is None:
             raise ToolError(f"{location.shown} is a directory")
@@ -138,7 +138,7 @@ def _revert(access: Access, change: Change) -> bool:
 
 
 def diff(changes: Sequence[Change]) -> str:
-    """Render the changes as a diff in words, with every hidden character visible."""
+    """Render the changes as a word diff, with every hidden character visible."""
     lines: list[str] = []
     for change in changes:
         sides = (change.before, change.after)
@@ -150,7 +150,8 @@ def diff(changes: Sequence[Change]) -> str:
 
 
 def _lines(data: bytes | None) -> list[str]:
-    """The lines of a file; in the last one a second row, if it does not end in a line feed."""
+    """Return the lines of a file; the last one gets a second row if it does not end in a line
+    feed."""
     *lines, last = (data or b"").decode("utf-8", "replace").split("\n")
     return [*lines, f"{last}\n{UNENDED}"] if last else lines
 
@@ -248,7 +249,7 @@ def replaced(before: str, old: str, new: str, every: bool, path: str) -> tuple[s
 
 
 def _nearest(text: str, old: str) -> str:
-    """Return a hint at lines that match the first line of `old` but for white space."""
+    """Return a hint at lines that match the first line of `old` except for white space."""
     first_line = old.strip().split("\n")[0].strip()
     lines = [n for n, line in enumerate(text.split("\n"), 1) if first_line and first_line in line]
     if not lines:
@@ -257,7 +258,7 @@ def _nearest(text: str, old: str) -> str:
 
 
 def _patched(access: Access, text: str) -> list[Change]:
-    """Return the changes of a whole patch, each file once, before any is made."""
+    """Return the changes of a whole patch, one per file, before any is made."""
     changes: dict[Path, Change] = {}
 
     def current(path: str) -> Change:

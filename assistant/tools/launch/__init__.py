@@ -5,10 +5,10 @@ from pathlib import Path
 
 
 def starting(entry: str) -> list[str]:
-    """Return the command that runs this function of `supervise` in its own process.
+    """Return the command that runs this function of `supervise` in a separate process.
 
-    That process imports nothing of the program but this package, and searches for it after
-    Python's own modules, so that nothing in a workspace can be imported in its place.
+    That process imports nothing of the program but this package, and searches for it after Python's
+    own modules, so that nothing in a workspace can be imported instead.
     """
     root = str(Path(__file__).resolve().parents[3])
     load = f"import sys; sys.path.append({root!r}); from assistant.tools.launch import supervise"

@@ -1,7 +1,7 @@
 """Runs a command in its own namespaces: file system, network, processes and users.
 
-Its file system is built from only what the view names. There is no network but loopback, no
-other process, no capability. Must be called in a single-threaded process.
+Its file system contains only what the view names. There is no network except loopback, no other
+process, no capability. Must be called in a single-threaded process.
 """
 
 import ctypes
@@ -35,8 +35,7 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
 SCRATCHES = 4
-"""The divisor of the command's memory limit that gives the size of a scratch directory (a
-tmpfs)."""
+"""A scratch directory (a tmpfs) has the command's memory limit divided by this as its size."""
 BASE = "/tmp"
 """Where the new root is assembled, invisible to other processes."""
 FIRST_TO_GO = "800"
@@ -59,7 +58,7 @@ def run(plan: dict[str, Any]) -> NoReturn:
 
 
 def execute(plan: dict[str, Any]) -> NoReturn:
-    """Replace this process by the plan's command."""
+    """Replace this process with the plan's command."""
     command = plan["command"]
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -103,7 +102,7 @@ def prctl(option: int, *values: int) -> int:
 
 
 def _unshare() -> None:
-    """Leave the machine's namespaces. The user's id stays the same."""
+    """Leave the machine's namespaces. The user ID stays the same."""
     uid, gid = os.getuid(), os.getgid()
     apart = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
     check(LIBC.unshare(apart))
@@ -119,7 +118,8 @@ def _build_file_system(view: list[tuple[str, str, str]], memory: int) -> None:
     _mount("/", None, MS_REC | MS_PRIVATE)
     size = f"size={memory // SCRATCHES}"
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))  # a file for each bound path
+    # each bound path takes a file descriptor
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
     copies = [_copy_mounts(kind, path) for kind, path, _ in view]
     devices = {name: _open_tree(f"/dev/{name}") for name in DEVICES}
     _mount(BASE, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=0755,{size}")

@@ -1,7 +1,7 @@
 """A process that runs one command or server, and never outlives it or its own parent.
 
-When standard input closes, because the assistant closed it or died, everything that was started is
-ended, even what has left its session: this process is the subreaper of orphans.
+When standard input closes, because the assistant closed it or died, all started processes are
+ended, even those that have left its session: this process is the subreaper of orphans.
 """
 
 import fcntl
@@ -24,16 +24,16 @@ NOT_CONFINED = 125
 GRACE = 1.0
 """Seconds between terminating a command and killing it."""
 LOOK = 0.5
-"""The least seconds between checks of a command's resource use."""
+"""Minimum seconds between checks of a command's resource use."""
 SHARE = 50
-"""A check may take at most one part in this many of the time."""
+"""A check may take at most 1/SHARE of the time."""
 
 
 def run_command() -> NoReturn:
-    """Run the command of a plan: one line of JSON on standard input, which then stays open as long
-    as the command should run.
+    """Run the command of a plan, which is one line of JSON on standard input.
 
-    Its output goes to standard output; how it ended goes to standard error, as JSON.
+    Standard input then stays open as long as the command should run. The command's output goes to
+    standard output; how it ended goes to standard error, as JSON.
     """
     plan = json.loads(_read_line())
     os.set_inheritable(0, False)
@@ -82,7 +82,7 @@ def _placeholders(record: str, guards: list[tuple[str, str]]) -> Iterator[None]:
     for path, kind in guards:
         if Path(path).parent.is_dir() and not os.path.lexists(path):
             os.write(descriptor, os.fsencode(path) + b"\0")
-            with suppress(OSError):  # where we may not create, no command may
+            with suppress(OSError):  # where this process may not create, no command may
                 Path(path).mkdir() if kind == "directory" else Path(path).touch(exist_ok=False)
     try:
         yield
@@ -95,7 +95,7 @@ def _placeholders(record: str, guards: list[tuple[str, str]]) -> Iterator[None]:
 
 
 def _matching(patterns: list[tuple[str, str]]) -> set[Path]:
-    """Return what is directly in these folders and has their suffix."""
+    """Return the entries directly in these folders that have their suffix."""
     matching = set()
     for folder, suffix in patterns:
         with suppress(OSError):
@@ -105,7 +105,7 @@ def _matching(patterns: list[tuple[str, str]]) -> set[Path]:
 
 
 def _rename(path: Path) -> str:
-    """Give a path a suffix that nothing executes; return its former name, and the new one."""
+    """Add a suffix that nothing executes to a path; return its old and new names."""
     renamed = path.with_name(f"{path.name}_")
     while os.path.lexists(renamed):
         renamed = renamed.with_name(f"{renamed.name}_")
@@ -174,7 +174,7 @@ class _Watch:
         self._lifeline = [0]
 
     def to_end(self) -> dict[str, Any]:
-        """Wait; return the command's exit code, and why it was ended if it was."""
+        """Wait; return the command's exit code, and the reason if it was ended."""
         seconds = self._plan["seconds"]
         deadline = time.monotonic() + seconds if seconds else float("inf")
         checked_at, pause = time.monotonic(), LOOK
@@ -195,7 +195,8 @@ class _Watch:
         return {"code": self._code, "ended": ended}
 
     def _wait(self, seconds: float) -> str:
-        """Wait for a child's end, a signal or the lifeline; return the reason to end, if any."""
+        """Wait for a child's end, a signal or the lifeline; return the reason to end the command,
+        if any."""
         ready, _, _ = select.select([self._wakeup, *self._lifeline], [], [], seconds)
         if 0 in ready and not os.read(0, 4096):
             self._lifeline.clear()
@@ -219,14 +220,14 @@ class _Watch:
             self._wait(remaining)
 
     def _kill(self) -> None:
-        """Kill all remaining processes, orphans too."""
+        """Kill all remaining processes, including orphans."""
         _signal(self._child, signal.SIGKILL)
         while self._reap():
             _signal_all(self._child, signal.SIGKILL)
             self._wait(0.01)
 
     def _reap(self) -> bool:
-        """Reap children that have ended, and return whether any are left."""
+        """Reap children that have ended; return whether any are left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -239,12 +240,12 @@ class _Watch:
 
 
 def _signal(group: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # gone, or not yet a group of its own
+    with suppress(ProcessLookupError, PermissionError):  # ended, or not yet a process group
         os.killpg(group, number)
 
 
 def _signal_all(child: int, number: int) -> None:
-    """Signal every descendant of this process; only `child` where /proc is missing."""
+    """Signal every descendant of this process; only `child` if /proc is missing."""
     for pid in below(os.getpid()) or (child,):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
@@ -274,9 +275,9 @@ def below(ancestor: int) -> dict[int, int]:
 
 
 FLOOD = 8_000_000
-"""The most bytes that a server may send between two messages to it."""
+"""Maximum bytes that a server may send between two messages to it."""
 COMPLAINTS = 20_000
-"""The most bytes of standard error that are passed on."""
+"""Maximum bytes of standard error that are passed on."""
 STOPPING = 0.5
 """Seconds between closing a server's input, terminating it, and killing it."""
 PIECE = 65_536
@@ -344,7 +345,7 @@ class _Server:
     def _end(self, reason: str = "") -> NoReturn:
         """End the server and its descendants, then this process."""
         os.write(2, reason.encode())
-        # Killed twice, for processes started meanwhile.
+        # Killed twice, to catch processes started meanwhile.
         for sign in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
             _signal_all(self._process.pid, sign)
             with suppress(subprocess.TimeoutExpired):

@@ -21,17 +21,19 @@ from assistant.tools.places import CODE_NAMES, CODE_STARTS, CODE_SUFFIXES
 SKIPPED = frozenset({".git", ".assistant", "__pycache__"})
 """Folders without code that a server runs; its `__pycache__` is elsewhere."""
 PACKAGE_RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "docker", "podman"})
-"""Programs that run packages; in their working directory only these and settings count."""
+"""Programs that run packages; of their working directory only `node_modules` and settings count."""
 INLINE_OPTIONS = frozenset({"-m", "-c", "-e"})
-"""Options whose code may come from the working directory, also beside a script."""
+"""Options whose code may come from the working directory, even if a script is named."""
 MOST_FILES = 2_000
 MOST_BYTES = 50_000_000
-"""Of more code than this not the content counts, but when it was written."""
+"""Above this total, the digest covers modification times instead of content."""
 
 
 def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[str, str]:
-    """Return a digest of each file and folder of code of a command line, by path; `folder` is where
-    it runs."""
+    """Return the digests of the code files and folders of a command line, by path.
+
+    `folder` is the working directory.
+    """
     files: set[Path] = set()
     folders: set[Path] = set()
     links = set(_links(folder))
@@ -72,9 +74,9 @@ def _links(path: Path) -> Iterator[Path]:
 
 
 def _candidates(words: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each word that may be a path, and whether a folder would be data, for it to serve.
+    """Yield each word that may be a path, and whether it would be data if it is a folder to serve.
 
-    A folder is not if it is an option's value, or named in a shell line.
+    A folder is not data if it is an option's value, or named in a shell line.
     """
     before = ""
     for word in words:
@@ -103,8 +105,8 @@ def _of_file(path: Path) -> str:
 
 
 def _of_folder(folder: Path) -> str:
-    """Return the digest of the code below a folder: of its content, or if that is too much, of the
-    times at which it was written."""
+    """Return the digest of the code below a folder: of its content, or of the modification times if
+    it is too large."""
     code = list(_code_below(folder))
     is_much = len(code) > MOST_FILES or sum(status.st_size for _, status in code) > MOST_BYTES
     digest = hashlib.sha256()

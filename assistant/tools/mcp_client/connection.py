@@ -1,5 +1,4 @@
-"""A connection to one MCP server, in its own thread, which ends if the server hangs, dies or
-floods.
+"""A connection to one MCP server, in its own thread; it ends if the server hangs, dies or floods.
 
 The protocol comes from the `mcp` library, which is imported with the first server.
 """
@@ -54,7 +53,7 @@ def _text(
 
 
 def _parts(content: Any, pictures: list[Picture]) -> Iterator[str]:
-    """The text of each part; pictures are also added to the list."""
+    """Yield the text of each part, adding pictures to the list."""
     for part in content:
         match part.type:
             case "text":
@@ -70,13 +69,13 @@ def _parts(content: Any, pictures: list[Picture]) -> Iterator[str]:
 
 
 def _content(resource: Any, pictures: list[Picture]) -> str:
-    """The text of a resource, or what it is instead."""
+    """Return the text of a resource, or a description of a resource without text."""
     text = getattr(resource, "text", None) or _picture(getattr(resource, "blob", ""), pictures)
     return text or f"[{resource.uri}, {resource.mime_type}: not shown]"
 
 
 def _picture(encoded: str, pictures: list[Picture]) -> str:
-    """Add what is encoded in base64 if it is a picture; return what the text says of it."""
+    """Add base64-encoded data if it is a picture; return the text that stands for it."""
     try:
         picture = picture_of(base64.b64decode(encoded))
     except (ValueError, UsageError):
@@ -93,13 +92,13 @@ def _line(name: str, description: str | None) -> str:
 
 COMPANION = starting("run_server")
 PATIENCE = 10.0
-"""Seconds to wait for the end of a connection."""
+"""Seconds to wait for a connection to end."""
 CLOSED = -32000
 """The library's code for a closed connection."""
 PAGES = 20
-"""The most pages of a list that are read."""
+"""Maximum number of pages of a list that are read."""
 TOLD = 300
-"""The most characters of a server's last output that are reported."""
+"""Maximum characters of a server's last output that are reported."""
 
 
 @contextmanager
@@ -153,11 +152,11 @@ class Connection:
         return result
 
     def close(self) -> None:
-        """Disconnect; a server that we started ends with its descendants."""
+        """Disconnect; a server that this process started ends with its descendants."""
         self._serving.cancel()
 
     def ended(self) -> None:
-        """Wait until it has disconnected."""
+        """Wait until the connection has ended."""
         self._over.wait(PATIENCE)
 
     async def _keep_open(self) -> None:
@@ -302,7 +301,7 @@ async def _called(
 
 
 async def _pages(request: Callable[..., Any]) -> AsyncIterator[Any]:
-    """The pages of a list."""
+    """Yield the pages of a list."""
     cursor: str | None = None
     for _ in range(PAGES):
         page = await request(cursor=cursor, cache_mode="bypass")
@@ -313,8 +312,8 @@ async def _pages(request: Callable[..., Any]) -> AsyncIterator[Any]:
 
 
 async def _all(request: Callable[..., Any], name: str) -> list[Any]:
-    """All items of a list; what there is of it if the server cannot give it, as many declare what
-    they do not have."""
+    """Return all items of a list; only those received if the server fails, since many servers
+    declare lists that they do not have."""
     from mcp import MCPError
 
     items: list[Any] = []

@@ -1,7 +1,7 @@
-"""The owner's approvals: which servers may start, and what their tools looked like.
+"""The owner's approvals: which servers may start, and the approved definitions of their tools.
 
-Approvals are kept outside any workspace, so that none can approve itself. A server's tools are
-pinned when it is first met; later differences are held back until approved.
+Approvals are stored outside any workspace, so that none can approve itself. A server's tools are
+pinned on first contact; later differences are held back until approved.
 """
 
 import difflib
@@ -22,15 +22,15 @@ from assistant.tables import beside
 from assistant.tools.mcp_client.servers import Server
 
 LONGEST_NAME = 64
-"""The longest tool name that providers accept."""
+"""Maximum length of a tool name that providers accept."""
 CURE = "Remove it, then approve the servers again"
 LONGEST_TEXT, LONGEST_SCHEMA = 1_024, 16_000
-"""The most characters of a description and of a schema in a prompt."""
+"""Maximum characters of a description and of a schema in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A tool as its server describes it; the words are the server's."""
+    """A tool as its server describes it, in the server's words."""
 
     name: str
     description: str = ""
@@ -45,7 +45,8 @@ class Definition:
 
 _data = beside(__file__)
 RESOURCES, PROMPTS = (Definition(name, **_data[name]) for name in ("resources", "prompts"))
-"""Offered as tools of a server that has any, unless it has a tool of that name."""
+"""Offered as tools of a server that has any resources or prompts, unless it has a tool of that
+name."""
 
 Definitions = Mapping[str, Definition]
 """Definitions by the server's tool names."""
@@ -76,7 +77,8 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def spec(name: str, definition: Definition) -> ToolSpec:
-    """Return the tool as the model is offered it: nothing hidden, and truncated to the limits."""
+    """Return the tool as offered to the model: without hidden characters, truncated to the
+    limits."""
     description = neutralised(COMMENT.sub("", definition.description)).strip()
     schema = _clean(definition.schema)
     if len(json.dumps(schema, default=str)) > LONGEST_SCHEMA or schema.get("type") != "object":
@@ -97,8 +99,8 @@ class Pin:
     """The record of one server.
 
     `agreed` is the digest of the approved entry; `tools` are the approved definitions, None before
-    the server was met; `seen` are its latest definitions, where they differ; `files` are the
-    digests of the files and folders of code that it runs and tools can write.
+    the first contact; `seen` are its latest definitions, where they differ; `files` are the digests
+    of the code files and folders that it runs and that tools can write.
     """
 
     agreed: str = ""
@@ -113,7 +115,7 @@ class Pin:
 
     @property
     def offered(self) -> dict[str, Definition]:
-        """The tools that are as approved."""
+        """The tools that are unchanged since their approval."""
         return {
             name: definition
             for name, definition in (self.tools or {}).items()
@@ -145,8 +147,8 @@ class Pins:
         """Return the files and folders of the server's code that are not as approved, by its
         `current` digests.
 
-        One that was never approved counts as changed if somebody else configured the server,
-        and as unchanged if the owner did.
+        One that was never approved counts as unchanged if the owner configured the server,
+        otherwise as changed.
         """
         approved, current = self.of(server).files, server.files if current is None else current
         return [
@@ -170,14 +172,14 @@ class Pins:
         self._change(server, approved)
 
     def met(self, server: Server, now: Definitions) -> Pin:
-        """Compare a server's current tools with the pinned ones; pin them the first time."""
+        """Compare a server's current tools with the pinned ones; pin them on first contact."""
 
         def compared(pin: Pin) -> Pin:
             pin = replace(pin, files={**server.files, **pin.files})
             if pin.tools is None:
                 return replace(pin, tools=dict(now), seen={})
             ours = {name: now[name] for name in now if now[name] in (RESOURCES, PROMPTS)}
-            tools = {**ours, **pin.tools}  # described by the program, not by the server
+            tools = {**ours, **pin.tools}  # the program, not the server, describes these
             return replace(pin, tools=tools, seen=dict(now) if changes(tools, now) else {})
 
         return self._change(server, compared)

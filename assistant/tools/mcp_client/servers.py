@@ -1,7 +1,7 @@
 """The MCP servers: the owner's, and those that a workspace names.
 
 The owner's are in the configuration as `[mcpServers.NAME]`. A workspace may add more in its
-`.mcp.json`; such a server starts only once the owner has approved exactly that entry.
+`.mcp.json`; such a server starts only after the owner has approved exactly that entry.
 """
 
 import hashlib
@@ -45,12 +45,13 @@ def hidden(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def value_of(value: str) -> str:
-    """Return a variable's or a header's value if it only refers to the environment, else HIDDEN."""
+    """Return a variable's or a header's value if it only refers to the environment, otherwise
+    HIDDEN."""
     return value if not value or NAMED.search(value) else HIDDEN
 
 
 def arguments(words: Sequence[str]) -> list[str]:
-    """Return arguments without the values of those whose names say that they are secret."""
+    """Return arguments, hiding the values of those whose names suggest a secret."""
     words_shown, secret = [], False
     for word in words:
         name, equals, value = word.partition("=")
@@ -85,8 +86,11 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server and how to reach it. `origin` is the folder of the file that names it, or "" for
-    the owner's configuration. `roots` are directories where tools can write."""
+    """A server and how to reach it.
+
+    `origin` is the folder of the file that names it, or "" for the owner's configuration. `roots`
+    are directories where tools can write.
+    """
 
     name: str
     settings: ServerSettings
@@ -124,7 +128,7 @@ class Server:
 
     @property
     def files(self) -> dict[str, str]:
-        """The digests of the files and folders of code it runs that tools can write."""
+        """The digests of the code files and folders that it runs and that tools can write."""
         if not self.settings.command:
             return {}
         folder = Path(self.settings.cwd or self.origin or Path.cwd())
@@ -135,15 +139,15 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The servers, and a line for each entry that could not be used."""
+    """The servers, and a notice for each entry that could not be used."""
 
     servers: tuple[Server, ...] = ()
     notices: tuple[str, ...] = field(default=())
 
 
 def of(workspace: Workspace) -> Servers:
-    """Return the servers that a conversation in a workspace may use; none of its own without
-    trust."""
+    """Return the servers available to a conversation in a workspace; those of the workspace only
+    with trust."""
     root = workspace.root if trust.is_trusted(workspace) else None
     return named_by(tree.validate(config.load()).mcpServers, root, (workspace.root,))
 
@@ -187,7 +191,7 @@ def _read_entries(path: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def _known_fields(entry: Any) -> Any:
-    """Return the fields of an entry that we know: other programs have more."""
+    """Return the recognised fields of an entry: other programs have more."""
     if not isinstance(entry, dict):
         return entry
     return {name: value for name, value in entry.items() if name in ServerSettings.model_fields}

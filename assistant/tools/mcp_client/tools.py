@@ -1,7 +1,7 @@
 """MCP tools in a conversation: offered as approved, called on demand.
 
-A server whose tools are pinned starts only when one of them is called. A server that was never met
-is started at once, so that its tools can be pinned.
+A server with pinned tools starts only when one of them is called. A server without pins is started
+at once, so that its tools can be pinned.
 """
 
 import json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assistant.tools.mcp_client.connection import Connection
 
 FEW = 10
-"""Up to this many tools are offered at once; more are listed by name until they are loaded."""
+"""Maximum number of tools that are offered at once; more are only listed by name until loaded."""
 HELD = (
     "held back: the MCP server {name} describes this tool differently than when it was approved. "
     "The owner sees the difference, and approves it, with `assistant mcp-servers approve {name}`"
@@ -55,7 +55,8 @@ class Foreign:
         self._starting = {server.key: threading.Lock() for server in servers}
 
     def tools(self) -> list[Tool]:
-        """Return the tools to offer: of each server that may start, those that are as approved."""
+        """Return the tools to offer: of each server that may start, those unchanged since their
+        approval."""
         startable = [server for server in self._servers if self._may_start(server)]
         unmet = [server for server in startable if self._pins.of(server).tools is None]
         if unmet:
@@ -94,7 +95,7 @@ class Foreign:
         return False
 
     def _meet(self, server: Server) -> str:
-        """Pin the tools of a server that was never met; return a message for the owner."""
+        """Pin the tools of a server on first contact; return a message for the owner."""
         try:
             pin = self._pins.met(server, self.connection(server).definitions())
         except ToolError as error:
@@ -130,7 +131,7 @@ class Foreign:
         return connection.call(definition, arguments)
 
     def connection(self, server: Server) -> "Connection":
-        """Return the connection to a server, starting it if needed and comparing its tools."""
+        """Return the connection to a server; start it if needed, and compare its tools."""
         from assistant.tools.mcp_client.connection import Connection  # imports anyio and mcp
 
         with self._starting[server.key]:
@@ -145,7 +146,7 @@ class Foreign:
             return running
 
     def _portal(self) -> "BlockingPortal":
-        """Return the thread of the connections, started with the first one."""
+        """Return the thread that all connections share, started with the first one."""
         from assistant.tools.mcp_client.connection import portal
 
         with self._portal_lock:
@@ -171,7 +172,7 @@ def _held_back(server: Server, differences: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of checking a server: its tools, the changed ones with the difference, or its
+    """The result of checking a server: its tools, the changed ones with their differences, or its
     fault."""
 
     name: str
@@ -182,7 +183,7 @@ class Checked:
 
 
 def checked(server: Server) -> Checked:
-    """Start or reach a server, if the owner has approved it, and list its tools."""
+    """Start or contact a server, if the owner has approved it, and list its tools."""
     pins, started = Pins(), time.monotonic()
     with closing(Foreign([server], pins, lambda _: None, threading.Event())) as foreign:
         try:
@@ -194,6 +195,6 @@ def checked(server: Server) -> Checked:
 
 
 def check_all(servers: Sequence[Server]) -> list[Checked]:
-    """Check servers at the same time."""
+    """Check servers in parallel."""
     with ThreadPoolExecutor(max(len(servers), 1)) as pool:
         return list(pool.map(checked, servers))

@@ -1,8 +1,8 @@
 """Runs a command under its supervisor, in the sandbox or, with approval, outside it.
 
 The sandbox exposes an allowlist: the workspace, the added directories and the system. Everything
-else does not exist in it. The sandbox counts as available only if a probe command could write
-where allowed, and neither read nor write elsewhere, since kernels can forbid namespaces.
+else does not exist inside. The sandbox counts as available only if a probe command can write where
+allowed and can neither read nor write elsewhere, since kernels can forbid namespaces.
 """
 
 import json
@@ -28,8 +28,8 @@ from assistant.tools.sandbox import seccomp
 Step = tuple[Literal["read", "write", "scratch", "closed", "blank", "link"], str, str]
 """One step in building a command's file system: its kind, a path, and a link's target.
 
-`read` and `write` bind a path; `scratch` is an empty writable directory; `closed` and `blank`
-cover a directory or a file; a `link` points to its target.
+`read` and `write` bind a path; `scratch` is an empty writable directory; `closed` and `blank` cover
+a directory or a file; a `link` points to its target.
 """
 SCRATCH = ("/tmp", "/var/tmp", "/run")
 """Directories replaced by empty ones: other programs keep their sockets there."""
@@ -37,12 +37,12 @@ SCRATCH = ("/tmp", "/var/tmp", "/run")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a command may touch, as real absolute paths.
+    """The paths that a command may access, real and absolute.
 
-    Everything but `writable` is read-only. Inside that, `protected` is read-only too, and `hidden`
+    Everything but `writable` is read-only. Inside that, `protected` is also read-only, and `hidden`
     cannot even be read. `readable` paths may themselves be symbolic links. Directly in `home`, a
-    directory below a writable one, nothing can be created, and nothing changed that other programs
-    execute.
+    directory below a writable one, nothing can be created, and files that other programs execute
+    cannot be changed.
     """
 
     writable: tuple[Path, ...]
@@ -52,7 +52,7 @@ class Bounds:
     home: Path | None = None
 
     def kind(self, path: Path) -> Literal["read", "write"]:
-        """How a path in a writable directory is mounted."""
+        """Return how a path in a writable directory is mounted."""
         root = max(filter(path.is_relative_to, self.writable), key=lambda root: len(root.parts))
         if not self.home or not path.is_relative_to(self.home):
             return "write"
@@ -66,8 +66,8 @@ class Bounds:
         """The directories to mount onto themselves, since a mount point cannot be renamed.
 
         These are the writable directories and, inside them, each parent of a protected or hidden
-        path: renaming one would let a command reach that path under another name. So is what is in
-        the home.
+        path: renaming one would let a command reach that path under another name. The contents of
+        the home are included for the same reason.
         """
         at_home = list(self.home.iterdir()) if self.home else []
         inside = (*self.writable, *self.protected, *self.hidden, *at_home)
@@ -95,14 +95,15 @@ def view(bounds: Bounds) -> list[Step]:
     steps.sort(key=lambda step: step[1].rstrip("/").count("/"))
     steps += [("read", str(path), "") for path in bounds.protected]
     for hidden in bounds.hidden:
-        if not any(parent in bounds.hidden for parent in hidden.parents):  # hidden along with it
+        # otherwise hidden with its parent
+        if not any(parent in bounds.hidden for parent in hidden.parents):
             steps.append(("closed" if hidden.is_dir() else "blank", str(hidden), ""))
     return steps
 
 
 def system() -> tuple[Path, ...]:
-    """Return the existing paths of the system, of toolchains in the home directory, and of our
-    own Python."""
+    """Return the existing paths of the system, of toolchains in the home directory, and of the
+    running Python."""
     toolchains = (Path.home() / name for name in TOOLCHAINS)
     own = (Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve())
     candidates = (*map(Path, SYSTEM), *toolchains, *own)
@@ -110,7 +111,7 @@ def system() -> tuple[Path, ...]:
 
 
 def _apart(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
-    """Return the distinct paths that are not in a writable directory."""
+    """Return the distinct paths outside every writable directory."""
     roots = list(writable)
     return list(
         dict.fromkeys(
@@ -122,7 +123,7 @@ def _apart(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
 TICK = 0.1
 """Seconds between checks for an interrupt by the owner."""
 PATIENCE = 10.0
-"""Seconds that a supervisor has to end its processes before it is killed itself."""
+"""Seconds that a supervisor has to end its processes before it is killed."""
 PROBE_SECONDS = 10.0
 PROBE = """
 echo in > inside
@@ -130,7 +131,7 @@ echo out > "$1"
 cat "$2"
 test "$(wc -l < /proc/net/dev)" = 3 && echo alone
 """
-"""`/proc/net/dev` has two heading lines and the loopback."""
+"""A shell script; `/proc/net/dev` has two heading lines and the loopback."""
 
 
 def default_memory() -> int:
@@ -144,9 +145,10 @@ class Launch:
 
     The command and its descendants may together have `processes` processes and use `memory` bytes.
     `seconds` is its timeout, None for no limit. With a `view` it runs in its own namespaces, under
-    `filter`, a seccomp program in hex. `guards` are paths that, where missing, are occupied by an
-    empty placeholder (`file`, `directory`); commands that share them name the same `record`.
-    `renamed` are folders and suffixes: what the command leaves of such names there is renamed.
+    `filter`, a seccomp program in hex. If one of the paths in `guards` is missing, an empty
+    placeholder (`file`, `directory`) takes its place; commands that share guards name the same
+    `record`. Files that the command leaves in the folders of `renamed` with one of the suffixes
+    there are renamed.
     """
 
     command: Sequence[str]
@@ -174,7 +176,7 @@ def available() -> bool:
 
 
 def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
-    """Return whether a command so confined can write inside, but neither access files outside
+    """Return whether a command confined this way can write inside, but neither access files outside
     nor reach a network."""
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as other:
         inside, beside = Path(name).resolve(), Path(other).resolve() / token_hex(8)
@@ -190,10 +192,10 @@ def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a command ended: its exit code, None if it had none, and what ended it.
+    """How a command ended: its exit code, None if it had none, and the cause.
 
     `cause` is `time`, `memory` or `processes` for a limit, `stopped` for the assistant, empty if
-    it ended by itself. `renamed` says which files it left under another name.
+    the command ended by itself. `renamed` lists the files that were renamed.
     """
 
     code: int | None
@@ -209,7 +211,7 @@ class Process:
 
     def __init__(self, launch: Launch) -> None:
         self.rest = b""
-        """Output that `close` has found unread."""
+        """Output that `close` found unread."""
         self._ending: Ending | None = None
         self._process = subprocess.Popen(
             starting("run_command"),
@@ -231,7 +233,7 @@ class Process:
             raise ToolError("the command could not be started", cause) from error
 
     def arriving(self) -> Iterator[bytes]:
-        """Yield the output as it arrives, and an empty piece at least every `TICK`, until the
+        """Yield the output as it arrives, and an empty chunk at least every `TICK`, until the
         command ends."""
         os.set_blocking(self._output.fileno(), False)
         with selectors.DefaultSelector() as selector:
@@ -244,7 +246,7 @@ class Process:
                 if not data:
                     break
                 yield data
-        while not self._ends_within(TICK):  # it may run on without output
+        while not self._ends_within(TICK):  # it may continue without output
             yield b""
 
     def stop(self) -> None:

@@ -2,10 +2,10 @@
 
 Namespaces decide what a command sees; the filter blocks system calls that nothing in a sandbox
 needs and that kernel exploits rely on: new namespaces and mounts, other processes' memory,
-keyrings, eBPF, io_uring, modules, clocks, and sockets of any family but Unix, IP and routing. It
-is a denylist, as Docker's and Flatpak's are, so that ordinary programs never meet it. The numbers
-are Linux's (`asm/unistd_64.h`, `asm-generic/unistd.h`); on other machines there is no filter, and
-the rest of the sandbox still holds.
+keyrings, eBPF, io_uring, modules, clocks, and sockets of any family except Unix, IP and routing.
+Like Docker's and Flatpak's, it is a denylist that ordinary programs never meet. The numbers are
+Linux's (`asm/unistd_64.h`, `asm-generic/unistd.h`); on other architectures there is no filter, and
+the rest of the sandbox still applies.
 """
 
 import errno
@@ -16,7 +16,7 @@ from pathlib import Path
 
 _lines = Path(__file__).with_name("closed.txt").read_text("utf-8").splitlines()
 CLOSED = {name: numbers for name, *numbers in map(str.split, _lines) if name != "#"}
-"""The calls that are blocked: their numbers on x86-64 and in the generic table."""
+"""The blocked calls, with their numbers on x86-64 and in the generic table."""
 
 NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID and NET."""
@@ -43,15 +43,15 @@ MACHINES = {
     "riscv64": (0xC00000F3, 1),
     "loongarch64": (0xC0000102, 1),
 }
-"""The kernel's audit number of a machine, and its column of the tables."""
+"""The kernel's audit number of an architecture, and its column in the tables."""
 
 Instruction = tuple[int, int, int, int]
 """`struct sock_filter`: code, jump if true, jump if false, operand."""
 
 
 def program(machine: str = os.uname().machine) -> bytes:
-    """Return the filter for a machine, as an array of `struct sock_filter`; empty for unknown
-    ones."""
+    """Return the filter for an architecture, as an array of `struct sock_filter`; empty if
+    unknown."""
     if machine not in MACHINES:
         return b""
     return b"".join(struct.pack("=HBBI", *step) for step in _steps(*MACHINES[machine]))
@@ -73,8 +73,11 @@ def _steps(audit: int, column: int) -> Iterable[Instruction]:
 
 
 def _conditional() -> dict[str, list[Instruction]]:
-    """Return the instructions for calls that are blocked for some arguments only; each list ends in
-    a return. `clone3` hides its arguments: programs fall back on `clone`."""
+    """Return the instructions for calls blocked only for some arguments; each list ends in a
+    return.
+
+    `clone3` hides its arguments from a filter: programs fall back on `clone`.
+    """
     allow: Instruction = (RETURN, 0, 0, ALLOW)
     no_family, no_permission = _refuse(errno.EAFNOSUPPORT), _refuse(errno.EPERM)
     families = [_argument(0), *_each(FAMILIES, allow)]

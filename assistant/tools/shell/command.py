@@ -1,6 +1,8 @@
-"""`shell` and `execute_code`: run a command or Python code in the sandbox or, with the owner's
-approval, outside it; and `list_jobs`, `read_job`, `stop_job` for commands in the background, which
-end with the chat."""
+"""`shell`, `execute_code` and the tools for background jobs.
+
+The first two run a command or Python code in the sandbox or, with the owner's approval, outside it.
+`list_jobs`, `read_job` and `stop_job` are for commands in the background, which end with the chat.
+"""
 
 import os
 import shutil
@@ -45,9 +47,9 @@ SHELL = Path(programs.shell()).name
 PROGRAMS = beside(__file__)["programs"].split()
 Keeping = Callable[[], AbstractContextManager[None]]
 HEAD, TAIL = 400_000, 100_000
-"""Bytes kept of the start and the end of a command's output."""
+"""Number of bytes kept from the start and from the end of a command's output."""
 SHOWN_END = 6_000
-"""Characters of the end of the output that are shown along with its beginning."""
+"""Number of characters of the output's end that are shown along with its beginning."""
 
 
 class Output:
@@ -59,7 +61,7 @@ class Output:
         self._omitted = 0
 
     def add(self, data: bytes) -> None:
-        """Append output; what is neither head nor tail is dropped."""
+        """Append output; bytes between head and tail are dropped."""
         with self._lock:
             self._data += data
             if (excess := len(self._data) - HEAD - TAIL) > 0:
@@ -81,16 +83,16 @@ class Output:
 
 
 MOST = 8
-"""The most commands that run in the background at once."""
+"""Maximum number of commands running in the background at once."""
 LONGEST_WAIT = 60
 SHOWN = 80
-"""Characters of a command in a list."""
+"""Maximum characters of a command in a list."""
 
 JobNumber = Annotated[int, Field(description="The number of the job.")]
 
 
 class Job:
-    """One command and its output since the last read."""
+    """A command and its output since the last read."""
 
     def __init__(
         self, command: str, process: Process, describe: Callable[[Ending], str], cleanup: ExitStack
@@ -140,7 +142,7 @@ class Job:
         try:
             with self._cleanup:
                 ending = self._describe(self._process.close()) or "[exit 0]"
-        except AssistantError as error:  # what it changed cannot be kept
+        except AssistantError as error:  # its changes cannot be kept
             ending = f"{ending} [{error}]"
         self._ended = ending
 
@@ -160,7 +162,7 @@ class Jobs:
     ) -> int:
         """Start a command and return its number. `keeping` makes a context around the whole run.
 
-        Raises ToolError if too many run already.
+        Raises ToolError if too many are already running.
         """
         if sum(job.runs for job in self._jobs.values()) >= MOST:
             raise ToolError(
@@ -255,7 +257,7 @@ def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
 
 
 RUN_PYTHON = 'exec python3 -u -c "$1"'
-"""Runs the Python that a command in the sandbox would find, a project's own included."""
+"""Runs the Python that a command in the sandbox would find, including a project's own."""
 TIMEOUT = 120
 MAX_TIMEOUT = 900
 Timeout = Annotated[
@@ -270,7 +272,7 @@ MEGABYTE = 1_000_000
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 RECENT = 2_000
-"""Bytes of the newest output that are shown while a command runs."""
+"""Maximum bytes of the newest output shown while a command runs."""
 EVERY = 0.2
 """Seconds between updates of that output."""
 Start = Callable[[float | None], Process]
@@ -280,7 +282,8 @@ Start = Callable[[float | None], Process]
 class Shell:
     """Runs commands. `interrupt` stops the running one; `jobs` are those in the background.
 
-    `sandbox` says whether the sandbox works here; it is called when the first command is planned.
+    `sandbox` returns whether the sandbox works on this machine; it is called when the first command
+    is planned.
     """
 
     roots: Roots
@@ -292,7 +295,7 @@ class Shell:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def tools(self) -> list[Tool]:
-        """Return `shell` and `execute_code` as the model is offered them."""
+        """Return `shell` and `execute_code` as offered to the model."""
         shell, execute = (
             tool(function, writes=True, reveals=True)
             for function in (self.shell, self.execute_code)
@@ -345,8 +348,10 @@ class Shell:
     def run_hook(
         self, command: str, variables: Mapping[str, str], *, outside: bool
     ) -> tuple[str, bool]:
-        """Run a hook of the owner's, whose changes are undone with the turn's; return its output,
-        and whether it succeeded. Raises ToolError if it is to run in the sandbox, and none works.
+        """Run one of the owner's hooks, whose changes are undone with the turn's.
+
+        Return its output, and whether it succeeded. Raises ToolError if it must run in the sandbox
+        and none works.
         """
         if not outside and (reason := self._unsafe_reason(outside)):
             raise ToolError(f"a hook cannot run: {reason}", "Give it `outside = true`")
@@ -373,7 +378,7 @@ class Shell:
     ) -> Plan:
         """Plan to run `argv`, which is shown to the owner as `text`.
 
-        `unsafe` says why it runs without the sandbox; `reads`, that it only reads.
+        `unsafe` says why it runs outside the sandbox; `reads` says that it only reads.
         """
         if unknown := stand_ins(text):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
@@ -494,7 +499,7 @@ class Shell:
         )
 
     def _describe_ending(self, ending: Ending, timeout: int | None) -> str:
-        """Describe how a command ended, in brackets; empty if it succeeded and left nothing that
+        """Describe in brackets how a command ended; empty if it succeeded and left no file that
         other programs execute."""
         match ending.cause:
             case "time":

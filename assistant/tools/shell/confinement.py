@@ -1,4 +1,4 @@
-"""Derive what a command may touch from the roots and the owner's rules."""
+"""Derives what a command may access from the roots and the owner's rules."""
 
 import errno
 import hashlib
@@ -18,7 +18,7 @@ from assistant.tools.policy import Named
 from assistant.tools.sandbox.process import Bounds, system
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
-"""Errors for which a directory may be skipped: a command cannot list it either."""
+"""Errors for which a directory may be skipped, since a command cannot list it either."""
 
 
 def named_below(directories: Sequence[Path], named: Named) -> list[Path]:
@@ -80,15 +80,17 @@ def _below(
 
 
 MOST_HIDDEN = 1_000
-"""The most denied paths that a sandbox hides; each is a mount of its own."""
+"""Maximum number of denied paths that a sandbox hides; each is a separate mount."""
 
 Guard = tuple[Path, str]
 """A path that no command may create, and whether it is a `file` or a `directory`."""
 
 
 def bounds(roots: Roots, readable: Iterable[str] = ()) -> Bounds:
-    """Return what a command may touch; `readable` are further paths that it may read. Raises
-    ToolError if denied paths cannot be hidden from it."""
+    """Return what a command may access; `readable` are further paths that it may read.
+
+    Raises ToolError if denied paths cannot be hidden from it.
+    """
     directories = roots.directories
     denied, read_only = (
         named_below(directories, named) for named in roots.rules.kept_from_commands()
@@ -133,7 +135,7 @@ def guards(roots: Roots) -> list[Guard]:
 
 
 def _submodules(root: Path) -> Iterator[Path]:
-    """Yield the `.git` of each submodule: `git status` in the parent obeys the files in there."""
+    """Yield the `.git` of each submodule, whose files `git status` in the parent obeys."""
     index = root / ".git/index"
     if index.is_file():
         for path in _linked_in(root, index.stat().st_mtime_ns):
@@ -143,7 +145,7 @@ def _submodules(root: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=64)
 def _linked_in(root: Path, changed: int) -> tuple[Path, ...]:
-    """Return the submodules in a repository's index; `changed` is its mtime, the cache key."""
+    """Return the submodules in a repository's index; `changed` is its mtime, for the cache key."""
     listed = programs.git(root, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
     if listed is None:
         return ()
@@ -160,7 +162,7 @@ def record(roots: Roots) -> Path:
 
 
 def _private(roots: Roots) -> list[Path]:
-    """Return keys and the program's own files that lie below a root and contain none."""
+    """Return keys and the program's own files that are below a root and contain none."""
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", "/run")).resolve()
     return [
         path

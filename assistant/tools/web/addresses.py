@@ -1,5 +1,8 @@
-"""Decide which hosts may be reached. A name is resolved once, each of its addresses is checked,
-and the connection goes to one of those addresses."""
+"""Decides which hosts may be reached.
+
+A name is resolved once, each of its addresses is checked, and the connection goes to one of those
+addresses.
+"""
 
 import ipaddress
 import re
@@ -21,7 +24,7 @@ SCHEME = re.compile(r"[A-Za-z][\w+-]*:(?!\d)")
 """`mailto:`, but not a host and a port."""
 PATH = "/:@!$&'()*+,;=~-._"
 LONGEST = 4_000
-"""The most characters of a URL."""
+"""Maximum length of a URL, in characters."""
 Resolver = Callable[[str, int], Sequence[str]]
 """Returns the current addresses of a name. Raises OSError."""
 
@@ -30,7 +33,7 @@ NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def typed(url: str) -> str:
-    """Canonicalise a URL as somebody types it, perhaps without its scheme."""
+    """Canonicalise a URL as typed by a person, perhaps without its scheme."""
     url = url.strip()
     return canonical(url if "://" in url or SCHEME.match(url) else f"https://{url}")
 
@@ -109,8 +112,10 @@ class Guard:
         return addresses
 
     def connected(self, host: str, port: int, connect: Callable[[str], T]) -> T:
-        """Return what connects to the first of the name's addresses that answers. Raises ToolError,
-        as `addresses` does, and the error of the last address."""
+        """Return the result of `connect` for the first of the name's addresses that answers.
+
+        Raises ToolError like `addresses`, and the error of the last address.
+        """
         *others, last = self.addresses(host, port)
         for address in others:
             with suppress(Exception):  # the next one may answer
@@ -126,15 +131,18 @@ class Guard:
 
 
 def _holds(network: str, address: Address) -> bool:
-    """Return whether the address is in a network, or is the address, that the owner wrote."""
+    """Return whether the address equals `network` or is in it, as the owner wrote it."""
     with suppress(ValueError):  # a name
         return address in ipaddress.ip_network(network, strict=False)
     return False
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is on the public internet. An IPv6 address that embeds an IPv4
-    one is as public as that; other, obsolete transition forms are not public."""
+    """Return whether an address is on the public internet.
+
+    An IPv6 address that embeds an IPv4 one is judged by that; other, obsolete transition forms are
+    not public.
+    """
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)

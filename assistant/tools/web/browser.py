@@ -52,15 +52,16 @@ if TYPE_CHECKING:
     )
 
 SILENCE = 120.0
-"""Seconds without a byte after which a connection is dropped."""
+"""Seconds without data after which a connection is dropped."""
 DONE, NOT_ALLOWED = (b"\5%c\0\1" % code + bytes(6) for code in (0, 2))
-"""Replies of SOCKS 5."""
+"""Replies of SOCKS 5: success, and not allowed."""
 IPV4, NAME = 1, 3
 """Address types of SOCKS 5; any other is IPv6."""
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """A SOCKS 5 proxy (RFC 1928) in its own threads. `refused` holds the reason, by host."""
+    """A SOCKS 5 proxy (RFC 1928), each connection in a thread. `refused` holds the reason, by
+    host."""
 
     daemon_threads, block_on_close = True, False
 
@@ -89,7 +90,7 @@ class _Client(socketserver.StreamRequestHandler):
 
     server: Proxy
     timeout = SILENCE
-    rbufsize = 0  # unbuffered: the bytes that follow are for the server
+    rbufsize = 0  # unbuffered: the bytes after the request are for the server
 
     def handle(self) -> None:
         self.rfile.read(self.rfile.read(2)[1])
@@ -127,7 +128,7 @@ def _relay(client: socket.socket, server: socket.socket) -> None:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names of the Chromium executable."""
 PASSED = ("PATH", "LANG", "TZ", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")
-"""Environment variables passed to the browser: no keys, and a home of its own."""
+"""Environment variables passed to the browser: no keys, and a separate home."""
 SWITCHES = (
     "--disable-quic",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
@@ -136,31 +137,30 @@ SWITCHES = (
 )
 """Switches that keep all traffic in the proxy."""
 PREFERENCES = '{"plugins": {"always_open_pdf_externally": true}}'
-"""The browser's preferences: a PDF is downloaded, as its viewer has no text to show."""
+"""The browser's preferences: a PDF is downloaded, since its viewer has no text to show."""
 START_SECONDS = DOWNLOAD_SECONDS = 60.0
 MOST_DOWNLOADED = 50_000_000
-"""The most bytes that the downloads of one step may have."""
+"""Maximum total bytes of the downloads of one step."""
 BEGIN_SECONDS, SETTLE_SECONDS = 2.0, 0.3
-"""Seconds in which a download, or the question for a file, must begin; and those that each step
-waits for what it may have begun."""
+"""Seconds within which a download or a file dialog must begin, and for which each step waits for
+such an effect."""
 PARTIAL = ".crdownload"
 """The suffix of a file that Chromium is still downloading."""
 LONGEST_NAME = 60
-"""Characters of a download's name."""
+"""Maximum length of a download's name, in characters."""
 DOWNLOADS = "downloads"
-"""The folder of the workspace that downloads are saved in."""
+"""The workspace folder in which downloads are saved."""
 NOISE = re.compile(r"\A\w+\.\w+: (?:Error: )?|\s*(?:Call log:|={5,}).*", re.DOTALL)
-"""What an error of Playwright's says besides the fault: the method at its start, the log at its
-end."""
+"""The text around the fault in an error of Playwright's: the method before it, the log after it."""
 ERROR_PAGE = "chrome-error://chromewebdata/"
 NOT_LEFT = "net::ERR_ABORTED"
-"""The error of an address that leaves the page as it is, such as that of a download."""
+"""The error of an address that leaves the page unchanged, such as that of a download."""
 FILLED = re.compile(r"^(\s*- textbox\b.*\[ref=(\w+)\](?: \[\w+\])*): .*$", re.MULTILINE)
 """A field of a snapshot with a value."""
 
 
 def missing(path: str | None) -> str:
-    """Return why there is no browser; empty if there is one."""
+    """Return why no browser is available; empty if one is."""
     if importlib.util.find_spec("playwright") is None:
         return (
             "Playwright is not installed: run `scripts/environment browse` in the program's folder"
@@ -176,11 +176,11 @@ def executable(path: str | None) -> str | None:
 
 
 Save = Callable[[str, bytes], str]
-"""Saves a download, by its name; returns where. Raises ToolError."""
+"""Saves a download under its name; returns its path. Raises ToolError."""
 
 
 def saving(access: Access, checkpoints: Checkpoints) -> Save:
-    """Return what saves downloads in a folder of the workspace, under names that are free."""
+    """Return a function that saves downloads in the workspace, under names not yet taken."""
 
     def save(name: str, data: bytes) -> str:
         safe = re.sub(r"[^\w .()+-]+", "_", name)[-LONGEST_NAME:].strip(" .") or "download"
@@ -202,9 +202,9 @@ def saving(access: Access, checkpoints: Checkpoints) -> Save:
 
 
 class Browser:
-    """A browser, started at the first step. Its steps raise ToolError.
+    """A browser that starts at the first step. Its steps raise ToolError.
 
-    Downloads are kept by `save`; None refuses them.
+    `save` stores downloads; None refuses them.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class Browser:
         enter: bool = False,
         file: "FilePayload | None" = None,
     ) -> ToolResult:
-        """Do something on the page, and return the page afterwards."""
+        """Do something on the page, and return the resulting page."""
 
         def act(page: "Page") -> None:
             match action:
@@ -276,7 +276,7 @@ class Browser:
         return self._submit(act, text if action == "click" else "")
 
     def described(self, ref: str) -> str:
-        """Return the line of the last snapshot for a ref, and its page; empty if there is none."""
+        """Return a ref's line in the last snapshot, and its page; empty if there is none."""
         lines = self._last_snapshot.split("\n")
         line = next((line.strip("- :") for line in lines if f"[ref={ref}]" in line), "")
         return f"{line} on {self._address}" if line else ""
@@ -354,7 +354,7 @@ class Browser:
             proxy.close()
 
     def _record_host(self, request: "Request") -> None:
-        """Record the host that a page comes from; Chromium itself requests others."""
+        """Record the host that a page comes from; Chromium itself also contacts others."""
         if request.is_navigation_request():
             self._host = urlsplit(request.url).hostname or ""
 
@@ -365,21 +365,21 @@ class Browser:
         self._notes.append(f"[A dialog of the page was {how}: {one_line(dialog.message)}]")
 
     def _page(self, context: "BrowserContext") -> "Page":
-        """Return the page of the chosen tab, else of the one that was opened last, or a new one."""
+        """Return the page of the chosen tab, otherwise the last one opened, or a new one."""
         if self._tab is None or self._tab.is_closed():
             self._tab = context.pages[-1] if context.pages else context.new_page()
         return self._tab
 
     def _go_to_tab(self, page: "Page") -> None:
-        """Go on in a tab that a page has opened."""
+        """Switch to a tab that a page has opened."""
         self._tab = page
 
     def _take_download(self, download: "Download") -> None:
-        """Note a download that has begun."""
+        """Record a download that has begun."""
         self._downloads.append(download)
 
     def _go_back(self, page: "Page") -> None:
-        """Go back; a tab with nothing to go back to is closed."""
+        """Go back; a tab without history is closed."""
         pages = page.context.pages
         history = page.context.new_cdp_session(page).send("Page.getNavigationHistory")
         if history["currentIndex"] or len(pages) == 1:
@@ -391,7 +391,7 @@ class Browser:
         self._notes.append("[The tab had nothing to go back to, so it was closed]")
 
     def _keep_downloads(self, context: "BrowserContext", folder: Path, is_begun: bool) -> None:
-        """Save what has been downloaded, once it is whole; with a note of each."""
+        """Save finished downloads, with a note for each."""
         self._settle(context, folder, is_begun)
         downloads, self._downloads = self._downloads, []
         for download in downloads:
@@ -402,8 +402,10 @@ class Browser:
                 self._notes.append(f"[Not downloaded: {name}: {error.message}]")
 
     def _settle(self, context: "BrowserContext", folder: Path, is_begun: bool) -> None:
-        """Wait for a tab or a download that the step has begun, and until the files are whole, none
-        is being written any more, or they are too large."""
+        """Wait for a tab or download that the step may have opened, and for downloads to finish.
+
+        Stop waiting when no file is being written any more, or the files are too large.
+        """
         from playwright.sync_api import Error
 
         start = active = time.monotonic()
@@ -423,10 +425,10 @@ class Browser:
             active = time.monotonic() if partial else active
 
     def _saved(self, download: "Download") -> str:
-        """Save a download, and return where and how large it is. Raises ToolError."""
+        """Save a download, and return its path and size. Raises ToolError."""
         if self._save is None:
             raise ToolError("off the record nothing is saved")
-        download.cancel()  # nothing, if it is whole
+        download.cancel()  # no effect on a finished one
         limit = f"{DOWNLOAD_SECONDS:g} s or {MOST_DOWNLOADED:,} bytes"
         if download.failure():
             raise ToolError(f"broken off, or over {limit}")
@@ -464,7 +466,7 @@ class Browser:
         return ToolResult(text, compact=title[:80], pictures=pictures)
 
     def _fail(self, reason: str) -> None:
-        """Tell the callers, unless another thread serves them by now; the next step starts one."""
+        """Fail the waiting callers, unless a newer thread serves them; the next step starts one."""
         if self._thread is not threading.current_thread():
             return
         self._thread = None
@@ -474,11 +476,11 @@ class Browser:
 
 
 Step = tuple[Callable[["Page"], None], Future[ToolResult]]
-"""What to do on a page, and what is there afterwards."""
+"""An action on a page, and the resulting page."""
 
 
 def _answers(context: "BrowserContext") -> bool:
-    """Whether the browser still does what it is asked."""
+    """Return whether the browser still responds."""
     from playwright.sync_api import Error
 
     try:
@@ -489,13 +491,13 @@ def _answers(context: "BrowserContext") -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """An error of Playwright's without its method and its log."""
+    """Return an error of Playwright's without its method and its log."""
     return one_line(NOISE.sub("", str(error))).rstrip(".")[:300]
 
 
 @contextmanager
 def _expecting(kind: str) -> Iterator[None]:
-    """Add to an error of Playwright's the kind of element that the step takes."""
+    """Add the kind of element that the step needs to an error of Playwright's."""
     from playwright.sync_api import Error
 
     try:
@@ -505,7 +507,8 @@ def _expecting(kind: str) -> Iterator[None]:
 
 
 def _open(page: "Page", address: str) -> None:
-    """Open an address. If it fails, wait for the error page, which would interrupt what is next."""
+    """Open an address. If it fails, wait for the error page, which would interrupt the next
+    step."""
     from playwright.sync_api import Error
 
     shown: list[str] = []
@@ -533,7 +536,7 @@ def _numbered(tabs: Sequence["Page"], number: str) -> "Page":
 
 
 def _began_download(step: Callable[["Page"], None], page: "Page") -> bool:
-    """Take a step; return whether it opened what is downloaded and is no page."""
+    """Take a step; return whether it opened a download instead of a page."""
     from playwright.sync_api import Error
 
     try:
@@ -594,7 +597,7 @@ def browsing_tool(browser: Browser, reading: Access | None = None) -> Tool:
 
 
 def _file(reading: Access | None, path: str) -> "tuple[FilePayload, str]":
-    """Return the content of a file, as it is given to a page, and its real path."""
+    """Return a file's content as the page is given it, and its real path."""
     if reading is None:
         raise ToolError("there are no files to upload")
     with reading.at(path) as location:

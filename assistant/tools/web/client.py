@@ -1,7 +1,7 @@
-"""httpx2 over connections that the guard approves and that end by a deadline.
+"""An httpx2 client whose connections the guard approves and a deadline ends.
 
-The name is resolved and checked when the connection is made, so a name that resolves differently
-the second time is checked again. TLS and the Host header keep the name.
+A name is resolved and checked for each connection, so one that later resolves differently is
+checked again. TLS and the Host header keep the name.
 """
 
 import ssl
@@ -25,7 +25,7 @@ FAULTS = (httpx2.HTTPError, httpx2.InvalidURL)
 
 @contextmanager
 def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
-    """Yield a client for requests within `seconds` in all. It uses no proxy and no `.netrc`.
+    """Yield a client for requests within `seconds` in total. It uses no proxy and no `.netrc`.
 
     Errors inside are raised as ToolError.
     """
@@ -44,10 +44,11 @@ def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
 
 
 def received(response: httpx2.Response, most: int, seconds: float) -> tuple[bytes, str]:
-    """Return the body, unpacked, up to `most` bytes; and why it is truncated, if it is."""
+    """Return the decompressed body, up to `most` bytes, and the reason if it is truncated."""
     data, truncation = bytearray(), ""
     try:
-        for piece in response.iter_bytes():  # decoded as it arrives, so a bomb is noticed
+        # decoded as it arrives, so a compression bomb is noticed
+        for piece in response.iter_bytes():
             data += piece
             if len(data) > most:
                 truncation = f"it is longer than {most:,} bytes, and was cut there"
@@ -66,7 +67,7 @@ def _describe_error(error: Exception, seconds: float) -> str:
 
 
 class _Transport(httpx2.HTTPTransport):
-    """Sends through a connection pool with our network backend."""
+    """Sends through a connection pool with the network backend below."""
 
     def __init__(self, backend: "_Backend") -> None:
         trusted = httpx2.create_ssl_context()
@@ -91,7 +92,7 @@ class _Backend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Connect to the first of the name's addresses that answers."""
+        """Connect to the first address of the name that answers."""
         stream = self._guard.connected(
             host,
             port,
@@ -143,7 +144,7 @@ def _remaining(deadline: float) -> float:
 
 REDIRECTS = 8
 UNREADABLE = ("image/", "audio/", "video/", "font/", "application/zip", "application/gzip")
-"""Content types that are not fetched; other non-text is reported when it is read."""
+"""Content types that are not fetched; other binary types are reported when read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +159,9 @@ class Page:
 
 
 def fetched(url: str, guard: Guard, seconds: float, size: int, may: Callable[[str], None]) -> Page:
-    """Fetch a page through its redirects, up to `size` bytes, unpacked.
+    """Fetch a page, following redirects, up to `size` decompressed bytes.
 
-    Raises ToolError, as `may` does for a redirect target that the owner's rules forbid.
+    Raises ToolError, also if `may` does for a redirect target that the owner's rules forbid.
     """
     with client(guard, seconds) as web:
         for _ in range(REDIRECTS + 1):
@@ -175,7 +176,7 @@ def fetched(url: str, guard: Guard, seconds: float, size: int, may: Callable[[st
 
 
 def _kind(url: str, response: httpx2.Response) -> str:
-    """Return the page's content type. Raises ToolError for an error page, or an unreadable type."""
+    """Return the page's content type. Raises ToolError for an error page or an unreadable type."""
     if response.status_code >= 400:
         raise ToolError(f"{url} answers {response.status_code} {response.reason_phrase}".rstrip())
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
