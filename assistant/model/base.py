@@ -10,7 +10,7 @@ from assistant.events import ReasoningDelta, Retrying, TextDelta
 from assistant.messages import Given, Message, Picture, Reply, request_tokens
 
 UNKNOWN_WINDOW = 32_000
-"""Tokens assumed for the window where neither settings nor provider give it."""
+"""Window size in tokens, assumed if neither settings nor provider give it."""
 SMALL_WINDOW = 12_000
 """Below this, rules, files, tools and passages share the available room."""
 
@@ -35,21 +35,21 @@ class ToolSpec:
 
     @property
     def tokens(self) -> int:
-        """What its description costs in a prompt, estimated; no model is shown the wire's frame."""
+        """The estimated tokens of its description in a prompt, without the frame on the wire."""
         return request_tokens(json.dumps([self.name, self.description, self.parameters]))
 
 
 Piece = TextDelta | ReasoningDelta | Retrying | Reply
-"""A stream is pieces followed by exactly one `Reply`."""
+"""A stream consists of pieces followed by exactly one `Reply`."""
 
 
 class ChatModel(Protocol):
     """A language model.
 
-    `context_window` is in tokens, None where the provider reports none. `extracts` is False for a
+    `context_window` is in tokens, None if the provider reports none. `extracts` is False for a
     model that cannot summarise or extract facts (the offline responder). `sees` says whether
-    pictures may be sent to it; it may still refuse them. `tools_in_prompt`: tools are described to
-    it in its prompt, not beside it.
+    pictures may be sent to it; it may still refuse them. `tools_in_prompt`: tools are described in
+    its prompt, not in the request.
     """
 
     @property
@@ -70,14 +70,14 @@ class ChatModel(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
-        """Stream the answer. Closing the generator cancels the request.
+        """Stream the response. Closing the generator cancels the request.
 
         Raises ModelError, with its `kind`, before the first piece or in the middle.
         """
 
 
 class Wrapper:
-    """A model that answers with another one, `_model`, and is as that one is."""
+    """A model that delegates to another one, `_model`, and has its properties."""
 
     _model: ChatModel
 

@@ -1,4 +1,5 @@
-"""Models that could be connected from here: suggested by name, never used without consent."""
+"""Models that could be connected from this machine: suggested by name, never used without
+consent."""
 
 import http.client
 import importlib.util
@@ -17,7 +18,8 @@ from assistant.model.provider.litellm_model import has_provider
 from assistant.tables import beside
 
 KEYS: Mapping[str, str] = beside(__file__)
-"""The environment variable of a provider's key, and a model of that provider that calls tools."""
+"""The environment variable of each provider's key, and a model of that provider that calls
+tools."""
 OLLAMA = "http://127.0.0.1:11434"
 OLLAMA_EXAMPLE = "ollama_chat/qwen3"
 
@@ -61,7 +63,7 @@ MODELS = "model_prices_and_context_window_backup.json"
 TALKING = ("chat", "responses")
 """The modes of models that can hold a conversation."""
 NEAREST = 3
-"""The most names suggested in place of an unlisted one."""
+"""Maximum number of names suggested for an unlisted model."""
 USUAL = {model.partition("/")[0]: key for key, model in KEYS.items()}
 """Providers by name, and the variable that holds their key."""
 
@@ -69,7 +71,7 @@ USUAL = {model.partition("/")[0]: key for key, model in KEYS.items()}
 def doubts(
     name: str, api_base: str | None = None, environ: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """Return what may be wrong with a model's name, one line each; empty if it seems right.
+    """Return possible problems with a model's name, one line each; empty if it seems right.
 
     Raises ConfigError if litellm knows no provider for it.
     """
@@ -147,7 +149,7 @@ def _listed() -> Mapping[str, frozenset[str]]:
 
 
 def _shipped(name: str) -> Any:
-    """Read a list that litellm ships, without importing litellm."""
+    """Read a list that ships with litellm, without importing litellm."""
     spec = importlib.util.find_spec("litellm")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     return json.loads((Path(folders[0]) / name).read_text("utf-8"))

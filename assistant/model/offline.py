@@ -1,8 +1,8 @@
 """The offline responder: a `ChatModel` without a language model.
 
-It answers by quoting the passages that recall put between `[MEMORY]` and `[/MEMORY]`, each with
-its location, and turns "remember that …" into a call of the `remember` tool. The same request
-always gets the same answer.
+It answers by quoting the passages that recall put between `[MEMORY]` and `[/MEMORY]`, each with its
+location, and turns "remember that …" into a call of the `remember` tool. The same request always
+gets the same answer.
 """
 
 import re
@@ -16,7 +16,7 @@ from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
 from assistant.model.smalltalk import ANSWERS, small_talk
 
 MOST_QUOTED = 5
-"""The most passages that a reply quotes."""
+"""Maximum number of passages that a reply quotes."""
 ORDERS = ("AGENTS.md:", "HEARTBEAT.md:")
 """Files of instructions, quoted only if there is no fact."""
 
@@ -37,9 +37,9 @@ PLACE = re.compile(r"\S+:\d+")
 BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
 """The program's briefing at the start of the latest message."""
 NOT_ASKED = "Memory could not be searched"
-"""The prompt's text in place of the block when recall failed."""
+"""The prompt's text if recall failed, instead of the memory block."""
 WEAK = "Nothing in memory stands out for this message"
-"""The prompt's text beside passages that are only the closest."""
+"""The prompt's text for passages that are only the closest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Quote:
 
 
 class OfflineModel:
-    """Quotes memory, stores facts, and says plainly that it is not a language model.
+    """Quotes memory, stores facts, and states that it is not a language model.
 
     `find_offers` looks for models that could be connected; it is called when the responder
     introduces itself, at the start of a session or on request.

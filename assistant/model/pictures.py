@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_BYTES = 3_750_000
-"""The most bytes of a picture: 5 MB in base64, the lowest limit of a provider (Anthropic)."""
+"""Maximum bytes of a picture: 5 MB in base64, the lowest limit of a provider (Anthropic)."""
 LONGEST_EDGE = 8_000
-"""The longest edge in pixels; Anthropic refuses larger pictures."""
+"""Maximum edge in pixels; Anthropic refuses larger pictures."""
 FITTED_EDGE = 2_000
-"""The longest edge in pixels after downscaling; models see no more detail."""
+"""Maximum edge in pixels after downscaling; models see no more detail."""
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "GIF": ".gif", "WEBP": ".webp"}
-"""The formats that every provider takes."""
+"""The formats that every provider accepts."""
 FOREIGN = (b"BM", b"II*\0", b"MM\0*", b"\0\0\1\0")
 """Magic bytes of bitmaps, TIFFs and icons, which are converted to PNG."""
 HEAD = 16
-"""Bytes that identify a format."""
+"""Number of bytes that identify a format."""
 ORIENTATION, PLACE = 0x0112, 0x8825
 """EXIF tags: the orientation, and the location."""
 
@@ -54,7 +54,8 @@ def picture_of(data: bytes) -> Picture | None:
 
 
 def is_picture(path: Path) -> bool:
-    """Return whether a file starts like a picture. A pipe is not opened: that may wait for ever."""
+    """Return whether a file starts like a picture. A pipe is not opened, since that may never
+    return."""
     try:
         if not path.is_file():
             return False
@@ -65,7 +66,7 @@ def is_picture(path: Path) -> bool:
 
 
 def _kind(data: bytes) -> str | None:
-    """Return the format by the first bytes; HEIC is recognised but cannot be read."""
+    """Return the format identified by the first bytes; HEIC is recognised but cannot be read."""
     head = data[:HEAD]
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "PNG"

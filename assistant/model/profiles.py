@@ -31,8 +31,8 @@ LONGEST_COOLDOWN = 60.0
 PATIENCE = 120.0
 """Seconds for which one request is retried."""
 UNSERVED_PATIENCE = 8.0
-"""Seconds for a local server where nothing listens: it may be restarting, but more likely it has
-to be started."""
+"""Seconds for a local server that does not listen: it may be restarting, but more likely it has to
+be started."""
 
 
 class _Profile:
@@ -62,7 +62,7 @@ class _Profile:
         self.reason = error
 
     def wait(self, now: float) -> float:
-        """Return the seconds until a call may be made; 0 where waiting would not help."""
+        """Return the seconds until a call may be made; 0 if waiting would not help."""
         if self.reason is None or self.reason.kind not in HEALING:
             return 0.0
         return max(0.0, self.blocked_until - now)
@@ -71,14 +71,14 @@ class _Profile:
 class ProfiledModel(Wrapper):
     """Answers with the first available of `models`.
 
-    A transient failure is retried after the profile's cooldown, for `patience` seconds a request,
+    A transient failure is retried after the profile's cooldown, for `patience` seconds per request,
     but a ready profile is preferred to waiting. A request that is too long goes to profiles with a
     larger window, and is OVERFLOW if there is none, so that the conversation is compacted. Any
-    other failure moves on at once. There is no retry after the reply's first word, so that nobody
-    sees two beginnings. Raises ModelError when no profile is left, or the wait would exceed the
-    patience.
+    other failure moves on to the next profile at once. There is no retry after the reply's first
+    word, so that nobody sees two beginnings. Raises ModelError when no profile is left, or the wait
+    would exceed the patience.
 
-    It is as the profile that was tried last.
+    Its properties are those of the profile tried last.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class ProfiledModel(Wrapper):
 
     @property
     def sees(self) -> bool:
-        """Whether any of the models may be sent pictures; to the others they are only named."""
+        """Whether any of the models may be sent pictures; for the others they are only named."""
         return any(profile.model.sees for profile in self._profiles)
 
     @property
@@ -107,7 +107,8 @@ class ProfiledModel(Wrapper):
         return self._model.tools_in_prompt
 
     def try_now(self) -> None:
-        """End the wait before the next try, and let the next request wait for none. Thread-safe."""
+        """End the wait before the next try, and let the next request start without one.
+        Thread-safe."""
         for profile in self._profiles:
             profile.blocked_until = 0.0
         self._now.set()
@@ -115,7 +116,7 @@ class ProfiledModel(Wrapper):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
-        """Stream the answer of the first profile that gives one."""
+        """Stream the response of the first profile that gives one."""
         remaining = list(self._profiles)
         start = self._clock()
         errors: list[ModelError] = []
@@ -150,13 +151,15 @@ class ProfiledModel(Wrapper):
         return self._patience
 
     def _choose(self, remaining: Sequence[_Profile]) -> _Profile:
-        """Return the first profile that is not blocked, else the one with the shortest wait."""
+        """Return the first profile that is not blocked, otherwise the one with the shortest
+        wait."""
         now = self._clock()
         ready = (profile for profile in remaining if profile.blocked_until <= now)
         return next(ready, None) or min(remaining, key=lambda profile: profile.wait(now))
 
     def _report_skipped(self, first: _Profile, chosen: _Profile) -> Generator[Piece, None, None]:
-        """Report, once a turn, that the first model is skipped since an earlier request failed."""
+        """Report, once per turn, that the first model is skipped because an earlier request
+        failed."""
         if first is not chosen and first.reason is not None:
             wait = first.blocked_until - self._clock()
             text = f"{first.reason.message}, and is skipped for {wait:.0f} s more"
@@ -165,7 +168,8 @@ class ProfiledModel(Wrapper):
     def _try(
         self, profile: _Profile, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> Generator[Piece, None, ModelError | None]:
-        """Stream one profile's answer; return the error if it failed before any text was shown."""
+        """Stream one profile's response; return the error if it failed before any text was
+        shown."""
         self._model = profile.model
         has_text = False
         try:

@@ -1,4 +1,4 @@
-"""Choose the model by the settings. Imports nothing heavy: litellm is imported on the first
+"""Chooses the model by the settings. Imports nothing heavy: litellm is imported on the first
 turn."""
 
 from assistant import config
@@ -28,8 +28,7 @@ def create(settings: Settings, *, patience: float | None = None) -> ChatModel:
 
 
 def try_model(name: str) -> str:
-    """Return what a model, configured by this name, answers to a short prompt. Raises
-    ModelError."""
+    """Return a model's response to a short prompt, configured by this name. Raises ModelError."""
     settings = validate(config.load({"model": {"name": name, "timeout_seconds": 24.0}}))
     model = create(settings.model_copy(update={"profiles": ()}), patience=0.0)
     pieces = model.stream([Message("user", "Say hello in one word.")])
@@ -37,7 +36,7 @@ def try_model(name: str) -> str:
 
 
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
-    """Return the model of a profile; what the profile leaves out comes from [model]."""
+    """Return the model of a profile; settings missing there come from [model]."""
     own = profile.model_dump(include={"name", "api_base", "context_window"})
     return _model(shared.model_copy(update=own), profile.api_key_env)
 
@@ -50,10 +49,10 @@ def _model(settings: ModelSettings, api_key_env: str | None = None) -> ChatModel
 
 
 def with_model(settings: Settings, name: str) -> Settings:
-    """Return the settings with another model in first place, for `/model`.
+    """Return the settings with another model in first position, for `/model`.
 
-    A profile of that name brings its own address and key. An address and a window that were set
-    for one provider's model are not carried over to another provider's.
+    A profile of that name brings its own address and key. An address and a window set for one
+    provider's model do not apply to another provider's.
     """
     own_profiles = [profile for profile in settings.profiles if profile.name == name]
     if own_profiles:

@@ -1,8 +1,8 @@
-"""Small talk: a greeting, thanks, a farewell, "what can you do?".
+"""Recognises small talk: a greeting, thanks, a farewell, "what can you do?".
 
-The offline responder answers it without asking memory. Only a message that is nothing else counts,
-in the languages whose phrases `smalltalk.toml` lists. Other small talk goes to memory, which
-recognises most of it by its vectors in any language that it reads.
+The offline responder answers it without searching memory. Only a message that is nothing else
+counts, in the languages whose phrases `smalltalk.toml` lists. Other small talk goes to memory,
+which recognises most of it by its vectors in any language that it reads.
 """
 
 import re
@@ -28,10 +28,10 @@ def _pattern(listed: str) -> "re.Pattern[str]":
 _phrases = beside(__file__)
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWERS: Mapping[Kind, str] = _phrases["answers"]
-"""What the offline responder answers to each kind."""
+"""The offline responder's answer to each kind."""
 _PATTERNS = {kind: _pattern(_phrases[kind]) for kind in _KINDS}
 LONGEST = 60
-"""The most characters of a message that may be small talk."""
+"""Maximum characters of a message that may be small talk."""
 
 
 def small_talk(text: str) -> Kind | None:
@@ -46,7 +46,7 @@ _SUM = re.compile(
     re.IGNORECASE,
 )
 _FRAME = 3
-"""The most words around a sum, such as "what is the"."""
+"""Maximum number of words around a sum, such as "what is the"."""
 
 
 def is_sum(text: str) -> bool:

@@ -1,13 +1,13 @@
 """Tool calling as text in the prompt, for models without native tool calls.
 
-Values in a call are written literally, without escapes, and in CDATA where they contain tags.
-Calls are extracted from a reply as it streams, in this form and in the one that most open models
-were trained on (Qwen, Hermes)::
+Values in a call are written literally, without escapes, and in CDATA where they contain tags. Calls
+are extracted from a reply as it streams, in this form and in the one that most open models were
+trained on (Qwen, Hermes)::
 
     <tool_call name="read_file"><path>a.md</path></tool_call>
     <tool_call>{"name": "read_file", "arguments": {"path": "a.md"}}</tool_call>
 
-Ambiguous calls are not guessed at: the call gets a fault and the model sends it again.
+Ambiguous calls are not guessed: the call gets a fault and the model sends it again.
 """
 
 import json
@@ -36,7 +36,7 @@ BORDER = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 LONGEST_HEAD = 120
-"""The most characters of a call's opening tag."""
+"""Maximum characters of a call's opening tag."""
 PARAMETER = re.compile(r"\s*<([A-Za-z_][\w.-]*)\s*>")
 CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 AGAIN = "send the whole call again"
@@ -47,7 +47,7 @@ FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*(?P<fence>`{3,}|~{3,})"
 """The start of a line that opens or closes a fence, also in a list or a quotation."""
 QUOTATION = re.compile(r"\s*>")
 FORMAT: str = beside(__file__)["format"]
-"""What the model is told of tools and the form of a call."""
+"""The prompt text on tools and the form of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +126,14 @@ def _parse_value(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 class _Markdown:
-    """Follows a text to its end. While that is inside a fence, code span or quotation, no call is
-    meant."""
+    """Tracks a text's markdown; inside a fence, code span or quotation no call is meant."""
 
     def __init__(self) -> None:
         self._fence = ""
         self._line: list[str] = []
 
     def add(self, text: str) -> None:
-        """Continue the text."""
+        """Append text."""
         *lines, last = text.split("\n")
         for line in lines:
             self._end_line("".join([*self._line, line]))
@@ -142,8 +141,11 @@ class _Markdown:
         self._line.append(last)
 
     def call_in(self, text: str) -> tuple[re.Match[str] | None, int]:
-        """Continue up to the first opening tag in the text that is not quoted, or to the last one
-        that is; return the first, and how far the text was followed."""
+        """Continue up to the first unquoted opening tag in the text, otherwise to the last quoted
+        one.
+
+        Return the unquoted tag, and the offset up to which the text was tracked.
+        """
         followed = 0
         for head in OPEN.finditer(text):
             self.add(text[followed : head.start()])
@@ -153,7 +155,7 @@ class _Markdown:
         return None, followed
 
     def is_quoted(self) -> bool:
-        """Whether the text ends inside a markdown fence, code span or quotation."""
+        """Return whether the text ends inside a markdown fence, code span or quotation."""
         last = "".join(self._line)
         self._line = [last]
         in_span = len(re.findall("`+", last)) % 2
@@ -170,11 +172,12 @@ class _Markdown:
 
 
 class CallFilter:
-    """Extracts calls from streamed text; a quoted call, in a code fence say, stays in the text.
+    """Extracts calls from streamed text; a quoted call, for example in a code fence, stays in the
+    text.
 
-    The prose before the first call is shown as it arrives. Text that might still become the markup
-    of a call is held back. What begins with a call is read when the text is complete; `blocks` are
-    then its calls.
+    The prose before the first call is shown as it arrives. Text that might become the markup of a
+    call is held back. Text from the first call on is parsed when it is complete; `blocks` are then
+    its calls.
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
@@ -202,10 +205,10 @@ class CallFilter:
         return text[:end]
 
     def finish(self, *, ended: bool) -> str:
-        """Read the calls, and return the rest of what can be shown: the prose after them.
+        """Parse the calls, and return the remaining text that can be shown: the prose after them.
 
         `ended` is True if the model stopped by itself, False if the stream broke off. A call
-        without an end then counts as closed only if the model stopped and the call parses.
+        without an end tag then counts as closed only if the model stopped and the call parses.
         """
         if not self._calls:
             return self._held
@@ -214,7 +217,7 @@ class CallFilter:
         return "\n\n".join([""] * self._has_prose + paragraphs) if paragraphs else ""
 
     def _read_calls(self, text: str, *, ended: bool) -> Iterator[str]:
-        """Read the calls of a text; yield the prose around them."""
+        """Parse the calls of a text; yield the prose around them."""
         while head := _Markdown().call_in(text)[0]:
             yield text[: head.start()].rstrip()
             call = Block(head["name"] or "", text[head.end() :], closed=True)
@@ -240,7 +243,7 @@ class CallFilter:
         return None
 
     def _is_whole(self, block: Block) -> bool:
-        """Return whether the block parses, so that what follows is not part of it."""
+        """Return whether the block parses, so that the text after it is not part of it."""
         try:
             parse(block, self._tools)
         except ValueError:
@@ -303,12 +306,12 @@ class TextTools(Wrapper):
     def __init__(self, model: ChatModel, *, native: bool = False) -> None:
         self._model = model
         self.tools_in_prompt = not native
-        """Whether tools are described in the prompt."""
+        """Return whether tools are described in the prompt."""
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
-        """Stream the prose of the answer; its calls are in the reply."""
+        """Stream the prose of the response; its calls are in the reply."""
         if not self.tools_in_prompt:
             try:
                 yield from self._model.stream(messages, tools)

@@ -1,9 +1,9 @@
-"""Classify failed model calls: a foreign exception becomes a `ModelError` with its cure.
+"""Classifies failed model calls: a foreign exception becomes a `ModelError` with its cure.
 
 litellm maps errors per provider, and not always to the same class: a 402, 403 or 413 arrives as a
 plain APIError or a BadRequestError, a refused connection as InternalServerError. So the exception
-is judged by its causes, the HTTP status or the operating system's error, and by the provider's
-words where the status is ambiguous.
+is classified by its causes: the HTTP status or the operating system's error, and the provider's
+message if the status is ambiguous.
 """
 
 import json
@@ -49,7 +49,7 @@ def _rules() -> "list[tuple[ModelFailure, re.Pattern[str], frozenset[int | None]
 
 
 WINDOW = _compiled(_DATA["window"])
-"""Finds the tokens of the window in a provider's refusal."""
+"""Finds the size of the context window in a provider's refusal."""
 NO_TOOLS = _compiled(_DATA["no_tools"])
 NO_PICTURES = _compiled(_DATA["no_pictures"])
 """Messages of providers whose model cannot call tools, or see pictures."""
@@ -89,7 +89,8 @@ class Endpoint:
         retry_after: float | None = None,
         unserved: bool = False,
     ) -> ModelError:
-        """Return the error for a failure of this kind, in the words for `case` if it has any."""
+        """Return the error for a failure of this kind, with the message for `case` if there is
+        one."""
         messages = _DATA["message"]
         case = case or kind
         if kind is ModelFailure.NOT_FOUND and UNKNOWN_PROVIDER in detail:
@@ -118,7 +119,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class StreamedError:
-    """An error in the middle of an answer. `code` holds anything else that names its kind."""
+    """An error in the middle of a response. `code` holds any other identifier of its kind."""
 
     message: str
     status: int | None = None
@@ -126,8 +127,10 @@ class StreamedError:
 
 
 class RedirectedError(Exception):
-    """A provider redirects to `location`. Redirects are not followed: the prompt and the key
-    would go where the owner never sent them."""
+    """A provider redirects to `location`.
+
+    Redirects are not followed: the prompt and the key would go where the owner never sent them.
+    """
 
     def __init__(self, location: str) -> None:
         super().__init__(f"redirected to {location}")
@@ -140,7 +143,7 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
     redirect = next((link for link in causes if isinstance(link, RedirectedError)), None)
     if redirect is not None:
         return endpoint.failed(ModelFailure.NOT_FOUND, redirect.location, case="redirect")
-    # The innermost status: litellm's outer ones are sometimes made up.
+    # The innermost status: litellm's outer ones are sometimes invented.
     codes = (getattr(link, "status_code", None) for link in reversed(causes))
     status = next((code for code in codes if isinstance(code, int)), None)
     kind = None
@@ -160,20 +163,20 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
 
 
 def classify_streamed(error: StreamedError, endpoint: Endpoint) -> ModelError:
-    """Convert an error from the middle of an answer as if it had come at the start."""
+    """Convert an error from the middle of a response like one at its start."""
     kind = _of_response(f"{error.message} {error.code}", error.status)
     return endpoint.failed(kind, detail_of(error.message), status=error.status)
 
 
 def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
-    """Return the error for an answer that was cut off at a limit of `Watch`."""
+    """Return the error for a response that was cut off at a limit of `Watch`."""
     if limit == "size":
         return endpoint.failed(ModelFailure.PROTOCOL, "too much data")
     return endpoint.failed(ModelFailure.TIMEOUT, case=limit)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of the provider's `Retry-After`; None for anything but a number."""
+    """Return the seconds of the provider's `Retry-After`; None if it is not a number."""
     value = next((headers[name] for name in headers if name.lower() == "retry-after"), "")
     with suppress(ValueError):
         if math.isfinite(seconds := float(value)):
@@ -234,7 +237,7 @@ def _of_transport(causes: Sequence[BaseException]) -> ModelFailure | None:
 
 
 def _of_response(text: str, status: int | None) -> ModelFailure:
-    """Classify by the provider's words and the status."""
+    """Classify an error by the provider's message and the status."""
     return next(
         (kind for kind, words, statuses in _rules() if status in statuses and words.search(text)),
         ModelFailure.SERVER,

@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 QUIET = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches its price map when imported
-    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",  # else a list of headers at the first call
-    "LITELLM_MODE": "PRODUCTION",  # else it reads keys from any .env above it
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # otherwise it fetches its price map on import
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",  # otherwise a list of headers on the first call
+    "LITELLM_MODE": "PRODUCTION",  # otherwise it reads keys from any .env above it
 }
 LATE = ("litellm.proxy.openai_files_endpoints.common_utils", "openai.resources")
-"""Modules that litellm imports only at its first call, which takes 0.6 s."""
+"""Modules that litellm imports only on its first call, which takes 0.6 s."""
 
 
 def warm_up() -> None:
-    """Import everything that the first call needs. Run it in a thread."""
+    """Import all modules that the first call needs. Run it in a thread."""
     preload()
     with _without_gc():
         for name in LATE:
@@ -72,7 +72,8 @@ def preload() -> Any:
     """Import litellm (about 4 s), configure it, and return the module."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    vars(platform.uname())["processor"] = ""  # else a request runs whatever `uname` the PATH has
+    # otherwise a request runs whatever `uname` is on the PATH
+    vars(platform.uname())["processor"] = ""
     with _without_gc():
         import litellm
 
@@ -88,7 +89,8 @@ def _set_up(litellm: Any) -> None:
 
     if "LITELLM_LOG" not in os.environ:
         logging.getLogger("LiteLLM").disabled = True
-    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")  # at odd answers
+    # for unusual responses
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.disable_hf_tokenizer_download = True
@@ -101,8 +103,8 @@ def _set_up(litellm: Any) -> None:
 
 @contextlib.contextmanager
 def _without_gc() -> Iterator[None]:
-    """Disable the garbage collector during an import: it would find nothing and take a fifth of
-    the time."""
+    """Disable the garbage collector during an import: it would free nothing and take a fifth of the
+    time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -116,19 +118,19 @@ OLLAMA = "ollama/"
 """litellm drops tools when it streams from a model with this prefix, but not with
 `ollama_chat/`."""
 FIRST_WORD, WHOLE = 2.5, 15
-"""Multiples of `timeout_seconds` allowed for the first word, and for the whole answer."""
+"""Multiples of `timeout_seconds` allowed for the first word, and for the whole response."""
 THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
-"""Models that think between calls, and need their earlier reasoning sent back."""
+"""Models that think between calls and need their earlier reasoning sent back."""
 THOUGHTS = "reasoning_content"
 """The field of a message that some providers demand and others refuse."""
 NO_JSON = re.compile(r"response_?(format|mime)|json", re.IGNORECASE)
-"""What a provider names that refuses to hold the model to JSON."""
+"""Parameters named in the error of a provider that does not support JSON output."""
 
 
 class LitellmModel:
     """A model by its litellm name, at its provider or at `settings.api_base`.
 
-    `api_key_env` names the environment variable that holds its key; unset, litellm uses the
+    `api_key_env` names the environment variable that holds its key; if unset, litellm uses the
     provider's usual variable. Nothing is imported or queried before it is needed.
     """
 
@@ -142,29 +144,29 @@ class LitellmModel:
         self._api_key_env = api_key_env
         self._sends_reasoning = THINKERS.search(self.name) is not None
         self._refuses_json = False
-        self._reported_window: int | None = None  # by its provider, when it refused a request
+        self._reported_window: int | None = None  # from its provider, when it refused a request
         self._blind = False  # its provider has refused pictures
-        self._unopened = False  # it closes its reasoning without having opened it
+        self._unopened = False  # it closes its reasoning without opening it
 
-    # Known before any request: from the settings, litellm, or Ollama
+    # Known before any request: from the settings, litellm or Ollama
 
     @cached_property
     def _provider(self) -> str:
         """litellm's name for the provider. Raises ModelError."""
         try:
             provider: str = preload().get_llm_provider(self.name)[1]
-        except Exception as error:  # it raises a bare Exception for a name it does not know
+        except Exception as error:  # it raises a bare Exception for an unknown name
             raise classify(error, Endpoint(self.name, self._settings.api_base)) from error
         return provider
 
     @cached_property
     def _facts(self) -> Mapping[str, Any]:
-        """What litellm knows of the model; for Ollama it queries the server."""
+        """litellm's data on the model; queries the server for Ollama."""
         try:
             facts: Mapping[str, Any] = preload().get_model_info(
                 self.name, api_base=self._settings.api_base
             )
-        except Exception:  # it raises a bare Exception for a model it does not know
+        except Exception:  # it raises a bare Exception for an unknown model
             return {}
         return facts
 
@@ -174,13 +176,13 @@ class LitellmModel:
 
     @property
     def context_window(self) -> int | None:
-        """The window in tokens: what is known of it, unless the provider has reported less."""
+        """The window in tokens: the known one, unless the provider has reported a smaller one."""
         configured, reported = self._known_window, self._reported_window
         return min(configured, reported) if configured and reported else configured or reported
 
     @cached_property
     def _known_window(self) -> int | None:
-        """The setting, else what litellm or Ollama knows of the model.
+        """The setting, otherwise the window that litellm or Ollama knows.
 
         Ollama serves the window that a request asks for: at most what the model supports, and at
         most UNKNOWN_WINDOW unless the setting says otherwise.
@@ -196,7 +198,7 @@ class LitellmModel:
     def calls_tools(self) -> bool:
         """Whether tools may be offered natively; the provider may still refuse them.
 
-        What litellm says of a model on Ollama is guessed from its template, and ignored.
+        litellm's data on a model on Ollama is guessed from its template, and ignored.
         """
         parameters = preload().get_supported_openai_params(self.name, self._provider) or ()
         supported = Endpoint(self.name).is_ollama or self._facts.get("supports_function_calling")
@@ -213,7 +215,7 @@ class LitellmModel:
         facts = self._facts
         return Endpoint(self.name).is_ollama or not facts or bool(facts.get("supports_vision"))
 
-    # The key: in a named variable, or where litellm looks
+    # The key: from a named variable, or from the variables that litellm reads
 
     @property
     def _missing_keys(self) -> list[str]:
@@ -229,7 +231,7 @@ class LitellmModel:
         return next(iter(self._missing_keys), usual)
 
     def _key(self) -> str | None:
-        """Return the key to send, or None where litellm finds it. Raises ModelError if there is
+        """Return the key to send, or None if litellm finds it. Raises ModelError if there is
         none."""
         if self._api_key_env:
             if key := os.environ.get(self._api_key_env):
@@ -238,9 +240,9 @@ class LitellmModel:
             missing = self._missing_keys
             prefixes = tuple(name.partition("_")[0] + "_" for name in missing)
             if not missing or any(name.startswith(prefixes) for name in os.environ):
-                return None  # another variable of the provider's may do
+                return None  # another variable of the provider may be enough
         if self._settings.api_base:
-            return "none"  # a local server asks for no key, but its client insists on one
+            return "none"  # a local server needs no key, but its client insists on one
         raise self._endpoint.failed(ModelFailure.AUTH, case="missing_key")
 
     # Requests
@@ -248,7 +250,7 @@ class LitellmModel:
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
-        """Stream the answer over HTTP. Raises ModelError."""
+        """Stream the response over HTTP. Raises ModelError."""
         try:
             yield from self._stream(messages, tools)
         except ModelError as error:
@@ -263,7 +265,7 @@ class LitellmModel:
             yield from self._stream(messages, tools)
 
     def _is_held_to_json(self, messages: Sequence[Message]) -> bool:
-        """Whether to hold the model to JSON; litellm gives Claude a tool to answer with instead."""
+        """Return whether to enforce JSON output; for Claude, litellm does so with a tool."""
         if self._refuses_json or not any(message.json for message in messages):
             return False
         parameters = preload().get_supported_openai_params(self.name, self._provider) or ()
@@ -335,7 +337,7 @@ class LitellmModel:
             raise self._cause_of_end(watch) or classify(error, self._endpoint) from error
 
     def _cause_of_end(self, watch: "Watch") -> ModelError | None:
-        """Return why the answer broke off, if known: a limit, or the provider's error."""
+        """Return why the response broke off, if known: a limit, or the provider's error."""
         if watch.exceeded:
             return cut_off(self._endpoint, watch.exceeded)
         return classify_streamed(watch.error, self._endpoint) if watch.error else None
@@ -367,7 +369,7 @@ class LitellmModel:
                     f"{self.name} does not support tools", kind=ModelFailure.BAD_REQUEST
                 )
             request["tools"] = [spec.wire for spec in tools]
-            request["_skip_mcp_handler"] = True  # else it imports mcp to check for them: 0.6 s
+            request["_skip_mcp_handler"] = True  # otherwise it imports mcp to look for them: 0.6 s
         if self._is_held_to_json(messages):
             request["response_format"] = {"type": "json_object"}
         if settings.api_base:
@@ -380,18 +382,19 @@ class LitellmModel:
             thinking = thinking_parameters(settings, self._provider)
             output_limit = self._facts.get("max_output_tokens") if thinking else None
             if output_limit and self._provider == "anthropic" and not settings.max_output_tokens:
-                thinking["max_tokens"] = output_limit  # litellm would leave the answer little room
+                # litellm would leave little room for the reply
+                thinking["max_tokens"] = output_limit
             request |= thinking
         return request
 
     def _usage(self, usage: Any, *, estimated: bool) -> Usage:
-        """Return the tokens and the cost in dollars; None where no price is known."""
+        """Return the tokens and the cost in dollars; None if no price is known."""
         if usage is None:
             return Usage()
         details = getattr(usage, "prompt_tokens_details", None)
         cost = getattr(usage, "cost", None)
         if cost is None:
-            with contextlib.suppress(Exception):  # a bare one where litellm knows no price
+            with contextlib.suppress(Exception):  # a bare one if litellm knows no price
                 cost = sum(preload().cost_per_token(model=self.name, usage_object=usage))
         return Usage(
             usage.prompt_tokens or 0,

@@ -1,4 +1,4 @@
-"""Encode messages and effort for a request, in OpenAI's form, which litellm takes. Pure."""
+"""Encodes messages and effort for a request in OpenAI's form, which litellm accepts. Pure."""
 
 import base64
 import hashlib
@@ -14,28 +14,28 @@ from assistant.settings.sections import ModelSettings
 Json = dict[str, Any]
 
 MOST_MARKS = 4
-"""Anthropic accepts at most four cache marks a request."""
+"""Maximum number of cache marks in a request to Anthropic."""
 PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
-"""A call id that every provider accepts: OpenAI's length, Anthropic's characters."""
+"""A call ID that every provider accepts: OpenAI's length, Anthropic's characters."""
 UNSEEN = "[Of the pictures named above {} cannot be shown to you: say so if it matters.]"
 UNTHOUGHT = " "
-"""Placeholder for reasoning that a provider demands and that is missing."""
+"""Placeholder for missing reasoning that a provider demands."""
 
 BY_SWITCH = ("deepseek", "moonshot", "zai", "volcengine")
-"""Providers whose requests turn thinking on and off by `thinking.type`."""
+"""Providers whose requests turn thinking on and off with `thinking.type`."""
 SERVERS = ("hosted_vllm", "lm_studio", "llamafile")
-"""vLLM, llama.cpp and the like, whose chat templates have a switch."""
+"""vLLM, llama.cpp and similar servers, whose chat templates have a switch."""
 BY_EFFORT = re.compile(r"(?:.*/)?(?:gpt-|o\d)")
-"""OpenAI's models, also behind a proxy, which have an effort and no switch."""
+"""OpenAI's models, also behind a proxy, which have an effort but no switch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a provider expects of messages besides their text.
+    """The provider's requirements for messages besides their text.
 
-    `claude`: it accepts cache marks, signs reasoning, and wants that back during a turn's calls.
-    `thoughts`: it wants `reasoning_content` with every assistant message. `own_ids`: the ids of its
-    calls carry meaning. `sees`: it can be sent pictures.
+    `claude`: it accepts cache marks, signs reasoning, and needs it sent back during a turn's calls.
+    `thoughts`: it needs `reasoning_content` with every assistant message. `own_ids`: the IDs of its
+    calls carry meaning. `sees`: it accepts pictures.
     """
 
     claude: bool = False
@@ -73,8 +73,10 @@ def lacks_signed(messages: Sequence[Message]) -> bool:
 
 
 def _turn_start(messages: Sequence[Message]) -> int:
-    """Return where the turn begins: what the user role says right after a tool's result, such as
-    its picture, goes on with it."""
+    """Return the index where the turn begins.
+
+    A message of the user role right after a tool's result, such as its picture, continues the turn.
+    """
     starts = (
         number
         for number, message in enumerate(messages)
@@ -115,7 +117,7 @@ def _call(call: ToolCall, style: Style) -> Json:
 
 
 def _id(identity: str, style: Style) -> str:
-    """Return an id that this provider accepts: another provider may have made it."""
+    """Return an ID that this provider accepts, since another provider may have made it."""
     if style.own_ids or PLAIN_ID.fullmatch(identity):
         return identity
     return f"call_{hashlib.sha256(identity.encode()).hexdigest()[:24]}"
@@ -132,10 +134,10 @@ def _mark(message: Message, style: Style) -> Json:
 
 
 def thinking_parameters(settings: ModelSettings, provider: str) -> Json:
-    """Return what `model.effort` adds to a request; nothing if it is unset."""
+    """Return the parameters that `model.effort` adds to a request; none if it is unset."""
     effort = settings.effort
     if effort is None or (provider == "anthropic" and effort == "none"):
-        return {}  # Claude thinks only if it is told to
+        return {}  # Claude thinks only on request
     model = (settings.name or "").partition("/")[2]
     is_custom_server = (
         provider == "openai" and settings.api_base is not None and not BY_EFFORT.match(model)
@@ -144,13 +146,13 @@ def thinking_parameters(settings: ModelSettings, provider: str) -> Json:
     by_effort = thinks
     if provider in BY_SWITCH:
         body: Json = {"thinking": {"type": "enabled" if thinks else "disabled"}}
-        by_effort = thinks and provider == "deepseek"  # the others take one of the two
+        by_effort = thinks and provider == "deepseek"  # the others accept only one of the two
     elif provider == "openrouter":
         body = {"reasoning": {"effort": effort} if thinks else {"enabled": False}}
         by_effort = False
     elif is_custom_server or provider in SERVERS:
         body = {"chat_template_kwargs": {"enable_thinking": thinks}}
-    else:  # litellm makes this the provider's own, or drops it where the model has none
+    else:  # litellm converts it for the provider, or drops it if the model does not support it
         return {"reasoning_effort": effort}
     request: Json = {"extra_body": body}
     if by_effort:

@@ -1,4 +1,4 @@
-"""Assemble a streamed reply from litellm's chunks: text, reasoning and tool calls."""
+"""Assembles a streamed reply from litellm's chunks: text, reasoning and tool calls."""
 
 import json
 import re
@@ -11,10 +11,10 @@ from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.tables import beside
 
-# Tool calls: a provider may merge parallel ones under one index (Ollama), repeat an id, leave it
-# out, or truncate the JSON. So a delta opens a new call if it brings a name and its id is new or,
-# without an id, if the previous call is already complete; and a call is only run if its name and
-# its arguments are valid.
+# Tool calls: a provider may merge parallel ones under one index (Ollama), repeat an ID, omit it, or
+# truncate the JSON. So a delta opens a new call if it has a name and its ID is new or, without an
+# ID, if the previous call is already complete; and a call is run only if its name and its arguments
+# are valid.
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Tool names that OpenAI and Anthropic accept."""
@@ -26,7 +26,7 @@ AGAIN = "send the call again"
 
 @dataclass(slots=True)
 class CallDelta:
-    """A tool call, or a piece of one as the wire has it: any part may be missing."""
+    """A tool call, or a piece of one as received: any part may be missing."""
 
     index: int | None = None
     id: str = ""
@@ -35,7 +35,7 @@ class CallDelta:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its arguments are already one JSON object, so that more cannot belong to them."""
+        """Whether its arguments are already one JSON object, so that no more can belong to it."""
         try:
             return bool(self.arguments.strip()) and decode_arguments(self.arguments) is not None
         except ValueError:
@@ -43,7 +43,7 @@ class CallDelta:
 
 
 class Calls:
-    """The calls of a reply while it streams; an id may be missing or used twice."""
+    """The calls of a reply while it streams; an ID may be missing or repeated."""
 
     def __init__(self) -> None:
         self._calls: list[CallDelta] = []
@@ -52,7 +52,7 @@ class Calls:
         return bool(self._calls)
 
     def add(self, delta: CallDelta) -> None:
-        """Add a piece."""
+        """Add a piece of a call."""
         call = self._continued(delta)
         if call is None:
             index = len(self._calls) if delta.index is None else delta.index
@@ -92,7 +92,7 @@ def sound_call(identity: str, name: str, arguments: str, *, ended: bool = True) 
 
 
 def decode_arguments(text: str, *, ended: bool = True) -> dict[str, Any]:
-    """Decode the arguments of a call. Empty text means none, if the reply has `ended` by itself.
+    """Decode the arguments of a call. Empty text means none, if the reply `ended` normally.
 
     Models write JSON with raw line breaks and extra commas, or in a fence: only unambiguous
     mistakes are repaired. Truncated JSON is not completed, since the call would run with partial
@@ -128,28 +128,30 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-# Finish reasons in one vocabulary: providers and servers use some sixty words.
+# Finish reasons in one vocabulary: providers and servers use some sixty.
 
 ENDED = frozenset({"stop", "tool_calls"})
 """The answer is complete."""
 MALFORMED = "malformed_call"
-"""The model made a call that its provider could not parse, and did not pass on."""
+"""The model made a call that its provider could not parse, and so did not pass on."""
 UNKNOWN = "“"
 """The prefix of an unknown finish reason."""
 QUOTED_LENGTH = 60
-"""The most characters quoted of a provider's word."""
+"""Maximum characters quoted of a provider's finish reason."""
 MEANINGS: Mapping[str, str] = beside(__file__)
-"""Patterns in the providers' words; the first match counts. A provider's new word mostly
-consists of known ones. An unknown one is passed on if the answer lacks something, else the
-answer counts as complete."""
+"""Patterns in the providers' finish reasons; the first match counts. A provider's new reason mostly
+consists of known words. An unknown reason is passed on if the response lacks something; otherwise
+the response counts as complete."""
 _ODD = re.compile(r"[^a-z0-9_.: -]")
 
 Shown = Iterator[TextDelta | ReasoningDelta]
 
 
 def ending(reason: str | None) -> str:
-    """Translate the provider's word to `Reply.finish_reason`, quoting an unknown one. None: the
-    stream broke off."""
+    """Translate the provider's finish reason to `Reply.finish_reason`, quoting an unknown one.
+
+    None: the stream broke off.
+    """
     if not reason:
         return "incomplete"
     word = reason.lower()
@@ -159,7 +161,7 @@ def ending(reason: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a chunk adds. `blocks` are pieces of signed reasoning (Anthropic's)."""
+    """The content that a chunk adds. `blocks` are pieces of signed reasoning (Anthropic's)."""
 
     text: str = ""
     reasoning: str = ""
@@ -168,7 +170,7 @@ class Delta:
 
     @property
     def size(self) -> int:
-        """The number of characters; 0 in a chunk that only keeps the stream alive."""
+        """The number of characters; 0 for a chunk that only keeps the stream alive."""
         arguments = sum(len(call.arguments) + len(call.name) for call in self.calls)
         return len(self.text) + len(self.reasoning) + arguments
 
@@ -181,7 +183,7 @@ class _GrowingText:
     pending: str = ""
 
     def add(self, piece: str, *, last: bool = False) -> str:
-        """Add a piece and return what can be shown of it."""
+        """Add a piece and return the text that can be shown."""
         text = self.pending + piece
         self.pending = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" and not last else ""
         if visible := mend(text[: len(text) - len(self.pending)]):
@@ -204,9 +206,9 @@ class ThinkingFilter:
 
     Open models served without a reasoning parser write it into the text, before `</think>`. Some
     chat templates put `<think>` at the end of the prompt: then the text has only the end tag, and
-    `turned` says that the text before it was not the reply. A model that does so does it again:
-    with `unopened` its text counts as reasoning from the first word, and `turned` says at the end
-    that nothing closed it, so that it was the reply.
+    `turned` says that the text before it was not the reply. Such a model always does so: with
+    `unopened` its text counts as reasoning from the first word, and `turned` says at the end that
+    no tag closed it, so that it was the reply.
     """
 
     def __init__(self, *, unopened: bool = False) -> None:
@@ -244,7 +246,7 @@ class ThinkingFilter:
         return reasoning, reply
 
     def finish(self) -> tuple[str, str]:
-        """Return what was held back."""
+        """Return the text that was held back."""
         pending, self._pending = self._pending, ""
         if self._state != "thinking":
             return "", pending
@@ -252,9 +254,9 @@ class ThinkingFilter:
         return ("", pending) if self.turned else (pending, "")
 
     def _end(self) -> int:
-        """Return where the reasoning ends in the pending text, or -1.
+        """Return the offset at which the reasoning ends in the pending text, or -1.
 
-        An end tag without a start must not be a mention in a text about tags.
+        An end tag without a start tag must not be a mention in a text about tags.
         """
         position = self._pending.find(CLOSE)
         while position >= 0 and self._state == "unsure":
@@ -267,7 +269,7 @@ class ThinkingFilter:
         return position
 
     def _split_partial_tag(self) -> tuple[str, str]:
-        """Return the pending text, keeping back a possible start of the end tag."""
+        """Return the pending text, holding back a possible start of the end tag."""
         sizes = range(len(CLOSE) - 1, 0, -1)
         half = next((size for size in sizes if self._pending.endswith(CLOSE[:size])), 0)
         end = len(self._pending) - half
@@ -281,8 +283,8 @@ class ThinkingFilter:
 class Assembly:
     """Assembles one reply.
 
-    `unopened`, once it is over, says that the reasoning was closed without having been opened;
-    passed at the start, that this model is known to do so.
+    `unopened` passed at the start says that this model is known to close its reasoning without
+    opening it; once the reply is complete, it says whether this one did.
     """
 
     def __init__(self, *, unopened: bool = False) -> None:
@@ -299,7 +301,7 @@ class Assembly:
         return self._thinking.unopened
 
     def add(self, delta: Delta) -> Shown:
-        """Add a chunk and yield what can be shown of it."""
+        """Add a chunk and yield the text that can be shown."""
         for block in delta.blocks:
             self._sign(block)
         inline, text = self._thinking.feed(delta.text)
@@ -315,7 +317,7 @@ class Assembly:
             self._calls.add(call)
 
     def _sign(self, block: Mapping[str, Any]) -> None:
-        """Add a piece of signed reasoning: thoughts, then their signature; redacted blocks come
+        """Add a piece of signed reasoning: thoughts, then their signature; redacted blocks arrive
         whole.
 
         A thought without its signature is useless.
@@ -330,7 +332,7 @@ class Assembly:
             self._unsigned = ""
 
     def finish(self) -> Shown:
-        """Yield what was still held back: a partial tag, or half of a surrogate pair."""
+        """Yield the text still held back: a partial tag, or half of a surrogate pair."""
         inline, text = self._thinking.finish()
         if self._thinking.turned:
             self._reasoning.add("", last=True)
@@ -347,7 +349,8 @@ class Assembly:
         return not (self._text.parts or self._calls)
 
     def reply(self, finish_reason: str | None, usage: Usage) -> Reply:
-        """Return the whole reply, by the provider's finish reason; None if the stream broke off."""
+        """Return the complete reply for the provider's finish reason; None if the stream broke
+        off."""
         reason = ending(finish_reason)
         text, is_unknown = self._text.whole, reason.startswith(UNKNOWN)
         calls = tuple(self._calls.sound(ended=is_unknown or reason in ENDED))
@@ -361,7 +364,7 @@ class Assembly:
 
 
 def delta_of(chunk: Any) -> Delta:
-    """Return what a chunk adds to the answer."""
+    """Return the content that a chunk adds to the response."""
     if not chunk.choices:
         return Delta()
     delta = chunk.choices[0].delta

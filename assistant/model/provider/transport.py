@@ -1,9 +1,9 @@
-"""The transport of all requests to providers: httpx, with each answer watched and made a stream.
+"""The transport of all requests to providers: httpx, with each response watched and made a stream.
 
-A read timeout would not end a stream of keep-alives, nor one of a byte a second. So a thread that
-only watches the clock ends an answer at its limits by shutting its socket. Some servers send a
-whole answer where a stream was requested, and a provider may send an error in the middle of an
-answer whose status was 200.
+A read timeout would not end a stream of keep-alives, nor one of a byte per second. So a separate
+thread watches the clock, and ends a response at its limits by shutting its socket. Some servers
+send a whole response where a stream was requested, and a provider may send an error in the middle
+of a response with status 200.
 """
 
 import codecs
@@ -26,9 +26,9 @@ from assistant.model.provider.failures import RedirectedError, StreamedError
 Json = dict[str, Any]
 
 MOST_BYTES = 64_000_000
-"""The most bytes of an answer: far more than the longest output of any model takes in a stream."""
+"""Maximum bytes of a response: far more than the longest output of any model takes as a stream."""
 TAIL = 16_384
-"""Bytes at the end of an answer that are searched for an error."""
+"""Bytes at the end of a response that are searched for an error."""
 ERROR_EVENT = re.compile(rb"event:\s*error")
 FINISH = re.compile(
     rb'(?<!\\)"(?:(block)Reason|finishReason|stopReason|(finish|stop|done)_reason)"\s*:\s*'
@@ -36,31 +36,30 @@ FINISH = re.compile(
 )
 """A finish reason on the wire, in the form of any provider."""
 COUNT = re.compile(rb'(?<!\\)"(?:usage(?:Metadata)?"\s*:\s*{|prompt_eval_count")')
-"""The tokens that an answer took, in the form of any provider."""
+"""The token counts of a response, in the form of any provider."""
 FOUND_LENGTH = 100
-"""The most bytes of either; it may be split anywhere."""
+"""Maximum bytes of a match of either pattern; it may be split anywhere."""
 ALWAYS_FINISHED = (":streamGenerateContent", "/messages", ":streamRawPredict")
-"""Endpoints of Gemini and Anthropic, also on Vertex: for them litellm makes up a finish reason
-where there is none on the wire."""
+"""Endpoints of Gemini and Anthropic, also on Vertex: litellm invents a finish reason for them if
+there is none on the wire."""
 LINES_OF_JSON = ("ndjson", "jsonl", "stream+json")
-"""Content types of streams whose every line is a JSON object."""
+"""Content types of streams in which every line is a JSON object."""
 CODED = ("content-encoding", "content-length")
-"""Headers of a compressed body; some servers compress one that was asked for as it is."""
+"""Headers of a compressed body; some servers compress one that was requested uncompressed."""
 OLLAMA = ("/api/chat", "/api/generate")
 
 
 class Watch:
-    """Watches one request, as a context manager, which closes its response. `exceeded` names the
-    limit it exceeded, if any.
+    """Watches one request; a context manager that closes its response.
 
-    Its limits are in seconds: of `silence` after the first word, until the `first_word`, and of the
-    whole `answer`. Without the second, a local server may take as long as it needs to read a long
-    prompt.
+    `exceeded` names the limit that was exceeded, if any. The limits are in seconds: for `silence`
+    after the first word, for the `first_word`, and for the whole `answer`. Without the second, a
+    local server may take as long as it needs to read a long prompt.
 
     `answered`: its status was not an error. `web_page`: the body starts like HTML. `finish` is the
     provider's own finish reason: litellm loses it where an adapter says that more may come, and
-    makes one up where an adapter knows no other. `only_heard`: litellm's is not to be believed.
-    `counted`: the provider said how many tokens there were.
+    invents one where an adapter knows no other. `only_heard`: litellm's finish reason is
+    unreliable. `counted`: the provider reported token counts.
     """
 
     def __init__(self, silence: float, first_word: float | None, answer: float) -> None:
@@ -89,19 +88,19 @@ class Watch:
             _abort(response)
 
     def word(self) -> None:
-        """Record that a piece of the reply arrived."""
+        """Record that a piece of the reply has arrived."""
         self._has_word = True
 
     def watched(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the pieces of the body. Raises httpx.ReadError at a limit."""
         self._silent_since = time.monotonic()
         for piece in pieces:
-            self._silent_since = math.inf  # until the next piece is waited for
+            self._silent_since = math.inf  # until the next piece is awaited
             searched = self._tail[-FOUND_LENGTH:] + piece
             self.counted = self.counted or COUNT.search(searched) is not None
             for match in FINISH.finditer(searched):
                 if match[2] == b"stop" and not self.only_heard:
-                    continue  # vLLM's is the text at which it stopped
+                    continue  # in vLLM, the text at which it stopped
                 with contextlib.suppress(ValueError):
                     self.finish = "safety" if match[1] else json.loads(match[3])
             self._tail = (self._tail + piece)[-TAIL:]
@@ -115,12 +114,12 @@ class Watch:
 
     @property
     def error(self) -> StreamedError | None:
-        """The error with which the answer ended, if the provider sent one."""
+        """The error with which the response ended, if the provider sent one."""
         return error_in(self._tail) if self.answered else None
 
     @contextlib.contextmanager
     def over_requests(self) -> Iterator[None]:
-        """Watch the requests that this thread sends meanwhile."""
+        """Watch the requests that this thread sends inside the `with` block."""
         previous, _current.watch = _current.watch, self
         try:
             yield
@@ -137,7 +136,7 @@ class Watch:
             self._response.close()
 
     def exceed(self, limit: str) -> None:
-        """End the answer at a limit."""
+        """End the response at a limit."""
         with self._lock:
             self.exceeded = self.exceeded or limit
             response = self._response
@@ -156,7 +155,8 @@ class Watch:
             if remaining <= 0:
                 self.exceed(limit)
                 return
-            if self._over.wait(min(remaining, self.silence / 4)):  # a word changes what counts
+            # the first word changes the limit that applies
+            if self._over.wait(min(remaining, self.silence / 4)):
                 return
 
 
@@ -170,15 +170,15 @@ _current = _Current()
 class WatchedTransport(httpx.BaseTransport):
     """Sends through an httpx client, which uses the environment's proxies.
 
-    It is shared by all clients that litellm makes, and stays open when one of them is closed.
-    Raises RedirectedError.
+    All clients that litellm makes share it, and it stays open when one of them is closed. Raises
+    RedirectedError.
     """
 
     def __init__(self, verify: ssl.SSLContext | str | bool = True) -> None:
         self._client = httpx.Client(verify=verify)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; a watched answer is cut off at its limits."""
+        """Send the request; a watched response is cut off at its limits."""
         watch = _current.watch
         if watch is None:
             return self._send(request)
@@ -193,7 +193,7 @@ class WatchedTransport(httpx.BaseTransport):
         except httpx.ReadTimeout:
             watch.exceed("answer" if watch.first_word is None else "first_word")
             raise
-        timeouts["read"] = None  # httpcore looks again when it reads the body, which is watched
+        timeouts["read"] = None  # httpcore reads it again for the body, which is watched
         watch.begun(response)
         watch.only_heard = request.url.path.endswith(ALWAYS_FINISHED)
         watch.answered = response.is_success
@@ -215,7 +215,7 @@ class WatchedTransport(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    """The bytes of an answer. A whole JSON answer is converted to the events of a stream."""
+    """The bytes of a response. A whole JSON response is converted to the events of a stream."""
 
     def __init__(self, response: httpx.Response, watch: Watch, *, may_be_whole: bool) -> None:
         self._response = response
@@ -243,7 +243,7 @@ class _Body(httpx.SyncByteStream):
 
 
 def _abort(response: httpx.Response) -> None:
-    """Abort a read in another thread: closing the socket would not wake that thread."""
+    """Abort a read in another thread, which closing the socket would not wake."""
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream is not None else None
     if connection is not None:
@@ -252,7 +252,7 @@ def _abort(response: httpx.Response) -> None:
 
 
 def error_in(tail: bytes) -> StreamedError | None:
-    """Find the error among the last lines of an answer: server-sent events, or lines of JSON."""
+    """Find the error in the last lines of a response: server-sent events, or lines of JSON."""
     lines = [line.strip() for line in tail.splitlines()]
     for previous, line in reversed(list(zip([b"", *lines], lines, strict=False))):
         data = line.removeprefix(b"data:").strip()
@@ -284,7 +284,8 @@ def _error(data: bytes, *, named: bool) -> StreamedError | None:
 
 
 def as_events(body: bytes) -> bytes | None:
-    """Convert a whole answer to the server-sent events of a stream; None for an unknown form.
+    """Convert a whole response to the server-sent events of a stream; return None for an unknown
+    form.
 
     OpenAI's and Gemini's forms are known, and an error in either.
     """
@@ -298,7 +299,7 @@ def as_events(body: bytes) -> bytes | None:
         case {"choices": [{"message": dict()}, *_]}:
             return b"".join(map(_event, _chunks(answer))) + b"data: [DONE]\n\n"
         case [*parts] if all(isinstance(part, dict) for part in parts):
-            return b"".join(map(_event, parts))  # Gemini's, which was asked for no events
+            return b"".join(map(_event, parts))  # Gemini's form, when no events were requested
         case _:
             return None
 
@@ -308,7 +309,7 @@ def _event(data: Mapping[str, Any]) -> bytes:
 
 
 def _chunks(answer: Json) -> Iterator[Json]:
-    """Yield the chunks of a whole answer in OpenAI's form."""
+    """Yield the chunks of a whole response in OpenAI's form."""
     choice = answer["choices"][0]
     delta = dict(choice["message"])
     if isinstance(calls := delta.get("tool_calls"), list):
@@ -331,10 +332,10 @@ FIELD = re.compile(rb"(data|event|id|retry)?:")
 """The start of a line of server-sent events; without a name it is a comment."""
 DONE = b"[DONE]"
 SEPARATORS = re.compile(rb"[\x0b\x0c\x1c-\x1e]|\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""The characters that Python ends a line at, besides line breaks."""
+"""Characters at which Python splits lines, other than line breaks."""
 IN_TAG = re.compile(r"(?<=<)(?=/?think>)")
 MARKS = re.compile(rb'functionCall|tool_use|think|"refusal"|"content"\s*:\s*\[')
-"""One of these is in every event that needs a repair."""
+"""Every event that needs a repair contains one of these."""
 
 
 def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -425,7 +426,7 @@ def _events(event: Any, inputs: dict[int, dict[Any, Any]]) -> Iterator[Any]:
 
 
 def _text(parts: Any) -> str:
-    """Return the text of a list of a content's parts."""
+    """Return the text of a content that is a list of parts."""
     listed = parts if isinstance(parts, list) else ()
     texts = (part.get("text") for part in listed if isinstance(part, dict))
     return "".join(text for text in texts if isinstance(text, str))
