@@ -30,7 +30,7 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
     """Write the archive, while writes to memory wait. Raises UsageError, StorageError.
 
     Return the names of its files, and of the links that were left out: those that lead out of the
-    workspace, and those that are no file of the program's.
+    workspace, and those that are not the program's files.
     """
     if to.exists():
         raise UsageError(f"{to} already exists", "Name another file")
@@ -99,7 +99,7 @@ def _name(workspace: Workspace, path: Path) -> str:
 
 
 def _others(workspace: Workspace) -> Iterator[Path]:
-    """The other files and links of the workspace, without .git and archives of `export`."""
+    """Yield the other files and links of the workspace, without .git and archives of `export`."""
     for path in workspace.root.rglob("*"):
         parents = path.relative_to(workspace.root).parent.parts
         if ".git" in parents or workspace.private in path.parents or _is_export(path):
@@ -109,7 +109,7 @@ def _others(workspace: Workspace) -> Iterator[Path]:
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file is an archive of `export`."""
+    """Return whether a file is an archive of `export`."""
     if path.suffix != ".zip":
         return False
     try:
@@ -120,12 +120,12 @@ def _is_export(path: Path) -> bool:
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> None:
-    """Add a file to the archive, which keeps a checksum of it."""
+    """Add a file to the archive, with its checksum."""
     with storage.reported("read", path):
         file = storage.open_file(path)
     with file:
         info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-        small = info.file_size <= LARGE  # a large, well compressed member looks like a zip bomb
+        small = info.file_size <= LARGE  # a large, highly compressed member looks like a zip bomb
         info.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
         with archive.open(info, "w", force_zip64=True) as packed:
             shutil.copyfileobj(file, packed)
@@ -158,7 +158,7 @@ def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -
 
 
 def _manifest(archive: Path, packed: zipfile.ZipFile) -> list[str]:
-    """The files in the archive's manifest. Raises ImportFailure if there is none."""
+    """Return the files in the archive's manifest. Raises ImportFailure if there is none."""
     try:
         about: Any = json.loads(packed.read(MANIFEST))
         names, version = list(about["files"]), int(about["version"])

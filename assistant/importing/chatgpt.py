@@ -1,4 +1,4 @@
-"""ChatGPT's export: conversations as trees of messages, of which one branch is shown.
+"""Reads ChatGPT's export: conversations as trees of messages, of which one branch is shown.
 
 Memories are messages to the tool `bio`, and the context at the start of later conversations.
 """
@@ -22,15 +22,15 @@ from assistant.session.adopting import Message
 
 NAME = "ChatGPT"
 _MARK = re.compile("\ue200[^\ue201]*\ue201|[\ue000-\uf8ff]")
-"""Citations, in characters of private use."""
+"""Citations, in private-use characters."""
 _KNOWN = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*", re.MULTILINE)
 _SHOWN = ("text", "multimodal_text", "code")
 
 
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
-    """The branch that is shown, and the memories saved in any branch.
+    """Yield the shown branch, and the memories saved in any branch.
 
-    Raises Malformed, KeyError and the like for a malformed item.
+    Raises Malformed, KeyError and similar errors for a malformed item.
     """
     if item.get("is_do_not_remember"):
         yield Skipped("marked “do not remember”", str(item.get("title") or ""))
@@ -51,7 +51,7 @@ def _time(node: Mapping[str, Any]) -> float:
 
 
 def _message(node: Mapping[str, Any]) -> Message | None:
-    """The visible text of a message; None if there is none."""
+    """Return the visible text of a message; None if there is none."""
     item = node.get("message") or {}
     hidden = (item.get("metadata") or {}).get("is_visually_hidden_from_conversation")
     content = _content(item)
@@ -63,7 +63,7 @@ def _message(node: Mapping[str, Any]) -> Message | None:
 
 
 def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The content of a message; bare text is wrapped in the usual form."""
+    """Return the content of a message; bare text is wrapped in the usual form."""
     content = message.get("content") or {}
     return {"parts": [content]} if isinstance(content, str) else content
 
@@ -77,7 +77,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _part(part: object) -> str:
-    """The text of a part, or its kind in brackets."""
+    """Return the text of a part, or its kind in brackets."""
     if not isinstance(part, Mapping):
         return ""
     text = part.get("text")
@@ -88,7 +88,7 @@ def _part(part: object) -> str:
 
 
 def _saved(message: Mapping[str, Any]) -> Iterator[ExportedFact]:
-    """The facts that a message saves to memory, or lists from it."""
+    """Yield the facts that a message saves to memory, or lists from it."""
     content = _content(message)
     route = (message.get("author") or {}).get("role"), message.get("recipient")
     if route == ("assistant", "bio") and (saved := _text(content)):

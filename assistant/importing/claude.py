@@ -1,4 +1,5 @@
-"""Claude's export: conversations as lists or trees of messages, memories as prose, projects."""
+"""Reads Claude's export: conversations as lists or trees of messages, memories as prose,
+projects."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ PERSONAL = re.compile(
 
 
 def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
-    """A conversation: the branch that leads to its latest message. Raises Malformed."""
+    """Yield a conversation: the branch that leads to its latest message. Raises Malformed."""
     if not isinstance(item["chat_messages"], list):
         raise Malformed("its messages are not a list")
     id = item_id(item.get("uuid"), item["chat_messages"])
@@ -37,7 +38,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def memory(item: Mapping[str, Any]) -> Iterator[Item]:
-    """Claude's memories; each paragraph or list item is a fact."""
+    """Yield Claude's memories; each paragraph or list item is a fact."""
     projects = item.get("project_memories")
     texts = [item.get("conversations_memory")]
     texts += projects.values() if isinstance(projects, Mapping) else []
@@ -49,7 +50,7 @@ def memory(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def project(item: Mapping[str, Any]) -> Iterator[Item]:
-    """A project's description as a fact, and its documents; its instructions are left out."""
+    """Yield a project's description as a fact, and its documents; its instructions are skipped."""
     name, about = item.get("name"), item.get("description")
     if isinstance(name, str) and isinstance(about, str) and about.strip():
         yield ExportedFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
@@ -61,7 +62,7 @@ def project(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _document(project: str, document: Mapping[str, Any]) -> Document | Skipped:
-    """A document of a project."""
+    """Return a document of a project."""
     text, name = document.get("content"), document.get("filename")
     if not isinstance(text, str) or not text.strip():
         return Skipped("empty documents")
@@ -70,7 +71,7 @@ def _document(project: str, document: Mapping[str, Any]) -> Document | Skipped:
 
 
 def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages from the first to the current one; all of them if they form no tree."""
+    """Return the messages from the first to the current one; all of them if they form no tree."""
     messages = list(filter(None, item["chat_messages"]))
     by_id = {
         message["uuid"]: message for message in messages if isinstance(message.get("uuid"), str)

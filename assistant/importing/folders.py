@@ -1,4 +1,5 @@
-"""Folders of markdown: the memories of OpenClaw, memsearch, Claude Code and Codex, and plain notes.
+"""Reads folders of markdown: memories of OpenClaw, memsearch, Claude Code and Codex, and plain
+notes.
 
 A program's memory is imported as facts, a folder of notes as documents.
 """
@@ -44,7 +45,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def at_home() -> dict[str, Path]:
-    """The folders of other programs' memories on this machine, by program."""
+    """Return the folders of other programs' memories on this machine, by program."""
     folders = {}
     for maker, about in _PROGRAMS.items():
         folder = Path(os.environ.get(about.get("variable", ""), about.get("home", ""))).expanduser()
@@ -54,7 +55,7 @@ def at_home() -> dict[str, Path]:
 
 
 def kind_of(package: Package) -> str:
-    """The program that made a folder; `markdown` if none is recognised."""
+    """Return the program that made a folder; `markdown` if none is recognised."""
     names = set(package.names())
     at_top = {PurePosixPath(name).name for name in names if name.count("/") <= 1}
     path = package.path.resolve()
@@ -71,10 +72,11 @@ def kind_of(package: Package) -> str:
 
 
 def is_text(package: Package, name: str) -> bool:
-    """Whether a file is a note, by its suffix; one without a suffix, by its content."""
+    """Return whether a file is a note, by its suffix; without a suffix, by its content."""
     if PurePosixPath(name).suffix:
         return name.casefold().endswith(NOTES)
-    return not re.search("[\0\ufffd]", head(package, name).removesuffix("\ufffd"))  # a cut one
+    # a character cut at the end
+    return not re.search("[\0\ufffd]", head(package, name).removesuffix("\ufffd"))
 
 
 def read(package: Package, kind: str, notes: Sequence[str]) -> Items:
@@ -118,7 +120,7 @@ def _document(package: Package, name: str) -> Iterator[Item]:
 
 
 def _text(package: Package, name: str) -> str:
-    """The text of a file. Raises ValueError if it is not text."""
+    """Return the text of a file. Raises ValueError if it is not text."""
     data = package.read(name)
     text = data.decode(encoding(data))
     if "\0" in text:
@@ -127,7 +129,7 @@ def _text(package: Package, name: str) -> str:
 
 
 def _session(package: Package, name: str) -> Iterator[Item]:
-    """A conversation of OpenClaw, in JSON lines."""
+    """Yield a conversation of OpenClaw, in JSON lines."""
     messages: list[Message] = []
     bad_lines, started, id_ = 0, "", PurePosixPath(name).stem
     for line in package.read(name).split(b"\n"):

@@ -1,6 +1,6 @@
-"""Recognises an export and yields its items, with one of them in memory at a time.
+"""Recognises an export and yields its items, keeping one at a time in memory.
 
-An item that cannot be read becomes a problem; the others are still read.
+An unreadable item becomes a problem; the others are still read.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Export:
     """An export; `kind` is the program that made it."""
 
     def __init__(self, package: Package) -> None:
-        """Raises ImportFailure if the export is not recognised."""
+        """Raise ImportFailure if the export is not recognised."""
         self._package = package
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
         self._texts = [name for name in names if folders.is_text(package, name)]
@@ -78,12 +78,12 @@ class Export:
 
 
 def _kind(head: str) -> str:
-    """The program that a document is of, by its beginning; empty if none is recognised."""
+    """Return the program that made a document, by its beginning; empty if none is recognised."""
     return next((kind for key, kind in _MARKS.items() if f'"{key}"' in head), "")
 
 
 def _label(item: Any) -> str:
-    """What a problem with a JSON value calls it."""
+    """Return a label for a JSON value, for a problem with it."""
     title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
     return f", {title!r}" if isinstance(title, str) else ""
 

@@ -1,8 +1,8 @@
 """Imports items into a workspace: conversations as sessions, facts for review, notes as files.
 
-Importing an export again changes nothing, and a later export adds only what is new.
-`.assistant/imported.json` holds digests of all imported items, so that items which the owner has
-refused or deleted since stay away.
+Importing an export again changes nothing, and a later export adds only new items.
+`.assistant/imported.json` holds digests of all imported items, so that items refused or deleted
+since are not imported again.
 """
 
 import re
@@ -33,9 +33,9 @@ from assistant.session import adopting
 from assistant.workspace.folder import Workspace
 
 BATCH = 200
-"""Facts, or documents, that are written to memory together."""
+"""Number of facts, or documents, that are written to memory in one batch."""
 NAMED = 5
-"""Items not imported that are named, for each reason."""
+"""Maximum number of skipped items that are named, per reason."""
 MAX_NAME_BYTES = 200
 """Maximum length of a file's name."""
 Redact = Callable[[str], str]
@@ -46,9 +46,10 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC).isoformat(timespec="milliseconds")
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of items of one kind; `known` ones are here.
+    """Counts of items of one kind; `known` ones are already here.
 
-    `gone` ones were imported before, and not again: the owner may have deleted or refused them.
+    `gone` ones were imported before and are not imported again: the owner may have deleted or
+    refused them.
     """
 
     found: int = 0
@@ -65,9 +66,9 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """What an import found and did.
+    """The result of an import.
 
-    `left_out` counts the items not imported, by the reason; `left_out_names` has the first names.
+    `left_out` counts the skipped items by reason; `left_out_names` has the first names.
     """
 
     kind: str
@@ -83,7 +84,7 @@ class Report:
     written: bool = False
 
     def leave_out(self, why: str, name: str = "") -> None:
-        """Count an item that is not imported."""
+        """Count a skipped item."""
         self.left_out[why] = self.left_out.get(why, 0) + 1
         names = self.left_out_names.setdefault(why, [])
         if name and len(names) < NAMED:
@@ -173,7 +174,7 @@ class Importer:
             report.last = max(report.last, times[-1])
 
     def _adopt(self, conversation: ExportedConversation, *, was_taken: bool) -> Change:
-        """Import a conversation as a session, or add its new messages to the session it became.
+        """Import a conversation as a session, or add its new messages to its existing session.
 
         One that `was_taken` before and is gone was deleted here, and is not imported again.
         """
@@ -192,7 +193,7 @@ class Importer:
         return "new" if session is None else "grown" if new else "known"
 
     def _entries(self, conversation: ExportedConversation) -> Iterator[adopting.Message]:
-        """The messages without secrets; one without a time gets that of its predecessor."""
+        """Yield the messages without secrets; one without a time gets that of its predecessor."""
         time = conversation.time or _NEVER
         for message in conversation.messages:
             time = message.time or time
@@ -229,7 +230,8 @@ class Importer:
         self._record |= facts.keys()
 
     def _remember(self, memory: Keeper, facts: Sequence[Fact]) -> Iterator[Remembered]:
-        """Remember facts, one by one if memory refuses the batch; a refused fact is a problem."""
+        """Remember facts, one by one if memory refuses the batch; report a refused fact as a
+        problem."""
         try:
             yield from memory.remember(facts)
         except LedgerError as error:
@@ -259,7 +261,8 @@ class Importer:
             self._write_documents()
 
     def _source(self, document: Document) -> str:
-        """The file that a document becomes; a digest sets apart a second one of the same name."""
+        """Return the file that a document becomes; a digest distinguishes a second one of the same
+        name."""
         parts = [_part(part) for part in document.name.split("/") if part.strip(" .")]
         stem = "/".join(["memory", "imported", *parts])
         stem = re.sub(r"\.(?:md|markdown|txt)$", "", stem, flags=re.IGNORECASE)
@@ -280,6 +283,6 @@ class Importer:
 
 
 def _part(name: str) -> str:
-    """The name, made safe as that of a visible file."""
+    """Return the name, made safe as that of a visible file."""
     safe = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
     return safe.strip().lstrip(".").encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")

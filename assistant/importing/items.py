@@ -1,4 +1,4 @@
-"""The items of an export, whatever program made it."""
+"""The items of an export, whichever program made it."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,12 +21,12 @@ TEXTS = ("text", "Text", "input_text", "output_text")
 """The types of message parts that are text."""
 Node = Mapping[str, Any]
 ROLES = {"user": UserEntry, "human": UserEntry, "assistant": AssistantEntry}
-"""The kinds of messages, by what programs call their speakers."""
+"""The kinds of messages, by the programs' names for their roles."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedConversation:
-    """A conversation, with the id that the other program gave it."""
+    """A conversation, with the ID that the other program gave it."""
 
     id: str
     title: str
@@ -52,7 +52,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An item that is not imported, why, and its name if it has one."""
+    """An item that is not imported, the reason, and its name if it has one."""
 
     why: str
     name: str = ""
@@ -60,7 +60,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read, and why. `cut`: the export is truncated there."""
+    """Something that could not be read, and the reason. `cut`: the export is truncated there."""
 
     where: str
     why: str
@@ -76,7 +76,8 @@ Items = Iterator[Item]
 
 
 def iso_time(value: object) -> str:
-    """A time in seconds, milliseconds or ISO 8601 as ISO 8601 in UTC; empty if it is none."""
+    """Return a time in seconds, milliseconds or ISO 8601 as ISO 8601 in UTC; empty if it is
+    none."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return ""
@@ -91,13 +92,13 @@ def iso_time(value: object) -> str:
 
 
 def message(role: object, text: str, time: object) -> Message | None:
-    """A message of the user or the model; None for others, and without a text."""
+    """Return a message of the user or the model; None for others, and without a text."""
     kind = ROLES.get(str(role))
     return kind(text, time=iso_time(time)) if kind and text else None
 
 
 def text_of(content: object) -> str:
-    """The text of a message that is a string or a list of parts."""
+    """Return the text of a message that is a string or a list of parts."""
     if isinstance(content, str):
         return content.strip()
     parts = content if isinstance(content, list) else []
@@ -112,16 +113,16 @@ def text_of(content: object) -> str:
 
 
 def day(value: object) -> str:
-    """The ISO day of a time that `iso_time` can read; empty if it is none."""
+    """Return the ISO day of a time that `iso_time` can read; empty if it is none."""
     return iso_time(value)[:10]
 
 
 def exported(
     id: str, title: object, time: object, messages: Iterable[Message | None]
 ) -> ExportedConversation | Skipped:
-    """A conversation that began at a time, or else at that of its first message.
+    """Return a conversation that began at a time, by default at that of its first message.
 
-    One in which the owner said nothing is skipped.
+    One without a message of the owner is skipped.
     """
     said = tuple(message for message in messages if message)
     name = title if isinstance(title, str) else ""
@@ -132,12 +133,12 @@ def exported(
 
 
 def item_id(id: object, content: object) -> str:
-    """The id of an item; without one, a digest of its content."""
+    """Return the ID of an item; without one, a digest of its content."""
     return id if isinstance(id, str) and id else digest(repr(content))[:16]
 
 
 def described(error: Exception) -> str:
-    """Why something could not be read, for the owner."""
+    """Describe to the owner why something could not be read."""
     match error:
         case ImportFailure():
             return error.message
@@ -154,11 +155,11 @@ def described(error: Exception) -> str:
 
 
 UNREADABLE = (ImportFailure, LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""What reading an item may raise."""
+"""Errors that reading an item may raise."""
 
 
 def guarded(where: str, read: Callable[[], Items]) -> Items:
-    """The items that something holds; a problem if it cannot be read."""
+    """Yield the items that `read` returns; a problem if they cannot be read."""
     try:
         yield from list(read())
     except UNREADABLE as error:
@@ -168,9 +169,10 @@ def guarded(where: str, read: Callable[[], Items]) -> Items:
 def branch(
     nodes: Mapping[Any, Node], at: object, above: str, time: Callable[[Node], Any]
 ) -> list[Node]:
-    """The nodes from the root to the node `at`, or to the latest leaf if there is no such node.
+    """Return the nodes from the root to the node `at`, or to the latest leaf if there is no such
+    node.
 
-    `above` is the field with the name of a node's parent.
+    `above` is the field that names a node's parent.
     """
     if at not in nodes:
         parents = {node.get(above) for node in nodes.values()}
@@ -186,7 +188,7 @@ def branch(
 
 
 def facts_in(text: str, name: str = "imported.md") -> Iterator[ExportedFact]:
-    """The facts of a markdown text in order, without struck-out text and code.
+    """Yield the facts of a markdown text in order, without struck-out text and code.
 
     The date of a fact is in a heading above it, or in the file's name.
     """

@@ -19,13 +19,13 @@ from assistant.errors import ImportFailure
 from assistant.importing.items import Malformed, Problem, described
 
 HEAD = 1 << 16
-"""Bytes by which the kind of a document is recognised."""
+"""Number of bytes by which the kind of a document is recognised."""
 PIECE = 1 << 20
-"""Characters of a document that are read at a time."""
+"""Number of characters of a document that are read at a time."""
 LARGEST_ITEM = 256 << 20
 """Maximum characters of one item of a document."""
 LARGE = 64 << 20
-"""Bytes that any member of an archive may unpack to."""
+"""Maximum unpacked bytes of any member of an archive."""
 DENSEST = 200
 """Maximum compression ratio of a larger member; text reaches 20."""
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
@@ -36,7 +36,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 _LONE = re.compile("[\ud800-\udfff]")
 """A lone surrogate, which UTF-8 cannot encode."""
 _BAD = "\udcff"
-"""A lone surrogate for bytes that cannot be decoded."""
+"""A lone surrogate that stands for bytes that cannot be decoded."""
 REPLACED = "bytes that are not UTF-8 were replaced"
 COPY_AGAIN = "Download or copy it again"
 
@@ -49,7 +49,7 @@ class Package:
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises ImportFailure if there is nothing to read, or an archive is damaged or unsafe."""
+        """Raise ImportFailure if there is nothing to read, or an archive is damaged or unsafe."""
         self.path = path
         self.problems: list[Problem] = []
         self._files: dict[str, tuple[Path, str]] = {}
@@ -67,7 +67,7 @@ class Package:
             self._files[path.name] = (path, "")
 
     def names(self) -> list[str]:
-        """The files' names, with `/` between folders, in order."""
+        """Return the files' names, with `/` between folders, in order."""
         return sorted(self._files)
 
     @contextmanager
@@ -144,13 +144,15 @@ def check_member(path: Path, member: zipfile.ZipInfo) -> None:
 
 
 def _is_hidden(relative: Path) -> bool:
-    """Whether a file is hidden, or in a hidden folder that belongs to no supported program."""
+    """Return whether a file is hidden, or in a hidden folder that belongs to no supported
+    program."""
     folders = [part for part in relative.parts[:-1] if part.startswith(".")]
     return relative.name.startswith(".") or folders not in ([], [".memsearch"], [".openclaw"])
 
 
 def head(package: Package, name: str) -> str:
-    """The beginning of a file, as text; a file that cannot be read is a problem of its package."""
+    """Return the beginning of a file as text; report an unreadable file as a problem of its
+    package."""
     try:
         data = package.read(name, HEAD)
         return data.decode(encoding(data), "replace").lstrip("\ufeff \t\r\n")
@@ -160,7 +162,7 @@ def head(package: Package, name: str) -> str:
 
 
 def encoding(start: bytes) -> str:
-    """The encoding that the first bytes of a text tell, or UTF-8."""
+    """Return the encoding that the first bytes of a text show, or UTF-8."""
     is_utf16 = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return "utf-16" if is_utf16 else "utf-8-sig"
 
@@ -177,11 +179,11 @@ codecs.register_error("assistant.undecodable", _undecodable)
 
 
 def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
-    """Yield the items of a JSON list, or a single object, each with what is wrong with its text.
+    """Yield the items of a JSON list, or a single object, each with the fault in its text.
 
-    The file is read in pieces. In place of an item that is not JSON comes None, and the list goes
-    on at the next object that has one of the `keys`. Raises Malformed if there is none, and where
-    the document is truncated.
+    The file is read in pieces. For an item that is not JSON, yield None and continue at the next
+    object that has one of the `keys`. Raises Malformed if there is none, or if the document is
+    truncated.
     """
     decoder = json.JSONDecoder(strict=False)
     start = file.read(len(codecs.BOM_UTF16_LE))
@@ -190,7 +192,7 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
     piece = text.read(PIECE)
     is_list = _LIST.match(piece)
     offset = is_list.end() if is_list else 0
-    fault = ""  # of the item before: look for the next
+    fault = ""  # in the item before: look for the next
     while True:
         if fault:
             offset = piece.find("{", offset)
@@ -206,7 +208,7 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
         try:
             item, end = decoder.raw_decode(piece, offset)
         except (ValueError, RecursionError) as error:
-            remaining = len(piece) - offset  # what is not JSON may go on in the next piece
+            remaining = len(piece) - offset  # invalid JSON may continue in the next piece
             may_go_on = isinstance(error, ValueError) and remaining < LARGEST_ITEM
             if more := text.read(max(PIECE, remaining)) if may_go_on else "":
                 piece, offset = piece[offset:] + more, 0
@@ -238,7 +240,7 @@ def loads(text: bytes) -> Any:
 
 
 def _whole(value: Any, text: str) -> Any:
-    """The value of a JSON text, with lone surrogates replaced."""
+    """Return the value of a JSON text, with lone surrogates replaced."""
     if "\\ud" not in text and "\\uD" not in text and not _LONE.search(text):
         return value
     return json.loads(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))

@@ -1,4 +1,4 @@
-"""What other programs may do with this memory: over MCP, from their hooks, and how to connect one.
+"""Access for other programs: memory over MCP, hooks, and connecting a program.
 
-All input is other people's data, and all output is quoted.
+All input is untrusted data of others, and all output is quoted.
 """

@@ -1,8 +1,8 @@
-"""Connects other programs to this memory by changing their files, undoes it, and checks it.
+"""Connects other programs to this memory by changing their files, undoes that, and checks it.
 
-`connections/NAME/` in the state directory keeps each file as it was before. If nothing else has
+`connections/NAME/` in the state directory keeps the original of each file. If nothing else has
 changed since, undoing restores it byte for byte; otherwise only our entries are removed, and
-somebody else's that stood in their place are put back.
+others' entries that they replaced are restored.
 """
 
 import difflib
@@ -29,8 +29,8 @@ HELLO: str = beside(__file__)["hello"]
 class Change:
     """A change to a file; None stands for a missing one.
 
-    It is `fresh` if the file has nothing of ours yet. `replaces` says which server of somebody
-    else has the name of ours.
+    It is `fresh` if the file has no entry of ours yet. `replaces` names another server that has the
+    name of ours.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class Change:
     replaces: str = ""
 
     def diff(self) -> Iterator[str]:
-        """The change as a unified diff."""
+        """Yield the change as a unified diff."""
         old, new = ((text or "").splitlines() for text in (self.before, self.after))
         old_name, new_name = (
             "/dev/null" if text is None else str(self.path) for text in (self.before, self.after)
@@ -49,7 +49,7 @@ class Change:
 
 
 def changes(program: Program, launch: Launch, *, undo: bool = False) -> list[Change]:
-    """The changes that connect a program, or disconnect it.
+    """Return the changes that connect a program, or disconnect it.
 
     Raises ConfigError for a file that cannot be parsed.
     """
@@ -80,20 +80,20 @@ def carry_out(program: Program, changes: Sequence[Change], *, undo: bool = False
 
 
 def _check(change: Change) -> None:
-    """Raise ConfigError if a file has changed, is read-only, or cannot be made."""
+    """Raise ConfigError if a file has changed, is read-only, or cannot be created."""
     if read_text(change.path) != change.before:
         raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
     parents = change.path.parents
     for path in (change.path, *parents):
         if path.is_symlink() and not path.exists():
             raise ConfigError(
-                f"{path} is a link to {path.readlink()}, where nothing is, so nothing was changed",
-                "Remove the link, or make what it leads to, then run this again",
+                f"{path} is a link to nothing ({path.readlink()}), so nothing was changed",
+                "Remove the link, or create its target, then run this again",
             )
     folder = next(path for path in parents if path.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise ConfigError(
-            f"nothing can be made in {folder}, so nothing was changed", "Check its permissions"
+            f"no file can be created in {folder}, so nothing was changed", "Check its permissions"
         )
     if change.before is None:
         return
@@ -114,8 +114,8 @@ def _without(file: File, text: str) -> str:
 
 
 def _reverted(program: Program, file: File, before: str | None) -> str | None:
-    """The file as it was, if nothing else has changed since; otherwise without our entries, and
-    with those that they replaced."""
+    """Return the original file, if nothing else has changed since; otherwise the file without our
+    entries, and with those that they replaced."""
     if before is None or (remaining := _without(file, before)) == before:
         return before
     backup = read_text(_folder(program) / file.path.name)
@@ -125,7 +125,7 @@ def _reverted(program: Program, file: File, before: str | None) -> str | None:
 
 
 def _others(file: File, text: str | None) -> list[Entry]:
-    """Somebody else's entries in the place of ours."""
+    """Return the other programs' entries that ours replace."""
     plain = (text or "").removeprefix("\ufeff")
     return [entry for edit in file.edits if (entry := edit.other(plain))]
 
@@ -158,7 +158,7 @@ def _write(change: Change) -> None:
 
 
 def read_text(path: Path) -> str | None:
-    """A file's text with its line endings; None if it is missing. Raises ConfigError."""
+    """Return a file's text with its line endings; None if it is missing. Raises ConfigError."""
     try:
         return storage.read(path).decode("utf-8")
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def _folder(program: Program) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A program that starts our server with this command; `whole` if it has our hooks, too.
+    """A program that starts our server with this command; `whole` if it also has our hooks.
 
     `unclear` says why its configuration cannot be read.
     """
@@ -187,7 +187,7 @@ class Connection:
 
 
 def connections(launch: Launch) -> Iterator[Connection]:
-    """The programs that are connected, or whose configuration cannot be read."""
+    """Yield the programs that are connected, or whose configuration cannot be read."""
     for program in PROGRAMS.values():
         try:
             entries = list(_entries(program, launch))
@@ -200,7 +200,7 @@ def connections(launch: Launch) -> Iterator[Connection]:
 
 
 def fault(connection: Connection) -> str:
-    """What is wrong with a connection; empty if the server answers."""
+    """Return the fault of a connection; empty if the server answers."""
     if connection.unclear:
         return connection.unclear
     command = connection.command
@@ -215,7 +215,7 @@ def fault(connection: Connection) -> str:
 
 
 def _entries(program: Program, launch: Launch) -> Iterator[Any]:
-    """The present value of each entry that connecting would write."""
+    """Yield the present value of each entry that connecting would write."""
     for file in program.files(launch):
         text = (read_text(file.path) or "").removeprefix("\ufeff")
         changed(str(file.path), text, [edit.made for edit in file.edits])
@@ -224,7 +224,7 @@ def _entries(program: Program, launch: Launch) -> Iterator[Any]:
 
 
 def _command(value: Any) -> tuple[str, ...]:
-    """The command of a server's entry, in any program's form."""
+    """Return the command of a server's entry, in any program's form."""
     if not isinstance(value, dict):
         return ()
     command, arguments = value.get("command"), value.get("args", [])

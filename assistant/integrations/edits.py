@@ -1,6 +1,6 @@
-"""Edits of a program's configuration: our server under a key, a hook in a list, a file of our own.
+"""Edits to a program's configuration: our server under a key, a hook in a list, or a separate file.
 
-Each adds its entry to a text and removes it again; everything else stays.
+Each edit adds its entry to a text and removes it again; everything else is unchanged.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,30 +15,30 @@ class Edit(Protocol):
     """An entry in a text."""
 
     def present(self, text: str) -> Any:
-        """The entry as the text has it; None if it is missing."""
+        """Return the present entry; None if it is missing."""
 
     def other(self, text: str) -> "Entry | None":
-        """Somebody else's entry in its place; another hook or file stays."""
+        """Return another entry that occupies its key; a hook or file has none."""
         return None
 
     def made(self, text: str) -> str:
-        """The text with the entry. Raises ValueError for a text that cannot have it."""
+        """Return the text with the entry. Raises ValueError for a text that cannot have it."""
 
     def unmade(self, text: str) -> str:
-        """The text without the entry."""
+        """Return the text without the entry."""
 
 
 class Language(Protocol):
-    """The language of a configuration: `jsonc` or `toml`."""
+    """The format of a configuration: `jsonc` or `toml`."""
 
     def value(self, text: str, path: Sequence[str]) -> Any:
-        """The value at a path of keys; None if there is none."""
+        """Return the value at a path of keys; None if there is none."""
 
     def put(self, text: str, path: Sequence[str], new: Any) -> str:
-        """The text with a value at a path."""
+        """Return the text with a value at a path."""
 
     def remove(self, text: str, path: Sequence[str]) -> str:
-        """The text without the value at a path."""
+        """Return the text without the value at a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Entry(Edit):
     language: Language = jsonc
 
     def present(self, text: str) -> Any:
-        """Our server, of any workspace."""
+        """Return our server, of any workspace."""
         server = self.language.value(text, self.path)
         words = [server.get("command"), server.get("args")] if isinstance(server, dict) else []
         return server if all(f"'{word}'" in str(words) for word in ("mcp", "--as")) else None
 
     def other(self, text: str) -> "Entry | None":
-        """Another server of the same name."""
+        """Return another server of the same name."""
         server = self.language.value(text, self.path)
         return None if server is None or self.present(text) else replace(self, server=server)
 
@@ -105,7 +105,7 @@ class Hook(Edit):
 
 
 def _commands(value: Any, path: Sequence[str | int], mark: str) -> list[Sequence[str | int]]:
-    """The paths of the objects whose `command` ends with a mark."""
+    """Return the paths of the objects whose `command` ends with a mark."""
     if isinstance(value, dict):
         if str(value.get("command", "")).endswith(mark):
             return [path]
@@ -119,7 +119,7 @@ def _commands(value: Any, path: Sequence[str | int], mark: str) -> list[Sequence
 
 @dataclass(frozen=True, slots=True)
 class OwnFile(Edit):
-    """A file of our own: from its first line to its last; other lines around it stay."""
+    """A file of ours: from its first line to its last; other lines around it stay."""
 
     text: str
 
@@ -141,7 +141,7 @@ class OwnFile(Edit):
         return first, last
 
     def _around(self, text: str) -> tuple[str, str]:
-        """The lines before ours, and those behind them."""
+        """Return the lines before ours, and those after them."""
         first, last = self._ends
         before, _, rest = text.partition(first)
         return before, rest.partition(last)[2]
@@ -150,7 +150,7 @@ class OwnFile(Edit):
 def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> str:
     """Apply all changes to a text; its byte-order mark and line endings stay.
 
-    Raises ConfigError with the position of what is wrong in the text.
+    Raises ConfigError with the position of the fault in the text.
     """
     from tomlkit.exceptions import TOMLKitError
 

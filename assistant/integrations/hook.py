@@ -1,6 +1,6 @@
 """Hooks of coding agents: memory at a prompt, and an import of the conversation afterwards.
 
-A hook never blocks the agent: whatever goes wrong, it prints nothing and succeeds.
+A hook never blocks the agent: on any error it prints nothing and succeeds.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ from assistant.workspace.folder import Workspace
 MOST_BYTES = 64 << 20
 """Maximum size of the input; a larger event is ignored."""
 MOST_AT_ONCE = 2 << 20
-"""Bytes of a conversation that are imported while the other program waits."""
+"""Maximum bytes of a conversation imported while the other program waits."""
 PROMPT_SECONDS, OTHER_SECONDS, PATIENT_SECONDS = 2.0, 10.0, 3600.0
-"""Timeouts: of a prompt, of other events, and of a background process."""
+"""Timeouts: for a prompt, for other events, and for a background process."""
 PATIENT = "--patient"
 """The option of a background process, which nobody waits for."""
 KEPT_SECONDS = 30 * 24 * 3600.0
-"""How long the state of a conversation is kept."""
+"""Seconds for which the state of a conversation is kept."""
 CURSOR, CLAUDE = "cursor", "claude-code"
 
 
@@ -46,7 +46,7 @@ NAMES: Mapping[Event, str] = {
 """The programs' names of each event, in lower case and without punctuation."""
 QUIET_SESSION = "session"
 QUIET = ("once", QUIET_SESSION)
-"""For how long the owner wants nothing from memory: one prompt, or a conversation."""
+"""How long the owner wants nothing from memory: for one prompt, or for a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ class HookEvent:
 
 
 def event_named(name: str) -> Event | None:
-    """The event of this name, in any program's spelling."""
+    """Return the event of this name, in any program's spelling."""
     plain = "".join(char for char in name.lower() if char.isalnum())
     return next((event for event, names in NAMES.items() if plain in names.split()), None)
 
 
 def parsed_event(event: str, data: bytes, program: str = "") -> HookEvent | None:
-    """Parse a program's event; None if it is unknown or not a JSON object."""
+    """Parse a program's event; return None if it is unknown or not a JSON object."""
     kind = event_named(event)
     try:
         fields = json.loads(data)
@@ -112,7 +112,7 @@ def _text(fields: Mapping[str, Any], *names: str) -> str:
 
 
 def answer(hook: HookEvent, text: str) -> str:
-    """A text for the model, in the form that the program expects."""
+    """Return a text for the model, in the form that the program expects."""
     if hook.program == CURSOR:
         return json.dumps({"continue": True, "additional_context": text}, ensure_ascii=False)
     if hook.name:
@@ -124,7 +124,7 @@ def answer(hook: HookEvent, text: str) -> str:
 def respond(find: Callable[[], Workspace], call: Call, *, debug: bool) -> NoReturn:
     """Answer an event within its timeout, and exit.
 
-    The exit code is 0 whatever goes wrong; `debug` prints the error.
+    The exit code is always 0; `debug` prints the error.
     """
 
     def leave(text: str, error: BaseException | None = None) -> NoReturn:
@@ -230,7 +230,7 @@ def _import_in_background(workspace: Workspace, hook: HookEvent, data: bytes) ->
 
 
 class ConversationState:
-    """The passages that a conversation has received, by id, and whether it is quiet.
+    """The passages that a conversation has received, by ID, and whether it is quiet.
 
     It is a file in the state directory, named by a digest of the conversation's name. The file
     `next` there mutes the next prompt of any conversation.
@@ -243,7 +243,7 @@ class ConversationState:
         self._next = self._path.with_name("next")
 
     def lines(self) -> set[str]:
-        """The ids of the passages, and `session` if the conversation is quiet."""
+        """Return the IDs of the passages, and `session` if the conversation is quiet."""
         return set(storage.read_or_empty(self._path).decode().split()) if self.known else set()
 
     def add(self, *lines: str) -> None:
@@ -261,7 +261,7 @@ class ConversationState:
         storage.replace(self._next, how.encode())
 
     def is_quiet(self) -> bool:
-        """Whether this prompt gets nothing; uses up `next`."""
+        """Return whether this prompt gets nothing, removing the file `next`."""
         how = storage.read_or_empty(self._next).decode()
         self._next.unlink(missing_ok=True)
         if how == QUIET_SESSION:
@@ -274,7 +274,7 @@ class ConversationState:
             return
         oldest = time.time() - KEPT_SECONDS
         for file in storage.private_directory(self._path.parent).iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another hook may delete it, too
+            with contextlib.suppress(FileNotFoundError):  # another hook may also delete it
                 if file.stat().st_mtime < oldest:
                     file.unlink()
         storage.replace(self._path, "\n".join(sorted(lines)).encode())

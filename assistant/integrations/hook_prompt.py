@@ -1,4 +1,4 @@
-"""The few passages that are relevant to a coding agent's prompt."""
+"""Finds the few passages that are relevant to a coding agent's prompt."""
 
 from collections.abc import Mapping, Set
 from pathlib import Path
@@ -13,7 +13,7 @@ from assistant.workspace.folder import Workspace
 
 MOST_PASSAGES = 5
 MOST_CHARACTERS = 10_000
-"""Characters of a hook's answer that programs accept."""
+"""Maximum characters of a hook's answer that programs accept."""
 
 
 def relevant_passages(
@@ -23,10 +23,10 @@ def relevant_passages(
     known: Set[str] = frozenset(),
     directory: Path | None = None,
 ) -> tuple[str, list[str]]:
-    """The relevant passages, quoted, and their ids; empty for small talk or a command.
+    """Return the relevant passages, quoted, and their IDs; empty for small talk or a command.
 
-    `known` are the ids of passages that the conversation has already received; the program works
-    in `directory`.
+    `known` are the IDs of passages that the conversation has already received; the program works in
+    `directory`.
     """
     files = VisibleFiles(workspace, directory)
     query = prompt.strip()[:QUERY_LENGTH]

@@ -1,8 +1,8 @@
-"""Imports a conversation of another program as a session, from that program's transcript.
+"""Imports another program's conversation as a session, from that program's transcript.
 
-Most write a line per message, and Gemini CLI another for what it changes in one, Codex a line per
-event. Only the messages of the user and the model are imported: no tool output, nothing that the
-program inserted.
+Most programs write a line per message, Codex a line per event, and Gemini CLI a further line for a
+change to a message. Only the messages of the user and the model are imported: no tool output, and
+no text that the program inserted.
 """
 
 import json
@@ -28,19 +28,19 @@ _RE = patterns(_data["patterns"])
 INSERTED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 """Marks of lines that the user did not write."""
 SYNTHETIC = "<synthetic>"
-"""The model that Claude Code names for an answer of its own."""
+"""The model that Claude Code names for an answer written by the program."""
 MOST_BYTES = 200 << 20
 """Maximum size of a transcript."""
 
 
 def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """The messages of a conversation, in order."""
+    """Return the messages of a conversation, in order."""
     latest = {line.get("id") or number: line for number, line in enumerate(lines)}
     return [found for found in map(_message, latest.values()) if found is not None]
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
-    """The objects in JSON lines; other lines are skipped."""
+    """Yield the objects in JSON lines; other lines are skipped."""
     for line in data.splitlines():
         try:
             value = json.loads(line)
@@ -51,9 +51,9 @@ def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:
 
 
 def _message(line: Mapping[str, Any]) -> Message | None:
-    """The message in a line, which is one by the line's own type or role.
+    """Return the message in a line that the line's own type or role marks as one.
 
-    A message further in may be what a request to the model repeated or inserted.
+    A nested message may be one that a request to the model repeated or inserted.
     """
     if any(line.get(mark) for mark in INSERTED):
         return None
@@ -89,7 +89,8 @@ def import_conversation(
 ) -> None:
     """Import the messages, or else the program's transcript `record`, if the workspace is trusted.
 
-    Once the conversation is over, a process reads it for facts. Raises StorageError, SessionError.
+    When the conversation is over, a process extracts facts from it. Raises StorageError,
+    SessionError.
     """
     if not trust.is_trusted(workspace):
         return
@@ -104,7 +105,8 @@ def import_conversation(
 
 
 def _is_read(raw: Mapping[str, Any]) -> bool:
-    """Whether sessions are read for facts: a model is configured, and capture is on."""
+    """Return whether facts are extracted from sessions: a model is configured, and capture is
+    on."""
     model, memory = raw.get("model") or {}, raw.get("memory") or {}
     has_model = raw.get("profiles") or (isinstance(model, dict) and model.get("name"))
     return bool(has_model) and memory.get("capture", "always") == "always"

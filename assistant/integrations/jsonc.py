@@ -29,18 +29,18 @@ class Part:
 
 
 def value(text: str, path: Path = ()) -> Any:
-    """The value at a path; None if there is none. An empty text is an empty object.
+    """Return the value at a path; None if there is none. An empty text is an empty object.
 
-    Raises ValueError with the line of what is wrong.
+    Raises ValueError with the line of the fault.
     """
     plain = _plain(text)
     return value_at(json.loads(plain) if plain.strip() else {}, path)
 
 
 def put(text: str, path: Path, new: Any) -> str:
-    """Set the value at a path of keys, creating objects on the way.
+    """Set the value at a path of keys, creating missing objects.
 
-    Raises ValueError for a broken text, or if something on the way is not an object.
+    Raises ValueError for invalid JSON, or if a value on the path is not an object.
     """
     if value(text, path) == new:
         return text
@@ -72,8 +72,8 @@ def add(text: str, path: Path, new: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the value at a path, with the containers that are empty then, without a comment."""
-    value(text)  # raises if it is broken
+    """Remove the value at a path, and containers that then have neither a value nor a comment."""
+    value(text)  # raises if the text is invalid
     plain, bare = _plain(text), _bare(text)
     parent = _find(plain, path[:-1])
     parts = _parts(plain, parent) if parent else {}
@@ -100,29 +100,29 @@ def remove(text: str, path: Path) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text with spaces in the place of comments and trailing commas."""
+    """Return the text with spaces for comments and trailing commas."""
     return _COMMA.sub(_blank, _bare(text))
 
 
 def _bare(text: str) -> str:
-    """The text with spaces in the place of comments."""
+    """Return the text with spaces for comments."""
     return _COMMENT.sub(_blank, text)
 
 
 def _blank(match: re.Match[str]) -> str:
     before = match.string[: match.start()].rstrip()[-1:] if match[0] == "," else ""
-    kept = match[0][0] == '"' or before in (",", "{", "[")  # such a comma is wrong
+    kept = match[0][0] == '"' or before in (",", "{", "[")  # such a comma is an error
     return match[0] if kept else re.sub(r"[^\n]", " ", match[0])
 
 
 def _skip(plain: str, offset: int) -> int:
-    """The offset after white space."""
+    """Return the offset after white space."""
     match = _SPACE.match(plain, offset)
     return match.end() if match else offset
 
 
 def _find(plain: str, path: Path) -> Part | None:
-    """The positions of the value at a path, in a text that is not broken; None if there is none."""
+    """Return the positions of the value at a path in a valid text; None if there is none."""
     start = _skip(plain, 0)
     part: Part | None = Part(start, start, len(plain.rstrip()))
     for key in path:
@@ -131,7 +131,7 @@ def _find(plain: str, path: Path) -> Part | None:
 
 
 def _parts(plain: str, container: Part) -> dict[str | int, Part]:
-    """The parts of an object or array by key or index."""
+    """Return the parts of an object or array by key or index."""
     parts: dict[str | int, Part] = {}
     closing = {"{": "}", "[": "]"}.get(plain[container.start : container.start + 1])
     at = _skip(plain, container.start + 1)
@@ -176,12 +176,12 @@ def _rendered(new: Any, indent: str, unit: str) -> str:
 
 
 def _indent(text: str, at: int) -> str:
-    """The indentation of the line at an offset."""
+    """Return the indentation of the line at an offset."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip())]
 
 
 def _unit(text: str) -> str:
-    """The indentation step of the text."""
+    """Return the indentation step of the text."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else "  "

@@ -1,7 +1,7 @@
-"""Memory as an MCP server over standard input and output.
+"""Serves memory over MCP on standard input and output.
 
 It implements the protocol itself, one request after the other: it needs little of it, and the
-official SDK takes a second to import, which not every program waits for.
+official SDK takes a second to import, for which not every program waits.
 """
 
 import json
@@ -31,14 +31,14 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that start with `initialize`; newer clients fall back to it."""
 MARKDOWN = "text/markdown"
 QUOTING = ("recall", "read", "context", "agenda")
-"""The tools whose answers are memory's own words; in other answers, a command is for the owner."""
+"""Tools whose answers quote memory verbatim; a command in any other answer is for the owner."""
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FAILED, NO_RESOURCE = -32603, -32002
 _data: Json = beside(__file__)
 
 
 class Refused(Exception):
-    """A request that is answered with an error of JSON-RPC."""
+    """A request to answer with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -53,10 +53,10 @@ class Server:
         self._reader = reader
         self._writer = writer
         self._calls: deque[Json] = deque()
-        """Tool calls that arrived while the owner was asked."""
+        """Tool calls that arrived while waiting for the owner's answer."""
         self._questions = 0
         self._answering: Any = None
-        """The id of the current request."""
+        """The ID of the current request."""
         tools.ask = self._ask
 
     def run(self) -> None:
@@ -65,7 +65,7 @@ class Server:
             self._handle(message)
 
     def _read(self) -> Json | None:
-        """The next message; None at the end. Malformed lines are answered with an error."""
+        """Return the next message; None at the end. Malformed lines are answered with an error."""
         while line := self._reader.readline():
             try:
                 message = json.loads(line)
@@ -79,7 +79,7 @@ class Server:
         return None
 
     def _handle(self, message: Json) -> None:
-        """Answer a request; ignore notifications, and answers that nobody waits for."""
+        """Answer a request; ignore notifications and unexpected responses."""
         method, ident = message.get("method"), message.get("id")
         if not isinstance(method, str) or ident is None:
             return
@@ -129,13 +129,13 @@ class Server:
         }
 
     def _called(self, name: str, arguments: Json) -> Json:
-        """Call a tool; the client's model reads its errors, too."""
+        """Call a tool; the client's model also reads its errors."""
         failed = True
         try:
             text = self._tools.call(name, arguments)
             failed = False
         except AssistantError as error:
-            text = neutralised(str(error))  # it may name facts
+            text = neutralised(str(error))  # it may quote facts
         except Exception as error:
             traceback.print_exc()
             text = f"{name} failed: {type(error).__name__}: {error}"
@@ -153,7 +153,8 @@ class Server:
             raise Refused(FAILED, str(error)) from error
 
     def _ask(self, question: str) -> bool | None:
-        """Ask the owner through the client; None without an answer. Other calls wait meanwhile."""
+        """Ask the owner through the client; return None without an answer. Other calls wait
+        meanwhile."""
         self._questions += 1
         call, ident = self._answering, f"question-{self._questions}"
         params = {"message": question, "requestedSchema": _data["consent"]}
@@ -185,7 +186,7 @@ class Server:
 
 
 def _resource(name: str) -> Json:
-    """A file of memory as a resource, from its name or URI."""
+    """Return a file of memory as a resource, given its name or URI."""
     uri = name if name.startswith(SCHEME) else f"{SCHEME}{quote(name)}"
     return {"uri": uri, "mimeType": MARKDOWN}
 

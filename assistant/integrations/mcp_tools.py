@@ -1,7 +1,7 @@
 """The seven tools of the MCP server.
 
-Answers are text only: some clients show their model structured content in its place, without the
-words that frame passages as data or say that a fact waits for review.
+Answers are text only: some clients show their model structured content instead, without the text
+that frames passages as data or says that a fact waits for review.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ MOST = 50
 PAGE = 400
 """Maximum lines of one read."""
 FACT_LENGTH = 10_000
-"""Maximum characters of one fact; a longer text belongs in a file of its own."""
+"""Maximum characters of one fact; a longer text belongs in a separate file."""
 Words = Annotated[str, Meta(max_length=QUERY_LENGTH)]
 Short = Annotated[str, Meta(max_length=FACT_LENGTH)]
 PROFILE = "USER.md"
@@ -43,10 +43,10 @@ WRITTEN: Mapping[str, str] = _data["written"]
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What the owner allows a client.
+    """The owner's permissions for a client.
 
-    `name` overrides the client's own. What it writes waits for the owner's review unless it is
-    `trusted`; it writes nothing if `read_only`.
+    `name` overrides the client's own. Its writes wait for the owner's review unless it is
+    `trusted`; it cannot write if `read_only`.
     """
 
     name: str = ""
@@ -109,7 +109,7 @@ class Tool:
 
 
 class MemoryTools:
-    """The tools over a workspace's memory, which is opened at the first call that needs it.
+    """The tools for a workspace's memory, which is opened at the first call that needs it.
 
     `client` is the client's own name. If it `can_ask` the owner, `ask` returns yes, no, or None
     without an answer.
@@ -136,20 +136,20 @@ class MemoryTools:
         return {tool.work.__name__: tool for tool in tools}
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Call a tool; of a workspace that is not open, only `status`. Raises AssistantError."""
+        """Call a tool; only `status` if the workspace is not open. Raises AssistantError."""
         if name not in self.offered:
             raise UsageError(f"there is no tool {name!r}", f"Available: {', '.join(self.offered)}")
-        if name != "status":  # which says that nothing is shown
+        if name != "status":  # it reports that nothing is shown
             self.files.check_open()
         return self.offered[name].call(arguments)
 
     def instructions(self) -> str:
-        """The instructions for the client's model."""
+        """Return the instructions for the client's model."""
         return INSTRUCTIONS.format(root=self.workspace.root, writes=WRITES[self.permissions.writes])
 
     @property
     def files(self) -> VisibleFiles:
-        """The visible files, by the present rules."""
+        """The visible files under the present rules."""
         return VisibleFiles(self.workspace)
 
     @cached_property
@@ -281,17 +281,17 @@ class MemoryTools:
         return f"Forgotten: {passage.citation}. The owner can `assistant memory undo`."
 
     def _fact(self, target: str) -> Passage:
-        """The one fact that the target identifies. Raises LedgerError."""
+        """Return the one fact that the target identifies. Raises LedgerError."""
         located = self.memory.locate(target)
         passages = self.files.shown(located.passages)
         return replace(located, passages=passages).one(target)
 
     def _name(self) -> str:
-        """The client's name: the owner's for it, else its own."""
+        """Return the owner's name for the client, otherwise the client's own."""
         return label(self.permissions.name or self.client)
 
     def _file(self, files: VisibleFiles, name: str) -> str:
-        """A file's text; empty if it is missing or not visible."""
+        """Return a file's text; empty if it is missing or not visible."""
         try:
             return neutralised(clean(files.text(name)))
         except UsageError:

@@ -1,4 +1,4 @@
-"""The programs that can be connected, and what goes into each one's configuration."""
+"""The programs that can be connected, and the entries for each one's configuration."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from assistant.tables import beside
 SERVER = "assistant"
 """The name of our server in every program."""
 PROMPT_SECONDS, END_SECONDS = 5, 30
-"""Timeouts that the programs give our hooks."""
+"""Timeouts that the programs set for our hooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,16 @@ class Launch:
     workspace: Path
 
     def server(self, program: str) -> list[str]:
-        """The server's arguments."""
+        """Return the server's arguments."""
         return ["-w", str(self.workspace), "mcp", "--as", program]
 
     def hook(self, event: str, program: str) -> list[str]:
-        """The command of a hook, as a list of arguments."""
+        """Return the command of a hook, as a list of arguments."""
         return [self.command, "-w", str(self.workspace), "hook", event, "--for", program]
 
     def at(self, event: str, program: str, **more: Any) -> tuple[dict[str, Any], str]:
-        """A hook as a line of shell in an entry, and the end of that line, which identifies it."""
+        """Return a hook's entry, with its command as a shell line, and the end of that line, which
+        identifies it."""
         words = self.hook(event, program)
         return {"command": shlex.join(words), **more}, shlex.join(words[3:])
 
@@ -62,7 +63,7 @@ class Program:
 
 
 def named(name: str) -> Program:
-    """The program of this name. Raises UsageError."""
+    """Return the program of this name. Raises UsageError."""
     if name not in PROGRAMS:
         raise UsageError(
             f"{name!r} is not a program that can be connected", f"Name one of {', '.join(PROGRAMS)}"
@@ -71,7 +72,7 @@ def named(name: str) -> Program:
 
 
 def _home(variable: str, fallback: str) -> Path:
-    """A program's folder, by its environment variable or in the home directory."""
+    """Return a program's folder, from its environment variable or in the home directory."""
     chosen = os.environ.get(variable)
     return storage.expanded(chosen) if chosen else Path.home() / fallback
 
@@ -85,7 +86,7 @@ def _server(launch: Launch, program: str) -> dict[str, Any]:
 
 
 def _groups(launch: Launch, program: str, events: dict[str, int]) -> list[Edit]:
-    """Hooks in the form that most programs share: each in a group of its own."""
+    """Return hooks in the form that most programs share: each in a separate group."""
     edits: list[Edit] = []
     for event, seconds in events.items():
         command, mark = launch.at(event, program, type="command", timeout=seconds)
@@ -106,16 +107,16 @@ GEMINI_EVENTS = {
     "BeforeAgent": 1000 * PROMPT_SECONDS,
     "SessionEnd": 1000 * END_SECONDS,
 }
-"""In milliseconds; PreCompress comes at each prompt, even if nothing is compressed."""
+"""In milliseconds; PreCompress is sent at each prompt, even if nothing is compressed."""
 QWEN_EVENTS = EVENTS | {"Stop": END_SECONDS}
-"""`qwen -p` reports no end of a session."""
+"""`qwen -p` does not report the end of a session."""
 
 
 def _claude_code(launch: Launch) -> list[File]:
     name, chosen = "claude-code", os.environ.get("CLAUDE_CONFIG_DIR")
     settings = _home("CLAUDE_CONFIG_DIR", ".claude")
     own = (settings if chosen else Path.home()) / ".claude.json"
-    # otherwise the model does not see the tools until it searches for some
+    # otherwise the model does not see the tools until it searches for them
     server = {"type": "stdio", **_server(launch, name), "alwaysLoad": True}
     return [
         File(own, [Entry(("mcpServers", SERVER), server)]),

@@ -12,7 +12,7 @@ _COMMENTS = re.compile(r"(?:^[ \t]*(?:#.*)?\n?)*\Z", re.MULTILINE)
 
 
 def value(text: str, path: Path = ()) -> Any:
-    """The value at a path of keys; None if there is none."""
+    """Return the value at a path of keys; None if there is none."""
     import tomlkit
 
     return value_at(tomlkit.parse(text).unwrap(), path)
@@ -36,14 +36,14 @@ def put(text: str, path: Path, new: dict[str, Any]) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the table at a path of two keys; the comments behind it stay."""
+    """Remove the table at a path of two keys; the comments after it stay."""
     import tomlkit
 
     document, expected = tomlkit.parse(text), value(text)
     for tables in (document, expected):
         del tables[path[0]][path[1]]
     remaining = tomlkit.dumps(document)
-    if value(remaining, path[:1]) is None:  # nothing else names the outer table
+    if value(remaining, path[:1]) is None:  # nothing else uses the outer table
         del expected[path[0]]
     same = takewhile(lambda pair: pair[0] == pair[1], zip(text, remaining, strict=False))
     start = text.rfind("\n", 0, len(list(same))) + 1
@@ -55,7 +55,8 @@ def remove(text: str, path: Path) -> str:
 
 
 def _parent(document: Any, path: Path) -> Any:
-    """The table of the last key of a path, created if it is missing. Raises ValueError."""
+    """Return the table that holds the last key of a path, creating it if needed. Raises
+    ValueError."""
     for depth, key in enumerate(path[:-1], start=1):
         document = document.setdefault(key, {})
         if not isinstance(document, dict):

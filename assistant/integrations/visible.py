@@ -1,7 +1,7 @@
-"""Which files of a workspace another program may see, and the name under which it writes.
+"""Determines which files of a workspace another program may see, and under which name it writes.
 
 An untrusted workspace shows nothing, as in a chat. The owner's rules for a model's tools apply, and
-secrets are replaced by their placeholders.
+secrets are replaced with their placeholders.
 """
 
 import re
@@ -37,7 +37,7 @@ _CITATION = re.compile(
 
 
 class VisibleFiles:
-    """The files of a workspace as another program may see them that works in `directory`."""
+    """The files of a workspace that another program, working in `directory`, may see."""
 
     def __init__(self, workspace: Workspace, directory: Path | None = None) -> None:
         self.workspace = workspace
@@ -62,7 +62,7 @@ class VisibleFiles:
             )
 
     def shown(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
-        """The passages of visible files, without those of other projects."""
+        """Return the passages of visible files, without those of other projects."""
         own = project.current(self._directory)
         return tuple(
             passage
@@ -71,7 +71,7 @@ class VisibleFiles:
         )
 
     def names(self) -> list[str]:
-        """The visible files; none of an untrusted workspace."""
+        """Return the visible files; none of an untrusted workspace."""
         if not self.is_open:
             return []
         root = self.workspace.root
@@ -81,8 +81,8 @@ class VisibleFiles:
         ]
 
     def text(self, name: str) -> str:
-        """The text of a file without secrets; comments and facts of other projects leave empty
-        lines.
+        """Return the text of a file without secrets; comments and facts of other projects become
+        empty lines.
 
         Raises UsageError for a file that is not visible, WorkspaceError, StorageError.
         """
@@ -96,7 +96,7 @@ class VisibleFiles:
             )
         from assistant.memory.text.headings import heading_paths  # not needed for the first answer
         from assistant.memory.text.markdown import BREAKS
-        from assistant.secrets.registered import redactor  # 30 ms
+        from assistant.secrets.registered import redactor  # takes 30 ms
 
         own = project.current(self._directory)
         text = BREAKS.sub("\n", text)
@@ -106,11 +106,11 @@ class VisibleFiles:
         return redactor().redact("\n".join(shown))
 
     def _bare(self, name: str) -> str:
-        """A file's name in the workspace, from its URI or path."""
+        """Return a file's name in the workspace, from its URI or path."""
         return name.removeprefix(SCHEME).removeprefix(f"{self.workspace.root}/").removeprefix("./")
 
     def _note(self, name: str) -> str | None:
-        """The text of a note, named as recall cites it (`SOURCE:Folder/Note.md`)."""
+        """Return the text of a note, named as recall cites it (`SOURCE:Folder/Note.md`)."""
         from assistant.memory.sources import notes as sources  # not needed for the first answer
 
         source, _, note = name.partition(":")
@@ -146,8 +146,8 @@ class VisibleFiles:
 
 
 def parsed_citation(citation: str) -> tuple[str, int, int | None]:
-    """The file of `FILE`, `FILE:LINE`, `FILE:FROM-TO` or `FILE:FROM-`, its first line and its last;
-    None for the last line of the file."""
+    """Return the file of `FILE`, `FILE:LINE`, `FILE:FROM-TO` or `FILE:FROM-`, its first line and
+    its last; None for the last line of the file."""
     match = _CITATION.fullmatch(citation)
     if match is None:
         return citation, 1, None
@@ -157,6 +157,6 @@ def parsed_citation(citation: str) -> tuple[str, int, int | None]:
 
 
 def label(name: str) -> str:
-    """The name that a program gives itself, as one short word."""
+    """Return the name that a program gives itself, as one short word."""
     word = re.sub(r"[^\w.@+-]+", "-", one_line(name[: 4 * NAME_LENGTH])).strip("-.")
     return word[:NAME_LENGTH] or "unnamed"
