@@ -1,4 +1,4 @@
-"""Open a conversation in a workspace: build its objects from the owner's options and settings."""
+"""Opens a conversation in a workspace: builds its objects from the owner's options and settings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -82,9 +82,9 @@ class Chat:
     opened: datetime = field(default_factory=lambda: datetime.now().astimezone())
 
     def send(self, text: str, given: Given = NOTHING) -> Iterator[Event]:
-        """Run one turn with `given` attachments and the files that the message names by `@`.
+        """Run one turn with `given` attachments and the files that the message names with `@`.
 
-        Raises UsageError, before anything is written down, if an attachment cannot be read or is a
+        Raises UsageError, before anything is written, if an attachment cannot be read or is a
         picture that the model cannot see, and ConfigError if the registered secrets cannot be read.
         """
         self.secrets()  # another shell may have registered some since the last turn
@@ -98,13 +98,13 @@ class Chat:
 
     @property
     def mentions(self) -> Mentions:
-        """Finds the files that a message names."""
+        """A finder of the files that a message names."""
         return Mentions(self.workspace, self.settings.policy, Path.cwd())
 
     def use_model(self, name: str) -> list[str]:
         """Use another model from the next turn on; return warnings about its name.
 
-        Raises ConfigError, and changes nothing, if the provider of the model is not known.
+        Raises ConfigError, changing nothing, if the provider of the model is unknown.
         """
         chosen = select.with_model(self.settings, name)
         own = any(profile.name == name for profile in self.settings.profiles)
@@ -115,7 +115,7 @@ class Chat:
     def switch(self, resume: str | None = None) -> None:
         """Switch to another session, or to a new one; memory, model and approver stay the same.
 
-        Raises SessionError, and what `begin` does, and changes nothing, if it cannot be opened.
+        Raises SessionError, and the errors of `begin`, changing nothing, if it cannot be opened.
         """
         old = self.conversation
         options = replace(self.options, resume=resume, latest=False)
@@ -129,7 +129,8 @@ class Chat:
         self.conversation = new
 
     def preload(self) -> None:
-        """Import what the first request needs, so that it starts at once; meant for a thread."""
+        """Import the modules of the first request, so that it starts at once; run it in a
+        thread."""
         if self.settings.model.name or self.settings.profiles:
             warm_up()
 
@@ -142,7 +143,7 @@ class Chat:
         self.conversation.transcript.close()
         self.conversation.toolbox.close()
         if self.conversation.transcript.entries:
-            self.conversation.begun()  # its facts can be read now
+            self.conversation.begun()  # from now on facts can be extracted from it
 
     def __enter__(self) -> "Chat":
         return self
@@ -220,7 +221,7 @@ class Chat:
         return self.options.purpose == "heartbeat"
 
     def _recipe(self) -> Sequence[Part]:
-        """The parts of the prompt."""
+        """Return the parts of the prompt."""
         if self._is_heartbeat:
             return unattended_recipe()
         recipe = recipe_of(self.settings.context)
@@ -246,13 +247,13 @@ class Chat:
         return loading.load(self.workspace, chosen.disabled, chosen.folders)
 
     def _origin_in(self, record: Transcript) -> Callable[[str], Origin]:
-        """Returns the origin of a fact that the model writes; unattended, the fact is a tool's."""
+        """Return the origin of a fact that the model writes; unattended, the fact is a tool's."""
         if self.options.purpose:
             return lambda _: Origin("tool", record.session)
         return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
 
     def _owner_tools(self, roots: Roots, redactor: Redactor, is_attended: bool) -> Iterator[Tool]:
-        """The tools that involve the owner."""
+        """Yield the tools that involve the owner."""
         if not self.options.purpose:
             yield asking_tool()
         if self.trusted:
@@ -263,17 +264,19 @@ class Chat:
     def _daily_notices(
         self, notices: Sequence[str], is_attended: bool, today: date, is_new: bool
     ) -> list[str]:
-        """What happened while the owner was away, and what is due today; each is reported once.
+        """Return what happened while the owner was away, and what is due today, reporting each
+        once.
 
-        At the first turn of a conversation that `is_new` also the `notices` of tools, rules
-        and skills, and what waits for the owner: who attends is told each at most once a day.
+        At the first turn of a conversation that `is_new`, add the `notices` of tools, rules and
+        skills, and the items waiting for the owner; an attended conversation reports each at most
+        once a day.
         """
         lines: list[str] = []
         if self.options.news and self.trusted:
             lines += outbox.take(self.workspace)
             lines += ended.take_news(self.workspace, self.memory, datetime.now().astimezone())
         waiting = notices if is_new else ()
-        if not is_attended:  # only then it is kept what was shown today
+        if not is_attended:  # what was shown today is recorded only if attended
             return [*lines, *waiting]
         waiting = [*waiting, *undecided(self.memory)] if is_new else ()
         return [*lines, *once_a_day(self.workspace, self.memory, today, waiting)]
@@ -313,12 +316,12 @@ def open_chat(
 
 
 def _shows_due(roots: Roots, passage: Passage) -> bool:
-    """Whether a model may be told of what is due by a passage."""
+    """Return whether a model may be shown what a passage says is due."""
     return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
 
 
 def _agenda_tool(memory: Keeper, workspace: Workspace, may_see: Callable[[Passage], bool]) -> Tool:
-    """The agenda, from the files that the model may see."""
+    """Return `agenda`, over the files that the model may see."""
 
     def agenda(
         days: Annotated[
@@ -332,7 +335,7 @@ def _agenda_tool(memory: Keeper, workspace: Workspace, may_see: Callable[[Passag
 
 
 def _reminding_tool(workspace: Workspace, roots: Roots, redactor: Redactor) -> Tool:
-    """Reminders, each with a confirmation of what was understood."""
+    """Return `remind`, whose result confirms how the time was understood."""
 
     def remind(
         when: Annotated[

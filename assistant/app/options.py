@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Literal
 
 Purpose = Literal["", "heartbeat", "event"]
-"""What a session is for: a chat, a task of the heartbeat, or an event."""
+"""The purpose of a session: a chat, a task of the heartbeat, or an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
     """The owner's options for a conversation.
 
-    `resume` is the id of a session to continue; `latest` continues the newest one. `yes` runs
+    `resume` is the ID of a session to continue; `latest` continues the newest one. `yes` runs
     dangerous tools without asking. `directories` are open to tools besides the workspace. `news`
     reports what was learnt from past sessions and done in the meantime. A conversation is
     unattended if its `purpose` is a task of the heartbeat or an event. `identity` is the name and
-    the text of a file that says who the assistant is, in place of IDENTITY.md.
+    the text of a file that says who the assistant is, instead of IDENTITY.md.
     """
 
     resume: str | None = None

@@ -1,4 +1,4 @@
-"""Find the files and facts that a turn changed, and undo them."""
+"""Finds the files and facts that a turn changed, and undoes the changes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from assistant.workspace.checkpoints import Checkpoint
 from assistant.workspace.folder import Workspace
 
 UNATTENDED = ("event", "heartbeat")
-"""What begins sessions besides the owner."""
+"""Kinds of sessions that the owner does not begin."""
 LATEST = 500
-"""Latest writes to memory that are searched for those of a turn."""
+"""Number of latest writes to memory that are searched for those of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Changed:
         return [change.path for change in self.checkpoint.changed() if change.is_file]
 
     def listed(self, workspace: Workspace) -> list[str]:
-        """What undoing it takes back, a line each: the files, the facts, and those that wait."""
+        """Return what an undo reverts, a line each: the files, the facts, and those that wait."""
         return [
             *(_relative(workspace, path) for path in self.files),
             *(one_line(write.text) for write in self.facts),
@@ -56,15 +56,15 @@ class Changed:
 
     @property
     def is_undoable(self) -> bool:
-        """Whether anything is as the turn left it."""
+        """Whether any change is still in effect."""
         as_left = any(change.is_as_left for change in self.checkpoint.changed())
         return bool(self.facts or self.waiting or as_left)
 
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What was undone; `dropped` are facts that waited for review, and `left` says what was not
-    undone, and why."""
+    """The result of an undo; `dropped` are facts that waited for review, and `left` lists what was
+    not undone, and why."""
 
     files: tuple[str, ...]
     removed: tuple[str, ...]
@@ -76,7 +76,7 @@ class TakenBack:
 def changed_by(
     workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
 ) -> Iterator[Changed]:
-    """The turns of a session with changes that are still in effect, newest first.
+    """Yield the turns of a session with changes that are still in effect, newest first.
 
     `entries` are all of its entries: a rewind of the conversation leaves its changes in effect.
     """
@@ -105,8 +105,8 @@ def changed_by(
 
 
 def latest_session(workspace: Workspace, memory: Keeper) -> str:
-    """The session of the latest turn that changed anything, in a chat or unattended; the latest
-    chat if there is none, empty if there is no session."""
+    """Return the session of the latest turn that changed anything, in a chat or unattended;
+    otherwise the latest chat, empty if there is no session."""
     origins = [write.origin for write in memory.log(LATEST)]
     origins += [held.fact.origin for held in memory.waiting()]
     changing = {path.name.partition(".")[0] for path in workspace.checkpoints.glob("*.*")}
@@ -133,8 +133,10 @@ def _origin(entries: Sequence[Entry]) -> str:
 
 
 def undoable(workspace: Workspace, changed: Changed | None) -> Changed:
-    """The last turn that changed something, if anything of it can be undone. Raises UsageError,
-    which says why not: no earlier turn is undone in its place."""
+    """Return the last turn that changed something, if any of its changes can be undone.
+
+    Raises UsageError with the reason otherwise: no earlier turn is undone instead.
+    """
     if changed is None:
         raise UsageError(
             "the chat has changed nothing that can be undone",
@@ -153,7 +155,7 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
     """Restore the files of a turn, undo its writes to memory, newest first, and drop its facts that
     wait for review.
 
-    Whatever has been changed since is left as it is.
+    Anything that has been changed since is left as it is.
     """
     files = {
         change.path: change.before.kind for change in changed.checkpoint.changed() if change.is_file
@@ -183,9 +185,11 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
 
 
 def _turns_of(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], str]:
-    """A function that gives the turn of a session that a fact is from, by the id of its request, or
-    "": that of the first entry that states the fact, whenever it was written; of a fact that names
-    no entries, the turn in which it was written."""
+    """Return a function that finds the turn that a fact is from, by the ID of its request, or "".
+
+    That is the turn of the first entry that states the fact, whenever the fact was written; for a
+    fact that names no entries, the turn in which it was written.
+    """
     order = {entry.id: number for number, turn in enumerate(turns) for entry in turn.entries}
     spans = [(_time(turn.entries[0].time), _time(turn.entries[-1].time)) for turn in turns]
 

@@ -1,4 +1,5 @@
-"""The `delegate` tool: run two or more subtasks at once, each a conversation in its own thread.
+"""The `delegate` tool: runs two or more subtasks in parallel, each a conversation in its own
+thread.
 
 The sessions of the subtasks are `SESSION.1`, `SESSION.2`, …, and the parent's transcript names them
 before they begin. So after a crash the finished ones are not repeated, and the others continue.
@@ -40,9 +41,9 @@ TICK = 0.05
 PATIENCE = 5.0
 """Seconds to wait for a stopped subtask to end."""
 TITLE = 60
-"""Characters of a subtask's name."""
+"""Maximum characters of a subtask's name."""
 MOST = 8
-"""The most subtasks of one call."""
+"""Maximum number of subtasks of one call."""
 TOOL = "delegate"
 KEPT_BACK = ("delegate", "ask", "remember", "remind", "note", "plan")
 """The parent's tools that a subtask does not get; it has its own `note` and `plan`."""
@@ -61,9 +62,10 @@ class Limits:
 
 
 class Child:
-    """A subtask that runs beside others. It calls `tell` with its events, in its own thread.
+    """A subtask that runs in parallel with others. It calls `tell` with its events, in its own
+    thread.
 
-    `state` is how it ended, with its `reply` and why (`doing`), once it has.
+    `state` is how it ended, with its `reply` and the reason (`doing`), when it has ended.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Child:
         self.talk = talk
         self.title = shortened(one_line(task), TITLE)
         self.decision: SimpleQueue[Decision] = SimpleQueue()
-        """Takes the owner's decision on the call that waits for it."""
+        """Receives the owner's decision on the waiting call."""
         self.state: State = "waiting"
         self.doing = self.reply = ""
         self._call_id = call_id
@@ -104,7 +106,7 @@ class Child:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop it at once; what it has said so far is its reply."""
+        """Stop it at once; its text so far is its reply."""
         self._stopped.set()
         self.talk.interruption.cancel()
 
@@ -120,7 +122,7 @@ class Child:
     # The approver of its conversation
 
     def decide(self, request: events.ApprovalRequested) -> Decision:
-        """Wait until the owner has decided; they are asked about one call at a time."""
+        """Wait for the owner's decision; they are asked about one call at a time."""
         self._tell((self, replace(request, who=self.title)))
         while not self._stopped.is_set():
             try:
@@ -130,7 +132,7 @@ class Child:
         return Decision("no", "the subtask was stopped")
 
     def answer(self, asked: events.QuestionAsked) -> str | None:
-        """Nobody answers a subtask's questions."""
+        """Return None: nobody answers a subtask's questions."""
         return None
 
     def _move(self, state: State, doing: str = "") -> None:
@@ -147,7 +149,7 @@ class Child:
             state, reason, self.reply = self._run_turn()
         except AssistantError as error:
             reason = str(error)
-        except Exception as error:  # whatever goes wrong here must not stop the others
+        except Exception as error:  # no error here may stop the others
             reason = f"{type(error).__name__}: {error}"
         finally:
             self.talk.transcript.close()
@@ -241,14 +243,14 @@ class Team:
                 child.stop()
 
     def _end(self) -> None:
-        """Stop the subtasks that still run."""
+        """Stop the subtasks that are still running."""
         self._stop()
         for child in self._children:
             child.join()
         self._note_cost()
 
     def _open_transcripts(self, tasks: Sequence[str]) -> list[Transcript]:
-        """Create or reopen the transcript of each, naming it in the parent's transcript first."""
+        """Create or reopen the transcript of each, after naming it in the parent's transcript."""
         parent = self._lead.transcript
         if parent.path is None:
             return [transcript.off_the_record() for _ in tasks]
@@ -261,20 +263,20 @@ class Team:
         return [transcript.subtask(parent.path.parent, name) for name in existing.sessions]
 
     def _call_entries(self) -> Iterator[SubtasksEntry]:
-        """The entries of the parent's transcript about this call."""
+        """Yield the entries of the parent's transcript about this call."""
         for entry in self._lead.transcript.entries:
             if isinstance(entry, SubtasksEntry) and entry.call_id == self._call_id:
                 yield entry
 
     def _note_cost(self) -> None:
-        """Write down once what the subtasks cost, as it counts towards the session's cost."""
+        """Record once the cost of the subtasks, which counts towards the session's."""
         if not any(entry.usage != NO_USAGE for entry in self._call_entries()):
             cost = sum((child.talk.usage for child in self._children), start=NO_USAGE)
             ids = tuple(child.talk.transcript.session for child in self._children)
             self._lead.transcript.append(SubtasksEntry(self._call_id, ids, cost))
 
     def _tokens_each(self, number: int) -> int:
-        """The tokens for each of the subtasks: together no more than the lead has left."""
+        """Return the tokens for each subtask: together no more than the lead has left."""
         if self._lead.max_tokens is None:
             return self._limits.tokens
         remaining = max(0, self._lead.max_tokens - self._lead.usage.tokens)
@@ -297,7 +299,7 @@ class Team:
             untold=[],
             begun=lambda: None,
             daily=lambda *_: (),
-            checkpoints=Checkpoints(),  # what it changes belongs to the lead's turn
+            checkpoints=Checkpoints(),  # its changes belong to the lead's turn
         )
         return Child(self._call_id, number, task, talk, self._messages.put)
 
@@ -325,7 +327,7 @@ DEFAULT = Limits()
 
 
 def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
-    """The `delegate` tool of a lead conversation."""
+    """Return the `delegate` tool of a lead conversation."""
 
     def delegate(
         tasks: Annotated[

@@ -1,7 +1,7 @@
 """System calls that Python lacks: swap two files, and lock out a file's writers.
 
-They ensure that no program loses its bytes while it has a file open, or saves it just as we
-replace it.
+They ensure that no program loses its bytes if it has a file open, or saves it, while the file is
+being replaced.
 """
 
 import errno
@@ -17,7 +17,7 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 def swap(one: Path, other: Path) -> bool:
-    """Swap two files atomically; return False if the system or the file system cannot do that."""
+    """Swap two files atomically; return False if the system or the file system cannot."""
     import ctypes  # not needed by clients, which write nothing
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -39,8 +39,8 @@ def swap(one: Path, other: Path) -> bool:
 class Guard:
     """Detects programs that have a file open for writing.
 
-    Linux grants a lease on a file that nobody has open for writing, and then blocks whoever opens
-    it for writing. Where no lease is available (another system or file system, another user's
+    Linux grants a lease on a file that nobody has open for writing, and then blocks anyone who
+    opens it for writing. Where no lease is available (another system or file system, another user's
     file), the open files in `/proc` are checked instead.
     """
 
@@ -55,7 +55,8 @@ class Guard:
         `release`."""
         if sys.platform == "linux":
             try:
-                fcntl.fcntl(self.descriptor, fcntl.F_SETSIG, signal.SIGURG)  # SIGIO would kill us
+                # the default SIGIO would kill this process
+                fcntl.fcntl(self.descriptor, fcntl.F_SETSIG, signal.SIGURG)
                 fcntl.fcntl(self.descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             except BlockingIOError:
                 return False
@@ -83,9 +84,9 @@ class Guard:
 
 
 def writers(path: Path) -> list[str]:
-    """Return the programs that have a file open for writing, with their process ids.
+    """Return the programs that have a file open for writing, with their process IDs.
 
-    Only those that `/proc` shows to this user; none where it is missing.
+    Only those that `/proc` shows to this user; none if it is missing.
     """
     target = path.stat()
     return [

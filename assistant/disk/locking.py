@@ -1,7 +1,7 @@
 """Kernel locks on dedicated files, released automatically when their holder dies.
 
 A lock excludes other processes and other threads of this program, never an editor. The file names
-its holder, so that whoever cannot get the lock can report it.
+its holder, so that a process that cannot get the lock can report it.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from assistant.errors import StorageError
 PATIENCE = 30.0
 """Seconds to wait for a lock: far longer than any write takes."""
 TURNS = 4
-"""The factor by which the wait is longer while others take turns with the lock."""
+"""Factor by which the wait is longer while others take turns with the lock."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.03
 """Seconds between attempts; waiting in the kernel has no timeout."""
 
@@ -35,7 +35,7 @@ class Lock:
         self._inode = os.fstat(descriptor).st_ino
 
     def stands(self) -> bool:
-        """Return False once the file was removed or replaced: another may hold its successor."""
+        """Return False if the file was removed or replaced: another may hold its successor."""
         try:
             return self.path.stat().st_ino == self._inode
         except OSError:
@@ -55,8 +55,11 @@ class Lock:
 
 
 def lock(path: Path, seconds: float = PATIENCE) -> Lock:
-    """Wait for the lock. Raises LockHeld if one holder keeps it for `seconds`, or if others take
-    turns with it for `TURNS` times as long; StorageError."""
+    """Wait for the lock.
+
+    Raises LockHeld if one holder keeps it for `seconds`, or if others take turns with it for
+    `TURNS` times as long; StorageError.
+    """
     start, pause, owner = time.monotonic(), FIRST_PAUSE, holder(path)
     since = start
     while (acquired := try_lock(path)) is None:
@@ -90,7 +93,7 @@ def try_lock(path: Path) -> Lock | None:
     if not acquired.stands():  # removed between the two calls: this lock excludes nobody
         acquired.release()
         return try_lock(path)
-    with contextlib.suppress(OSError):  # on a full disk the holder stays unknown
+    with contextlib.suppress(OSError):  # on a full disk the holder remains unknown
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}".encode(), 0)
     return acquired

@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 
 def load(path: Path, kind: type[V], cure: str = "") -> V:
-    """Load the value of a file; a new one if the file is missing or damaged.
+    """Load the value of a file; return a new one if the file is missing or damaged.
 
     With a `cure`, a damaged file raises StorageError.
     """
@@ -33,7 +33,7 @@ def load(path: Path, kind: type[V], cure: str = "") -> V:
 
 @contextmanager
 def changing(path: Path, kind: type[V], cure: str = "") -> Iterator[V]:
-    """Lock the file, yield its value to be changed, and write it back. Raises what `load` does."""
+    """Lock the file, yield its value to be changed, and write it back. Raises like `load`."""
     storage.private_directory(path.parent)
     with locking.lock(path.with_name(f"{path.name}.lock")):
         value = load(path, kind, cure)
@@ -53,7 +53,7 @@ class Spending:
         return self.tokens.get(_month(), 0)
 
     def spend(self, tokens: int) -> None:
-        """Add tokens that were spent now."""
+        """Add tokens to those of this month."""
         self.tokens[_month()] = self.spent + tokens
 
 

@@ -1,7 +1,7 @@
-"""Finds programs that we run ourselves, where no tool can have planted them.
+"""Finds the programs that this one runs, where no tool can have planted them.
 
-An active virtual environment and the tools' directories are on the PATH too: a sandboxed command
-that plants a `git` there must not get it run outside of the sandbox.
+An active virtual environment and the tools' directories are also on the PATH: a `git` that a
+sandboxed command plants there must not run outside the sandbox.
 """
 
 import os
@@ -17,7 +17,7 @@ import assistant
 from assistant.errors import StorageError
 
 SECONDS = 30.0
-"""Timeout of a program that is waited for."""
+"""Timeout of a program whose end is awaited."""
 HARMLESS = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|TZ|LANG|LANGUAGE|LC_\w+|PWD|EDITOR|PAGER"
     r"|CI|XDG_\w+_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYENV_ROOT|PYENV_VERSION|PYTHONPATH|PYTHONHOME"
@@ -26,12 +26,12 @@ HARMLESS = re.compile(
 )
 """Environment variables that contain no key."""
 OF_TOOLCHAINS = re.compile(r"PYTHON\w+|VIRTUAL_ENV|LD_LIBRARY_PATH|NODE_PATH|GO\w+|\w*FLAGS|CC|CXX")
-"""Those of them that can make a program load code from a project."""
+"""Those variables that can make a program load code from a project."""
 
 
 def find(name: str, roots: Iterable[Path] = ()) -> str | None:
-    """Return the absolute path of a program on the PATH, outside the roots and any active
-    virtual environment; None if there is none."""
+    """Return the absolute path of a program on the PATH, outside the roots and any active virtual
+    environment; None if there is none."""
     if "/" in name:
         return name if Path(name).is_absolute() and os.access(name, os.X_OK) else None
     for folder in _folders(roots):
@@ -48,8 +48,8 @@ def shell(roots: Iterable[Path] = ()) -> str:
 def environment(
     roots: Iterable[Path] = (), variables: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return the environment for such a program: no keys, nothing that makes it load a project's
-    code."""
+    """Return the environment for such a program: no keys, and no variable that makes it load a
+    project's code."""
     harmless = {
         name: value
         for name, value in variables.items()
@@ -64,9 +64,9 @@ def git(
     roots: Sequence[Path] | None = None,
     **variables: str,
 ) -> "subprocess.CompletedProcess[bytes] | None":
-    """Run git in a folder; None without git.
+    """Run git in a folder; return None if git is missing.
 
-    By default that folder is the one root that it is not taken from.
+    By default git must not come from that folder.
     """
     closed = (folder,) if roots is None else roots
     if (program := find("git", closed)) is None:
@@ -82,8 +82,10 @@ def git(
 def run(
     what: str, command: Sequence[str], text: str = "", variables: Mapping[str, str] = os.environ
 ) -> str:
-    """Run a program; return its output. Raises StorageError that `what` failed, and with which
-    message."""
+    """Run a program; return its output.
+
+    Raises StorageError that `what` failed, with the program's message.
+    """
     try:
         process = subprocess.run(
             command, input=text, text=True, capture_output=True, timeout=SECONDS, env=variables

@@ -1,7 +1,7 @@
 """Crash-safe files: atomic replace and append.
 
 Every durable write of the program uses this module, and every system call that can fail goes
-through `DISK`, which tests replace by one that fails on purpose.
+through `DISK`, which tests replace with one that fails on purpose.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ PRIVATE_FILE = 0o600
 PRIVATE = ".assistant"
 """The program's own folder in a workspace."""
 LARGEST = 256 << 20
-"""The most bytes of a memory file that is read."""
+"""Maximum size of a memory file, in bytes."""
 TEMPORARY = ".assistant-tmp"
 """The suffix of temporary files."""
 
@@ -43,11 +43,11 @@ class Disk:
         os.fsync(descriptor)
 
     def rename(self, source: Path, target: Path) -> None:
-        """Replace `target` by `source` atomically."""
+        """Replace `target` with `source` atomically."""
         source.replace(target)
 
     def exchange(self, source: Path, target: Path) -> bool:
-        """Swap the two atomically; return False where that is not possible."""
+        """Swap the two atomically; return False if that is not possible."""
         return swap(source, target)
 
 
@@ -55,13 +55,13 @@ DISK = Disk()
 
 
 def expanded(path: str | Path) -> Path:
-    """The path with the home for its `~`; one of an unknown user stays as it is."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib raises for such a user
+    """Return the path with `~` expanded; unchanged if its user is unknown."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib raises for an unknown user
 
 
 @contextlib.contextmanager
 def reported(action: str, path: Path) -> Iterator[None]:
-    """Translate an OSError into a StorageError that says what failed on which file."""
+    """Translate an OSError into a StorageError with the failed action and the file."""
     try:
         yield
     except OSError as error:
@@ -98,8 +98,8 @@ def read(path: Path) -> bytes:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading: never a pipe, which would block, nor a device, which may
-    be endless. Raises OSError."""
+    """Open a regular file for reading: never a pipe, which would block, nor a device, which may be
+    endless. Raises OSError."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "it is not a file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -110,7 +110,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def text_fault(data: bytes) -> str:
-    """Where bytes are not text: `a zero byte at 3`, `byte 7`; "" if they are UTF-8."""
+    """Return where bytes are not text: `a zero byte at 3`, `byte 7`; "" if they are UTF-8."""
     if (zero := data.find(b"\0")) >= 0:
         return f"a zero byte at {zero}"
     try:
@@ -130,12 +130,12 @@ class Stat(NamedTuple):
 
 
 def stat_of(path: str | Path) -> Stat:
-    """A file's stat. Raises OSError."""
+    """Return a file's stat. Raises OSError."""
     return _stat(os.stat(path))  # noqa: PTH116
 
 
 def stat_or_none(path: str | Path) -> Stat | None:
-    """A file's stat; None if there is none."""
+    """Return a file's stat; None if there is none."""
     try:
         return stat_of(path)
     except OSError:
@@ -143,18 +143,19 @@ def stat_or_none(path: str | Path) -> Stat | None:
 
 
 def inode(path: Path) -> int | None:
-    """A file's inode; None if there is none."""
+    """Return a file's inode; None if there is none."""
     stat = stat_or_none(path)
     return stat and stat.inode
 
 
 def read_with_stat(path: Path) -> tuple[bytes, Stat]:
-    """The bytes of a memory file, and its stat from before they were read. Raises OSError."""
+    """Return the bytes of a memory file, and its stat from before the read. Raises OSError."""
     with open_file(path) as file:
         status = os.fstat(file.fileno())
         if status.st_size > LARGEST:
             raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB")
-        data = file.read() if status.st_size else b""  # what /proc shows has no size, nor an end
+        # files in /proc have no size, and may be endless
+        data = file.read() if status.st_size else b""
         return data, _stat(status)
 
 
@@ -162,7 +163,7 @@ def _stat(status: os.stat_result) -> Stat:
     return Stat(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-# By name in an open directory, so that no link on the way is followed
+# By name in an open directory, so that no link in the path is followed
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -187,7 +188,8 @@ def replace_in(
     mode: int | None = None,
     check: Callable[[], object] = lambda: None,
 ) -> None:
-    """Replace or create a file atomically. `check` is called last, and may refuse by an error.
+    """Replace or create a file atomically. `check` is called last, and may refuse by raising an
+    error.
 
     Raises OSError.
     """
@@ -223,7 +225,7 @@ def private_directory(path: Path) -> Path:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Replace the file's content by `data` atomically; a symbolic link stays one.
+    """Replace the file's content with `data` atomically; a symbolic link stays one.
 
     Mode, owner, group and extended attributes are kept. After a crash the file has either the old
     or the new bytes, and errors leave no temporary file. Raises StorageError.
@@ -239,8 +241,8 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def beside(target: Path, data: bytes) -> tuple[Path, bool]:
-    """Write a temporary file in the same folder, flushed to the device; return it, and whether
-    it matches the target in mode, owner, group and extended attributes."""
+    """Write a temporary file in the same folder, flushed to the device; return it, and whether it
+    matches the target in mode, owner, group and extended attributes."""
     import tempfile  # imports five more modules, which readers do not need
 
     descriptor, name = tempfile.mkstemp(
@@ -259,7 +261,7 @@ def beside(target: Path, data: bytes) -> tuple[Path, bool]:
 
 
 def _copy_metadata(descriptor: int, target: Path) -> bool:
-    """Copy the target's metadata to a new file; without a target, its folder's owner."""
+    """Copy the target's metadata to a new file; without a target, the folder's owner."""
     exists = target.exists()
     reference = (target if exists else target.parent).stat()
     copied = _copy_owner(descriptor, reference) and (
@@ -291,7 +293,7 @@ def _copy_attributes(descriptor: int, target: Path) -> bool:
             if name not in os.listxattr(descriptor) or os.getxattr(descriptor, name) != value:
                 os.setxattr(descriptor, name, value)
     except OSError as error:
-        return error.errno == errno.ENOTSUP  # the file system has none
+        return error.errno == errno.ENOTSUP  # the file system supports none
     return True
 
 
@@ -317,7 +319,7 @@ def read_or_empty(path: Path) -> bytes:
 
 
 def overwrite(path: Path, data: bytes, old: bytes) -> None:
-    """Overwrite the file in place, which contains `old`: for files with hard links.
+    """Overwrite a file that contains `old` in place: for files with hard links.
 
     Not atomic: after a crash it may contain the start of one and the end of the other. Raises
     OSError, after restoring the old bytes if the disk allows.
@@ -343,7 +345,7 @@ def _fill(descriptor: int, data: bytes) -> None:
 def append(path: Path, data: bytes) -> None:
     """Append `data` to a file, created with mode 0600 if it is missing, and flush it.
 
-    On an error the file is as it was before. Raises StorageError.
+    On an error the file is unchanged. Raises StorageError.
     """
     with reported("written", path):
         is_new = not path.exists()
@@ -384,7 +386,7 @@ def checksum(path: Path) -> tuple[int, int]:
 
 
 def give_to_owner(directory: Path) -> None:
-    """Give files that root created below a directory to the owner of its parent: after `sudo`.
+    """Give files that root created below a directory, as with `sudo`, to the owner of its parent.
 
     Hard-linked files and the targets of links are left alone. Raises OSError.
     """

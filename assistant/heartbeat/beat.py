@@ -1,4 +1,4 @@
-"""One run of the heartbeat: runs each task that is due in a session of its own.
+"""One run of the heartbeat: runs each due task in a separate session.
 
 No model is imported before a task is due and its time is claimed.
 """
@@ -31,12 +31,12 @@ class Beat:
 
 
 def read(workspace: Workspace) -> tuple[list[Task], list[Unread]]:
-    """The tasks of the workspace, and the lines that are none. Raises StorageError."""
+    """Return the tasks of the workspace, and the lines that are not tasks. Raises StorageError."""
     return tasks(workspace.text(HEARTBEAT_FILE))
 
 
 def _written(workspace: Workspace) -> datetime:
-    """When the file of tasks was last written."""
+    """Return when the file of tasks was last written."""
     try:
         return datetime.fromtimestamp((workspace.root / HEARTBEAT_FILE).stat().st_mtime)
     except OSError:
@@ -44,10 +44,10 @@ def _written(workspace: Workspace) -> datetime:
 
 
 def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
-    """The tasks whose latest time has passed unclaimed, the earliest first.
+    """Return the tasks whose latest time has passed unclaimed, earliest first.
 
-    A task counts from the check before the one that first saw it, but not before the file was
-    written, unless it is one of an interval. Of several missed times only the latest is due.
+    A task counts from the check before the one that first saw it but, unless it recurs at an
+    interval, not before the file was written. Of several missed times only the latest is due.
     """
     due_tasks = []
     with beats.changing(workspace) as state:
@@ -66,7 +66,7 @@ def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
 
 
 def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator[Beat]:
-    """Run the tasks that are due, unless another process is running them.
+    """Run the due tasks, unless another process is running them.
 
     Raises WorkspaceError if the workspace is not trusted, ConfigError without a model or tokens.
     """
@@ -85,7 +85,8 @@ def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iter
             if task.skips and now - when > task.grace:
                 if claims.take(workspace, task, when, "skipped"):
                     yield Beat(task, when, Outcome("skipped"))
-            elif task.reminds:  # reported before it is claimed: a crash repeats it
+            # reported before it is claimed, so that after a crash it is repeated
+            elif task.reminds:
                 beat = _report(workspace, Beat(task, when, Outcome("done", task.text)))
                 if claims.take(workspace, task, when, "done"):
                     yield beat
@@ -117,7 +118,7 @@ def _run_task(
 def _report(workspace: Workspace, beat: Beat) -> Beat:
     """Report a beat to the owner, unless it is silent; report only once that a task waits.
 
-    That holds until it has run, also if it is due again meanwhile.
+    Until it has run, this is not repeated, even if the task becomes due again.
     """
     task, when, outcome = beat.task, f"{beat.due:%Y-%m-%dT%H:%M}", beat.outcome
     with beats.changing(workspace) as state:

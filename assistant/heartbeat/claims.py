@@ -1,7 +1,7 @@
 """Claims: a file per task and due time, created exclusively before the task runs.
 
-So each due time runs at most once, despite crashes, changed clocks and other machines on the same
-folder. The file's name holds the task and the time, its text the outcome.
+So each due time runs at most once, despite crashes, changed clocks and other machines using the
+same folder. The file's name contains the task and the time, its text the outcome.
 """
 
 import json
@@ -21,26 +21,27 @@ from assistant.workspace.folder import Workspace
 State = Literal["begun", "done", "silent", "skipped", "failed", "waiting"]
 """`waiting`: no model answered, and the due time is retried."""
 KEPT = 500
-"""Claims that are kept of each task."""
+"""Maximum number of claims kept per task."""
 AHEAD = timedelta(hours=25)
-"""Claims further in the future are due to a wrong clock, and ignored."""
+"""Claims further in the future come from a wrong clock, and are ignored."""
 _NAME = re.compile(r"(?P<task>[0-9a-f]{12})-(?P<due>\d{8}T\d{4}Z?)")
 
 
 def directory(workspace: Workspace) -> Path:
-    """The folder of the claims."""
+    """Return the folder of the claims."""
     return workspace.private / "heartbeat"
 
 
 def is_free(workspace: Workspace, task: Task, due: datetime) -> bool:
-    """Whether this due time and all later ones are unclaimed: a clock may have been set back."""
+    """Return whether this due time and all later ones are unclaimed, since a clock may have been
+    set back."""
     key, latest = task.schedule.key(due), task.schedule.key(datetime.now() + AHEAD)
     claimed = (name["due"] for name in _names(workspace) if name["task"] == task.key)
     return not any(key <= other <= latest for other in claimed)
 
 
 def take(workspace: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
-    """Claim a due time; False if it is claimed already."""
+    """Claim a due time; return False if it is already claimed."""
     storage.private_directory(directory(workspace))
     path = _path(workspace, task, due)
     with storage.reported("written", path):
@@ -65,7 +66,7 @@ def release(workspace: Workspace, task: Task, due: datetime) -> None:
 
 
 def broken(workspace: Workspace) -> Iterator[str]:
-    """The due times (ISO) that this machine began and did not finish; marks them as failed.
+    """Yield the due times (ISO) that this machine began and did not finish, marking them as failed.
 
     The caller holds the heartbeat's lock, so no task is running.
     """
@@ -92,7 +93,7 @@ def _path(workspace: Workspace, task: Task, due: datetime) -> Path:
 
 
 def _names(workspace: Workspace) -> Iterator["re.Match[str]"]:
-    """The names of all claims, by task, the oldest first."""
+    """Yield the names of all claims, by task, oldest first."""
     names = sorted(path.name for path in directory(workspace).glob("*"))
     yield from filter(None, map(_NAME.fullmatch, names))
 

@@ -18,7 +18,7 @@ from assistant.tables import beside
 MOST_BYTES = 1_000_000
 """Maximum size of an event."""
 MOST_SHOWN = 50_000
-"""Characters of an event that the model reads."""
+"""Maximum characters of an event that the model reads."""
 _data = beside(__file__)
 FIELDS: Sequence[str] = _data["title_fields"]
 SOURCE = re.compile(r"[\w.-]{1,64}")
@@ -34,7 +34,7 @@ class Incoming:
     data: dict[str, Any]
 
     def message(self, instructions: str) -> str:
-        """The message of the turn, without any of the event's own words."""
+        """Return the message of the turn, which contains none of the event's own text."""
         guidance: str = _data["instructed" if instructions else "uninstructed"]
         message: str = _data["message"]
         return message.format(
@@ -80,7 +80,7 @@ def incoming(source: str, data: bytes) -> Incoming:
 
 
 def instructions(procedures: str, source: str) -> str:
-    """The instructions in AGENTS.md for events of a source; empty if there are none."""
+    """Return the instructions in AGENTS.md for events of a source; empty if there are none."""
     named = re.compile(rf"(?:events?(?:\s+from|:)?\s+)?{re.escape(source)}\W*", re.IGNORECASE)
     for heading in _HEADING.finditer(procedures):
         if not named.fullmatch(heading["title"]):
@@ -95,7 +95,8 @@ def instructions(procedures: str, source: str) -> str:
 
 
 def _title_text(data: dict[str, Any]) -> str:
-    """The text of the preferred field in an object or those within it; empty if there is none."""
+    """Return the text of the preferred field in an object or nested ones; empty if there is
+    none."""
     objects = [data, *(item for item in data.values() if isinstance(item, dict))]
     texts = (
         item[name]

@@ -19,21 +19,21 @@ from assistant.workspace.folder import Workspace
 
 HOST = "127.0.0.1"
 SETTLED = 1.0
-"""Seconds without a change before a file is read: it may still be written."""
+"""Seconds without a change before a file is read, since it may still be written."""
 REFUSED = ".refused"
-"""The suffix of files that were not events."""
+"""Suffix of files that were not events."""
 UNFINISHED = (REFUSED, ".tmp", ".part", "~")
 TIMEOUT = 10.0
 """Timeout of a request."""
 IDS = ("Idempotency-Key", "X-GitHub-Delivery")
-"""Headers that identify a request that is sent twice."""
+"""Headers that identify a repeated request."""
 
 Take = Callable[[Incoming, str], object]
-"""Puts an event with its id into the queue."""
+"""Puts an event with its ID into the queue."""
 
 
 def token(workspace: Workspace) -> tuple[str, Path]:
-    """The token that requests need, created at first use, and its file."""
+    """Return the token that requests need, created at first use, and its file."""
     path = queue.directory(workspace) / "token"
     if not (secret := storage.read_or_empty(path).decode().strip()):
         secret = secrets.token_urlsafe(24)
@@ -44,8 +44,8 @@ def token(workspace: Workspace) -> tuple[str, Path]:
 def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]:
     """Queue the files of `folder/SOURCE/` as events of that source.
 
-    Yields what is wrong with others, which are renamed. Raises UsageError for an unreadable folder,
-    StorageError if an event cannot be queued; its file stays.
+    Yield the faults of the other files, which are renamed. Raises UsageError for an unreadable
+    folder, StorageError if an event cannot be queued; its file stays.
     """
     try:
         found = [*folder.glob("*"), *folder.glob("*/*")]
@@ -90,14 +90,14 @@ def _event(path: Path) -> Incoming:
 
 
 def _mail(data: bytes) -> dict[str, Any]:
-    """An e-mail's main headers, its text, and the names of its attachments."""
+    """Return an e-mail's main headers, its text, and the names of its attachments."""
     mail = message_from_bytes(data, _class=EmailMessage, policy=policy.default)
     fields = {name: str(mail[name]) for name in ("from", "to", "date", "subject") if mail[name]}
     body: Any = mail.get_body(("plain", "html"))
     attached = [part.get_filename() or "?" for part in mail.iter_attachments()]
     try:
         text = body.get_content() if body else ""
-    except LookupError:  # a charset that nobody knows
+    except LookupError:  # an unknown charset
         text = body.get_payload(decode=True).decode("utf-8", "replace")
     return {**fields, "text": text, **({"attached": attached} if attached else {})}
 
@@ -105,7 +105,7 @@ def _mail(data: bytes) -> dict[str, Any]:
 class EventServer(ThreadingHTTPServer):
     """Queues `POST /SOURCE` with a JSON object as an event.
 
-    Only this machine reaches it, and requests need the token. Raises UsageError for a used port.
+    Only this machine can reach it, and requests need the token. Raises UsageError for a used port.
     """
 
     daemon_threads = True
@@ -129,7 +129,7 @@ class _Request(BaseHTTPRequestHandler):
         token = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
         length = self.headers.get("Content-Length", "")
         fits = length.isdecimal() and int(length) <= MOST_BYTES
-        # What is refused is read too: the sender may not see an answer before it has sent all.
+        # Also read a refused body: the sender may not see an answer before sending everything.
         data = self.rfile.read(int(length)) if fits else b""
         if not hmac.compare_digest(token, self.server.secret.encode()):
             self._answer(401, "the token is missing or wrong")
@@ -144,7 +144,7 @@ class _Request(BaseHTTPRequestHandler):
             self.server.put(incoming(self.path.strip("/"), data), id)
         except UsageError as error:
             self._answer(400, str(error))
-        except AssistantError as error:  # a full disk, for one: the sender has to retry
+        except AssistantError as error:  # for example a full disk: the sender has to retry
             self._answer(503, str(error))
         else:
             self._answer(202, "queued")

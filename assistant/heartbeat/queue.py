@@ -1,8 +1,8 @@
-"""The queue of events, each answered as a turn in a session of its own, oldest first.
+"""The queue of events, each answered as a turn in a separate session, oldest first.
 
 `.assistant/events/` has a file per event, written before the sender gets its confirmation. The file
 is renamed when the answer begins, so that an interrupted event is reported and not answered twice,
-and removed once it is answered.
+and removed when it is answered.
 """
 
 import json
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 WAITING, BEGUN, FAILED = ".json", ".begun", ".failed"
 """Suffixes of the files, by the state of the event."""
 KEPT_IDS = 1_000
-"""Number of latest ids by which repeated events are recognised."""
+"""Number of latest IDs that are stored to recognise repeated events."""
 LONGEST_PAUSE = 60.0
-"""Maximum minutes between two attempts, which double from one."""
+"""Maximum minutes between two attempts; the interval starts at one and doubles."""
 GIVEN_UP = 24 * 3600.0
-"""Seconds after its arrival in which an event is retried."""
+"""Seconds after its arrival during which an event is retried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +55,18 @@ class Queued(Incoming):
 
 @dataclass(slots=True)
 class TakenIds:
-    """Digests of the ids of queued events, oldest first."""
+    """Digests of the IDs of queued events, oldest first."""
 
     ids: list[str] = field(default_factory=list)
 
 
 def directory(workspace: Workspace) -> Path:
-    """The folder of the queue."""
+    """Return the folder of the queue."""
     return storage.private_directory(storage.private_directory(workspace.private) / "events")
 
 
 def put(workspace: Workspace, event: Incoming, *, id: str = "", reply_to: str | None = None) -> str:
-    """Queue an event; return its name, or "" for a repeated id. Raises StorageError."""
+    """Queue an event; return its name, or "" for a repeated ID. Raises StorageError."""
     folder = directory(workspace)
     digest = sha256(f"{event.source}\0{id}".encode()).hexdigest()[:16]
     with notebook.changing(folder / "taken", TakenIds) as taken:
@@ -80,9 +80,9 @@ def put(workspace: Workspace, event: Incoming, *, id: str = "", reply_to: str | 
 
 
 def waiting(workspace: Workspace) -> Iterator[Queued]:
-    """The events to answer now, oldest first, including those that arrive meanwhile.
+    """Yield the events to answer now, oldest first, including those that arrive meanwhile.
 
-    A longer pause than there is means that the clock was set back.
+    A wait longer than the maximum interval means that the clock was set back.
     """
     folder, last = workspace.private / "events", ""
     while names := sorted(path.stem for path in folder.glob(f"*{WAITING}") if path.stem > last):
@@ -106,7 +106,8 @@ def end(workspace: Workspace, queued: Queued) -> None:
 
 
 def try_again(workspace: Workspace, queued: Queued) -> bool:
-    """Put an event back for a retry; False if it has been retried for too long, and is given up."""
+    """Put an event back for a retry; return False, giving it up, if it has been retried for too
+    long."""
     now, path = time.time(), directory(workspace) / f"{queued.name}{BEGUN}"
     if now - queued.arrived > GIVEN_UP:
         path.replace(path.with_suffix(FAILED))
@@ -118,7 +119,7 @@ def try_again(workspace: Workspace, queued: Queued) -> bool:
 
 
 def broken(workspace: Workspace) -> Iterator[Queued]:
-    """The events whose process died while answering, each once; the caller holds the lock."""
+    """Yield the events whose process died while answering, each once; the caller holds the lock."""
     for path in sorted(directory(workspace).glob(f"*{BEGUN}")):
         queued = _read(path)
         path.replace(path.with_suffix(FAILED))
@@ -131,7 +132,7 @@ def _write(folder: Path, queued: Queued) -> None:
 
 
 def _read(path: Path) -> Queued | None:
-    """The event in a file; None if it is gone or damaged."""
+    """Return the event in a file; None if it is gone or damaged."""
     try:
         return Queued(**json.loads(storage.read(path)))
     except (FileNotFoundError, ValueError, TypeError):
@@ -162,7 +163,7 @@ def answer_waiting(
 
     Does nothing while another process answers. Answers that go to no command are reported to the
     owner, except that of `own`. Raises WorkspaceError if the workspace is not trusted, ConfigError
-    without a model or tokens; the events keep waiting.
+    without a model or tokens; the events then keep waiting.
     """
     check_trust(workspace)
     while any(waiting(workspace)):  # one may arrive before the lock is released
@@ -208,7 +209,7 @@ def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: boo
 
 
 def _pass_on(command: str, text: str) -> str:
-    """Pipe the answer into the owner's command; return what went wrong."""
+    """Pipe the answer into the owner's command; return the fault."""
     try:
         process = subprocess.run(
             ["sh", "-c", command], input=text, text=True, timeout=SECONDS, check=False
@@ -219,7 +220,7 @@ def _pass_on(command: str, text: str) -> str:
 
 
 def _report(workspace: Workspace, answered: Answered) -> None:
-    """Report an answer that nobody has seen to the owner, once."""
+    """Report an unseen answer to the owner, once."""
     queued, outcome = answered.queued, answered.outcome
     if outcome.state == "failed" or (outcome.state == "waiting" and not queued.tries):
         _tell(workspace, queued, failed=outcome.text)

@@ -1,4 +1,4 @@
-"""A turn without its owner: within their limits, and retried if no model answers."""
+"""A turn without its owner: run within their limits, and retried if no model answers."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from assistant.settings.tree import Settings
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
-"""Replies that mean nothing to report, without punctuation."""
+"""Replies that report nothing, without punctuation."""
 
 
 RETRIED = " (it is retried)"
-"""Ends the text of an outcome that is not final."""
+"""Suffix of the text of an outcome that is not final."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,10 @@ def check_trust(workspace: Workspace) -> None:
 
 
 def checked_settings(workspace: Workspace) -> "Settings":
-    """The settings. Raises ConfigError without a model or tokens, and reports that to the owner
-    once."""
+    """Return the settings.
+
+    Raises ConfigError without a model or tokens, and reports that to the owner once.
+    """
     from assistant import config
     from assistant.model import select
     from assistant.settings import tree as settings  # not needed before a task is due
@@ -84,7 +86,7 @@ def run_turn(
     *,
     no_daemon: bool = False,
 ) -> Outcome:
-    """Run a turn in a session of its own, and stop it once it has cost `tokens`.
+    """Run a turn in a separate session, and stop it when it has used `tokens`.
 
     If the model never answered, the session is deleted and the turn may be retried (`waiting`); any
     other failure is final. Raises KeyboardInterrupt at Ctrl-C.
@@ -122,5 +124,5 @@ def run_turn(
 
 
 def is_silent(reply: str) -> bool:
-    """Whether a reply only says that there is nothing to report."""
+    """Return whether a reply only says that there is nothing to report."""
     return " ".join(re.sub(r"[\W_]+", " ", reply).split()).casefold() in SILENCE

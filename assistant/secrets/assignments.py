@@ -104,7 +104,7 @@ STEMS = _stems()
 
 
 LONGEST = 2_048
-"""The most characters of a value."""
+"""Maximum characters of a value."""
 _OPENING = re.compile(r"[bBrRuUfFL@$&]{0,2}(\\{0,3}[\"'`]|\*\*|[“„«‘「『])")
 _CLOSING_QUOTES = {"“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
 _BARE = re.compile(rf"[^\s\"'`<>“”„«»「」，。；、）】=]{{1,{LONGEST}}}=*")
@@ -186,7 +186,7 @@ def _is_unopened(value: str) -> bool:
 
 
 REACH = 48
-"""Characters before a noun that may belong to its name."""
+"""Number of characters before a noun that may belong to its name."""
 
 
 class Binding(IntEnum):
@@ -243,8 +243,8 @@ def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def phrased(text: str, end: int, noun: Claim) -> tuple[int, int] | None:
-    """Return the span of the secret after a noun that ends here and is a whole word, as in
-    Chinese or Arabic."""
+    """Return the span of the secret after a noun that ends here and is a whole word, as in Chinese
+    or Arabic."""
     binding_match = PATTERNS["after_phrase"].match(text, end)
     value = read(text, binding_match.end(), ascii_only=True) if binding_match else None
     accepted = value and _accepts(noun, Binding.PROSE, value)
@@ -339,4 +339,4 @@ def _is_password(value: Value, value_grade: Grade, *, upper: bool) -> bool:
 
 
 _LEAST = {Binding.ASSIGNED: 8, Binding.PROSE: 12, Binding.SPACED: 20}
-"""The fewest characters of a mixed value that counts as a key."""
+"""Minimum characters of a mixed value that counts as a key."""

@@ -1,10 +1,9 @@
 """Finds text that looks like a secret. Read this module of the package first.
 
 One pass of an Aho-Corasick automaton finds every mark and noun that starts a rule; the rule then
-looks at a bounded stretch around it, so the cost is linear in the length of the text. The rules
-are tokens with a distinctive form (`tokens.txt`), forms recognised by their context
-(`forms.toml`), a few structures that take more than a pattern, and values with a name
-(`assignments.py`).
+examines a bounded window around it, so the cost is linear in the length of the text. The rules are
+tokens with a distinctive form (`tokens.txt`), forms recognised by their context (`forms.toml`), a
+few structures that need more than a pattern, and values with a name (`assignments.py`).
 
 The tables are ours because detect-secrets, the library for this, scans files for a report and does
 not rewrite text.
@@ -31,7 +30,7 @@ Rule = Callable[[str, int, int], Iterator[Span]]
 """Yields the secrets at a mark, given the text and the mark's start and end."""
 
 LINE = 200
-"""Characters before a mark that are searched for its command."""
+"""Number of characters before a mark that are searched for its command."""
 _MADE_UP = re.compile(r"(\w)\1{7}|EXAMPLE")
 _compiled = lru_cache(None)(re.compile)  # compiled lazily: most patterns are never used
 
@@ -41,8 +40,8 @@ class Form:
     """A form of secrets. The groups of `pattern`, if there are any, are the secrets.
 
     `marks`, in lower case, trigger the form; `pattern` is matched `back` characters before the
-    mark. The value must be graded `bar` or better. `after`, if set, is a pattern that must occur
-    on the same line before the mark: the form is only found after it.
+    mark. The value must be graded `bar` or better. `after`, if set, is a pattern that must occur on
+    the same line before the mark.
     """
 
     kind: str
@@ -94,7 +93,7 @@ def _contextual_forms() -> Iterator[Form]:
 FORMS = (*_token_forms(), *_contextual_forms())
 
 MOST_COOKIES = 64
-"""The most cookies of a header that are examined."""
+"""Maximum number of cookies of a header that are examined."""
 _CELL = re.compile(r"[ \t]*[,;|\t][ \t]*")
 _COLUMN = re.compile(r"[\"'*]{0,3}[ \t]{0,20}+(?:[,;|\t\r\n]|\Z)")
 _HEADER = re.compile(r"[\w .,;|\t\"'*-]{1,400}\r?$", re.MULTILINE)
@@ -160,7 +159,7 @@ def _by_form(text: str) -> Iterator[Span]:
 
 
 def _has_long_word(text: str) -> bool:
-    """Return whether the text has a word of the length of a key; most texts have none."""
+    """Return whether the text has a word as long as a key; most texts have none."""
     return max(map(len, text.split()), default=0) >= LONG_WORD
 
 
@@ -217,7 +216,7 @@ class Detector:
 
 
 def _find_by_looks(text: str) -> list[Span]:
-    """Find what looks like a secret."""
+    """Find text that looks like a secret."""
     spans: list[Span] = []
     last_start = last_end = 0  # the last secret, whose inside is skipped
     for last, entries in _marks().iter(text.replace("İ", "i").lower()):  # İ would become two
@@ -237,13 +236,13 @@ def _noun(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _whole_noun(text: str, start: int, end: int) -> Iterator[Span]:
-    """Like `_noun`, for a noun that many words contain: it must be a whole word."""
+    """Yield the secret like `_noun`, for a noun in many words: it must be a whole word."""
     if not (text[end : end + 1].isalpha() or (start and text[start - 1].isalpha())):
         yield from _noun(text, start, end)
 
 
 def _phrase(claim: Claim, text: str, start: int, end: int) -> Iterator[Span]:
-    """Like `_noun`, for a noun that is never part of a name."""
+    """Yield the secret like `_noun`, for a noun that is never part of a name."""
     if value := phrased(text, end, claim):
         yield *value, "password"
 
@@ -280,10 +279,9 @@ def _automaton(words: Iterable[tuple[str, Any]]) -> "ahocorasick.Automaton":
 
 
 def _unescaped(text: str) -> tuple[str, Sequence[int]]:
-    """Return the text with its JSON strings unescaped, and the original position of each
-    character.
+    """Return the text with its JSON strings unescaped, and the original position of each character.
 
-    A string of one line stays as it is, since escaped quotation marks show where a value ends.
+    A string of one line is unchanged, since escaped quotation marks show where a value ends.
     """
     parts: list[str] = []
     positions: list[int] = []
@@ -307,7 +305,7 @@ def _unescape_char(escaped: str) -> str:
 
 
 def _merged(spans: list[Span], existing: list[tuple[int, int]]) -> list[Span]:
-    """Merge overlapping spans, named by the earliest, in order, and drop those in existing
+    """Merge overlapping spans in order, named by the earliest, and drop those in existing
     stand-ins."""
     merged: list[Span] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):

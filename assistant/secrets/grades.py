@@ -1,8 +1,8 @@
-"""Grades how much a value looks like a secret, whatever it is called. Pure.
+"""Grades how much a value looks like a secret, regardless of its name. Pure.
 
 A value is split at its separators and, within a part, at digits and capitals. Words and numbers in
-order (`build-2024-11-21`) are written by people; many short pieces (`x9Kq2vLm`) come from
-machines, or from turning a word into a password.
+order (`build-2024-11-21`) are written by people; many short pieces (`x9Kq2vLm`) come from machines,
+or from turning a word into a password.
 """
 
 import re
@@ -12,17 +12,17 @@ from functools import lru_cache
 from assistant.secrets.patterns import PATTERNS
 
 SCORED = 256
-"""The most characters of a value that are graded; a longer one is judged by its start."""
+"""Maximum characters of a value that are graded; a longer one is judged by its start."""
 
 
 class Grade(IntEnum):
-    """From no value at all to what nobody would write by hand."""
+    """From no value at all to one that nobody would write by hand."""
 
     NOTHING = 0
     """A placeholder, a reference, an expression, an address, a date."""
     WORD = 1
     COMPOUND = 2
-    """Numbers, and words and numbers side by side: `user_123`, `eu-west-1`."""
+    """Numbers, and words combined with numbers: `user_123`, `eu-west-1`."""
     TAGGED = 3
     """A word with a number at its end: `hunter2`, `Sommer2024`."""
     MIXED = 4
@@ -110,7 +110,7 @@ def _chunk(chunk: str) -> Grade:
 
 
 def _is_signed(chunk: str, pieces: list[str]) -> bool:
-    """Return whether signs are mixed in as in a password, not as in prose or code."""
+    """Return whether symbols are mixed in as in a password, not as in prose or code."""
     if len(chunk) < 6 or not any(map(str.isalpha, pieces)):
         return False
     inner = re.sub(r"^[^\w]+|[^\w]+$", "", chunk)

@@ -7,7 +7,7 @@ from assistant.tables import beside
 
 
 def data(name: str) -> str:
-    """Return the text of one of the files beside this module."""
+    """Return the text of a file next to this module."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
@@ -23,11 +23,11 @@ PARTS: dict[str, str] = _data["parts"] | {
     "prepositions": "|".join(WORDS["prepositions"]),
     "links": "|".join(WORDS["links"]).replace(" ", r"[ \t]"),
 }
-"""Parts of patterns, by the names that stand for them in angle brackets."""
+"""Parts of patterns, by their names, which patterns contain in angle brackets."""
 
 
 def expanded(pattern: str) -> str:
-    """Return a pattern with its parts in place of their names."""
+    """Return a pattern with the names replaced by the parts."""
     for name, part in PARTS.items():
         pattern = pattern.replace(f"<{name}>", part)
     return pattern

@@ -2,7 +2,7 @@
 
 This happens before anything is sent, indexed or logged. A stand-in is replaced by its secret only
 in the arguments of a tool, as it runs. Known are the values that the owner registered, the values
-of environment variables whose names mark them as keys, and whatever looks like a secret
+of environment variables whose names mark them as keys, and any text that looks like a secret
 (`detector.py`).
 """
 
@@ -21,15 +21,15 @@ from assistant.secrets.stand_ins import SHORTEST, STAND_IN, Secret, stand_in_of,
 
 HEX_ESCAPE = re.compile("%[0-9A-F]{2}")
 UNSAFE = re.compile(r"""[][\\ !"$&'()*,;<>?^`{|}]|^[#~]""")
-"""What bash's `printf %q` puts a backslash before."""
+"""Characters that bash's `printf %q` escapes with a backslash."""
 B64 = base64.b64encode
 
 
 class Redactor:
     """Replaces secrets by stand-ins such as `[[secret:GITHUB_TOKEN]]`, and back.
 
-    A secret known only by its looks is named by its kind and the start of its hash, so that it has
-    the same stand-in in every session.
+    A secret recognised only by its form is named by its kind and the start of its hash, so that it
+    has the same stand-in in every session.
     """
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
@@ -37,7 +37,7 @@ class Redactor:
         self.replace(values or {})
 
     def replace(self, values: Mapping[str, str]) -> None:
-        """Know these values in place of those that were given before."""
+        """Replace the known values with these."""
         self._certain = dict(values)
         self._values |= {stand_in_of(name): value for name, value in values.items()}
         self._detector = Detector(_encoded_forms(self._certain))
@@ -67,8 +67,8 @@ class Redactor:
         return [self._finding(text, *span) for span in self._detector.find(text)]
 
     def lost(self, text: str) -> list[str]:
-        """Return the stand-ins in a text without a stored value: no registered secret, and no
-        key of the environment."""
+        """Return the stand-ins in a text whose value is not stored: neither as a registered secret
+        nor as a key in the environment."""
         known = {stand_in_of(name) for name in self._certain}
         return sorted(stand_ins(text) - known)
 
@@ -83,7 +83,7 @@ class Redactor:
 
 
 def hidden(text: str, findings: Iterable[Secret]) -> str:
-    """Replace these secrets, which are in order, by their stand-ins."""
+    """Replace these secrets, given in order, with their stand-ins."""
     parts, offset = [], 0
     for finding in findings:
         parts += [text[offset : finding.start], finding.stand_in]
@@ -92,7 +92,7 @@ def hidden(text: str, findings: Iterable[Secret]) -> str:
 
 
 def within(findings: Iterable[Secret], start: int, end: int) -> list[Secret]:
-    """The parts of secrets that lie between two characters, counted from the first of these."""
+    """Return the parts of secrets between two characters, with positions relative to the first."""
     return [
         replace(one, start=max(one.start, start) - start, end=min(one.end, end) - start)
         for one in findings
@@ -127,7 +127,7 @@ def _encodings(value: str) -> Iterator[str]:
     yield from (HEX_ESCAPE.sub(lambda byte: byte[0].lower(), url) for url in urls)
     yield html.escape(value)
     yield from (data.hex(), data.hex().upper())
-    for offset in range(3):  # bytes that share a base64 group with the preceding text
+    for offset in range(3):  # up to two preceding bytes share a base64 group with the value
         aligned = data[offset : offset + (len(data) - offset) // 3 * 3]
         if len(aligned) >= SHORTEST:
             yield from (coder(aligned).decode() for coder in (B64, base64.urlsafe_b64encode))
@@ -135,7 +135,7 @@ def _encodings(value: str) -> Iterator[str]:
 
 
 def _quoted_byte(byte: int) -> str:
-    """A byte as bash quotes it in `$'…'`."""
+    """Return a byte as bash quotes it in `$'…'`."""
     if byte < 32 or byte > 126:
         return {9: r"\t", 10: r"\n", 13: r"\r"}.get(byte, f"\\{byte:03o}")
     return f"\\{byte:c}" if byte in b"\\'" else f"{byte:c}"

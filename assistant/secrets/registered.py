@@ -1,7 +1,7 @@
 """The secrets that the owner registered, and the redactor of these and the environment's.
 
-Their names are in a file, their values in the system's keyring; without a keyring the values are in
-the file too, which only the owner may read.
+Their names are in a file, their values in the system's keyring; without a keyring the values are
+also in the file, which only the owner may read.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import SHORTEST
 
 SERVICE = "assistant"
-"""The service name of our values in the keyring."""
+"""The service name of the values in the keyring."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def store() -> Path:
-    """Return the file of the registered names, and of their values where there is no keyring."""
+    """Return the file of the registered names, and of their values if there is no keyring."""
     return config_file().parent / "secrets.json"
 
 
@@ -65,13 +65,13 @@ def remove(name: str) -> None:
         _check_known(name, values)
         if values.pop(name) is None:
             with _keyring() as keyring, contextlib.suppress(keyring.errors.PasswordDeleteError):
-                keyring.delete_password(SERVICE, name)  # it may be gone already
+                keyring.delete_password(SERVICE, name)  # it may already be gone
         _write(values)
 
 
 def value(name: str) -> str:
-    """Return a registered secret. Raises UsageError if there is none of that name, and
-    ConfigError if the keyring fails."""
+    """Return a registered secret. Raises UsageError if there is none of that name, and ConfigError
+    if the keyring fails."""
     values = _read()
     _check_known(name, values)
     return _resolved(name, values[name])
@@ -168,7 +168,7 @@ class CurrentRedactor:
         self._is_new = True
 
     def __call__(self) -> Redactor:
-        """Return the redactor, which knows what is registered now. Raises ConfigError."""
+        """Return a redactor of the currently registered secrets. Raises ConfigError."""
         version = storage.stat_or_none(store())
         if self._is_new or version != self._version:
             self._redactor.replace(from_environment(os.environ) | values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SHORTEST = 6
-"""The fewest characters of a secret; shorter values occur in ordinary text by chance."""
+"""Minimum characters of a secret; shorter values occur in ordinary text by chance."""
 STAND_IN = re.compile(r"\[\[secret:([\w-]+)\]\]")
 
 

@@ -26,7 +26,7 @@ SERVERS = "mcpServers"
 
 
 _JSON = re.compile(r'\s*\[\s*["{\]]')
-"""The beginning of a list of texts or tables as JSON; `[[secret:NAME]]` and `[a-z]*` are texts."""
+"""The beginning of a JSON list of texts or tables; `[[secret:NAME]]` and `[a-z]*` are texts."""
 
 
 def as_list(value: Any) -> Any:
@@ -42,8 +42,10 @@ def as_list(value: Any) -> Any:
 
 
 def as_tables(value: Any) -> Any:
-    """Parse a list of tables, in which a text stands for a table with only a name; also from an
-    environment variable: JSON, or names with commas or line ends between them."""
+    """Parse a list of tables, in which a text stands for a table with only a name.
+
+    An environment variable may be JSON, or names separated by commas or line ends.
+    """
     if isinstance(value, str) and not _JSON.match(value):
         value = [name for name in re.split(r"[,\n]", value) if name.strip()]
     listed = as_list(value)
@@ -83,7 +85,7 @@ Address = Annotated[str | None, AfterValidator(_is_address)]
 
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""Levels of thinking, by the names that providers have for them."""
+"""Levels of thinking, by the providers' names for them."""
 
 
 class ModelSettings(Table):
@@ -95,7 +97,7 @@ class ModelSettings(Table):
     api_base: Address = None
     """The address of the provider's API, for a local server or a proxy."""
     context_window: int | None = Field(default=None, ge=1024)
-    """Tokens the model can take. Unset: what the provider reports, else 32,000."""
+    """Tokens the model accepts. Unset: what the provider reports, else 32,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
     """Maximum tokens of a reply. Unset: the provider's limit."""
     effort: Effort | None = None
@@ -104,7 +106,7 @@ class ModelSettings(Table):
     """Maximum seconds of silence in an answer. Its first word may take 2.5 times as long (no
     limit for a model on this machine), and the whole answer 15 times as long."""
     retry_seconds: float = Field(default=120.0, ge=0)
-    """For how long a request is retried while the provider is overloaded or out of reach."""
+    """How long a request is retried while the provider is overloaded or unreachable, in seconds."""
     max_rounds: int = Field(default=25, ge=1)
     """Maximum requests to the model in a turn, before it has to answer."""
     resident: bool = True
@@ -126,7 +128,7 @@ class ProfileSettings(Table):
     api_key_env: str | None = None
     """The environment variable that holds its key. Unset: the provider's usual one."""
     context_window: int | None = Field(default=None, ge=1024)
-    """Tokens the model can take."""
+    """Tokens the model accepts."""
 
 
 class MemorySettings(Table):
@@ -137,7 +139,7 @@ class MemorySettings(Table):
     budget: int = Field(default=1000, ge=1)
     """Maximum tokens of those passages; a turn of a chat gets at most 450."""
     whole: int = Field(default=4000, ge=0)
-    """Maximum tokens of a memory that is in the prompt whole, at most a quarter of the model's
+    """Maximum tokens of a memory that is in the prompt as a whole, at most a quarter of the model's
     window. 0: only its core is in the prompt."""
     capture: Literal["always", "compaction", "never"] = "always"
     """When facts are extracted from conversations: at their end and before compaction, only before
@@ -145,7 +147,7 @@ class MemorySettings(Table):
     capture_tokens: int = Field(default=1_000_000, ge=0)
     """Maximum tokens a month for extracting facts after conversations have ended."""
     upkeep: Literal["daily", "never"] = "daily"
-    """Whether what the program wrote to MEMORY.md is tidied once a day, before facts are extracted:
+    """Whether the program's entries in MEMORY.md are tidied once a day, before facts are extracted:
     superseded and past facts are archived, and old ones moved under your headings."""
 
 
@@ -165,7 +167,7 @@ class EmbeddingSettings(Table):
 
 
 class IndexSettings(Table):
-    """[index]: where the vectors are kept."""
+    """[index]: where the vectors are stored."""
 
     url: Address = None
     """A Chroma server, `http://host:port`. Unset: Chroma inside the workspace."""
@@ -224,11 +226,11 @@ class SectionSettings(Table):
     """[[context.sections]]: a section of the prompt."""
 
     name: str
-    """One of the program's own, or one of yours; `*` stands for all that are not named."""
+    """One of the program's own, or one of yours; `*` stands for all others."""
     title: str | None = None
     """Its heading in the prompt."""
     files: Annotated[Texts, AfterValidator(_inside)] = ()
-    """The files of the workspace that feed it."""
+    """The files of the workspace that it shows."""
     budget: int | None = Field(default=None, ge=1)
     """Maximum tokens of each of its files."""
 
@@ -237,13 +239,13 @@ PROMPT_SECTIONS = (
     "identity", "guardrails", "profile", "rules", "procedures", "sensitive", "tools", "memory",
     "skills", "bootstrap",
 )  # fmt: skip
-"""The sections of the prompt that the program has."""
+"""The sections of the prompt that the program provides."""
 REST = "*"
 """In a list of sections: all of `PROMPT_SECTIONS` that the list does not name."""
 
 
 class ContextSettings(Table):
-    """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
+    """[context]: the recipe of the prompt. May also be in a workspace's assistant.toml."""
 
     sections: Annotated[tuple[SectionSettings, ...], BeforeValidator(as_tables)] = ()
     """The sections of the prompt, in order: names, or tables with `name`, `title`, `files` and
@@ -251,7 +253,7 @@ class ContextSettings(Table):
     `tools`, `memory`, `skills`, `bootstrap`."""
 
     compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
-    """Share of the room for the history above which it is compacted."""
+    """Share of the space for the history above which it is compacted."""
 
     @field_validator("sections")
     @classmethod
@@ -300,8 +302,8 @@ class HookSettings(Table):
     """[[hooks]]: commands of yours before and after the model's tool calls."""
 
     run: str
-    """The command. `$TOOL` and `$ARGUMENTS` (JSON) are the call's, after it also `$RESULT` and
-    `$FAILED`. The model gets what it prints."""
+    """The command. Before a call it gets `$TOOL` and `$ARGUMENTS` (JSON), after it also `$RESULT`
+    and `$FAILED`. The model gets its output."""
     before: Texts = ()
     """The calls before which it runs, as in `policy`. If it fails, the call does not run."""
     after: Texts = ()
@@ -311,7 +313,8 @@ class HookSettings(Table):
 
 
 class ShellSettings(Table):
-    """[shell]: what commands may use, and read besides the workspace and the system."""
+    """[shell]: resources of commands, and what they may read besides the workspace and the
+    system."""
 
     readable: Texts = ()
     """Further paths that sandboxed commands may read, such as `~/.local/bin`."""
@@ -322,22 +325,22 @@ class ShellSettings(Table):
 
 
 class WebSettings(Table):
-    """[web]: what the model may reach of the web. Nothing, until it is set."""
+    """[web]: the model's access to the web. None, until it is set."""
 
     fetch: bool = False
     """Let the model read pages, with `fetch_url`."""
     search: Literal["tavily", "brave", "searxng"] | None = None
-    """The service that `web_search` asks, with the key in `TAVILY_API_KEY` or `BRAVE_API_KEY`.
+    """The service that `web_search` uses, with the key in `TAVILY_API_KEY` or `BRAVE_API_KEY`.
     Unset: there is no search."""
     search_url: Address = None
     """Its address: a SearXNG server's, or a proxy's."""
     browse: bool = False
-    """Let the model use pages in a browser, their downloads too, with `browse`. Needs the extra
+    """Let the model use pages in a browser, including downloads, with `browse`. Needs the extra
     `browse` (`scripts/environment browse`) and a Chromium."""
     browser: str | None = None
     """The Chromium to use. Unset: the system's."""
     allow_private: Texts = ()
-    """Private names, addresses and networks (`10.0.0.0/8`) that pages may be read from."""
+    """Private names, addresses and networks (`10.0.0.0/8`) from which pages may be read."""
 
     @field_validator("allow_private")
     @classmethod
@@ -357,15 +360,15 @@ class ServerSettings(Table):
     """[mcpServers.NAME]: a server of other people's tools, in the Model Context Protocol."""
 
     type: str | None = None
-    """`stdio` or `http`, as in other programs; ignored, because `command` or `url` decides it."""
+    """`stdio` or `http`, as in other programs; ignored, since `command` or `url` decides."""
     command: str | None = None
     """The command that starts it, which speaks the protocol on standard input and output."""
     args: Texts = ()
     """The command's arguments. `${NAME}` is filled in from the environment, here and below."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Environment variables for it; of yours, it gets only `HOME`, `PATH` and the like."""
+    """Environment variables for it; of yours, it gets only `HOME`, `PATH` and similar ones."""
     cwd: str | None = None
-    """The directory it is started in."""
+    """The directory in which it is started."""
     url: str | None = None
     """The address of a running server that speaks the protocol over HTTP."""
     headers: dict[str, str] = Field(default_factory=dict)
@@ -375,7 +378,7 @@ class ServerSettings(Table):
     start_seconds: float = Field(default=30.0, gt=0)
     """Maximum seconds to start and list its tools; `npx` downloads it first."""
     timeout_seconds: float = Field(default=60.0, gt=0)
-    """How long a call may take."""
+    """Maximum seconds of a call."""
 
     @model_validator(mode="after")
     def _reached_in_one_way(self) -> "ServerSettings":
@@ -385,7 +388,7 @@ class ServerSettings(Table):
 
 
 class SkillsSettings(Table):
-    """[skills]: which skills the prompt's index lists. May also stand in assistant.toml."""
+    """[skills]: which skills the prompt's index lists. May also be in assistant.toml."""
 
     disabled: Texts = ()
     """Names of skills to disable."""
@@ -395,21 +398,21 @@ class SkillsSettings(Table):
 
 
 class HeartbeatSettings(Table):
-    """[heartbeat]: what the assistant looks after by itself."""
+    """[heartbeat]: tasks that the assistant does by itself."""
 
     tokens: int = Field(default=30_000, ge=1)
-    """Maximum tokens of a run; then it is stopped."""
+    """Maximum tokens of a run, which is then stopped."""
     monthly_tokens: int = Field(default=1_000_000, ge=0)
     """Maximum tokens a month of all runs."""
     every_minutes: int = Field(default=5, ge=1, le=60)
     """How often an installed heartbeat runs."""
     notify: str | None = None
-    """A command that takes what a run says on standard input. Unset: the desktop's notification.
+    """A command that gets a run's message on standard input. Unset: the desktop's notification.
     Empty: none."""
 
 
 class ReachSettings(Table):
-    """[reach]: the ways by which news reaches its owner."""
+    """[reach]: the channels by which news reaches its owner."""
 
     ways: Texts = ()
     """Addresses of Apprise, added by `assistant reach add`. Needs the extra `reach`."""
@@ -426,7 +429,7 @@ class ReachSettings(Table):
         return quiet
 
     def is_quiet(self, now: time) -> bool:
-        """Whether the hours are quiet."""
+        """Return whether this time is in the quiet hours."""
         begin, _, end = (self.quiet or "").partition("-")
         clock = f"{now:%H:%M}"
         return begin <= clock < end if begin <= end else not end <= clock < begin

@@ -54,7 +54,7 @@ class Settings(sections.Table):
 
     @property
     def notes(self) -> dict[str, Path]:
-        """The folders of the owner's notes, by the names recall cites."""
+        """The folders of the owner's notes, by the names that recall cites."""
         return {source.name: source.folder for source in self.sources}
 
     @field_validator("sources")
@@ -83,10 +83,10 @@ def validate(
     *,
     sources: Sequence[config.Layer] | None = None,
 ) -> Settings:
-    """Validate the settings that `config.load` returned, with that `recipe`.
+    """Validate the settings returned by `config.load` for that `recipe`.
 
-    Raises ConfigError with the first fault, its cure and its source, if it is one of `sources`: by
-    default those of `config.load`.
+    Raises ConfigError with the first fault, its cure and, if it is in one of `sources`, its source;
+    by default those of `config.load`.
     """
     try:
         return Settings.model_validate(raw)
@@ -116,7 +116,7 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
         fault = f"is missing{source}"
     elif is_table:
         fault = f"is a table{source}: write it as [[{key}]]"
-    elif path[0] == sections.SERVERS:  # its value may hold a key
+    elif path[0] == sections.SERVERS:  # its value may contain a key
         fault = f"should be {EXPECTED.get(kind, reason)}{source}"
     else:
         value = error["input"]
@@ -157,7 +157,7 @@ def choices(name: str) -> list[str]:
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return a line for each variable with our prefix that is not a setting."""
+    """Return a line for each variable with the program's prefix that is not a setting."""
     valid_names = [config.WORKSPACE, *config.SHORT_NAMES, *config.WHOLE_SECTIONS]
     valid_names += [f"{config.PREFIX}{name.replace('.', '__').upper()}" for name in names()]
     lines = []

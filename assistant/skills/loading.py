@@ -1,10 +1,9 @@
 """Skills: a folder with a SKILL.md, represented in the prompt by one line until it is needed.
 
-A trigger loads the skill when a message contains its words, or matches its pattern between
-slashes. A trigger that most messages match would put its skill into every prompt, so it is
-refused.
+A trigger loads the skill when a message contains its words, or matches its pattern between slashes.
+A trigger that most messages match is refused, since it would put its skill into every prompt.
 
-They are loaded from a workspace, and from the folders in the owner's configuration.
+Skills are loaded from a workspace, and from the folders in the owner's configuration.
 """
 
 import json
@@ -26,7 +25,7 @@ from assistant.workspace.folder import Workspace, read_text
 SECONDS = 0.05
 """Timeout for matching a pattern against a message."""
 LONGEST_MESSAGE = 20_000
-"""The most characters of a message that triggers are matched against."""
+"""Maximum characters of a message that triggers are matched against."""
 SAMPLES = Path(__file__).with_name("samples.txt").read_text("utf-8").splitlines()
 """Messages with little in common: a trigger that matches three of them matches nearly anything."""
 MANY = 3
@@ -85,7 +84,7 @@ def _pattern(source: str) -> Callable[[str], bool]:
 
 SKILL_FILE = "SKILL.md"
 MOST_TRIGGERED = 3
-"""The most skills that one message triggers."""
+"""Maximum number of skills that one message triggers."""
 HOW = """\
 Skills are procedures that the owner keeps for certain tasks. When a task calls for one, fetch it \
 with `load_skills` before you begin, several at once if several fit, and do as it says."""
@@ -141,7 +140,7 @@ class Skills:
 
     @property
     def index(self) -> str:
-        """The prompt's section: how to use skills, and a line for each; empty without any."""
+        """The prompt's section: how to use skills, and a line for each; empty if there are none."""
         return "\n".join([HOW, *(skill.line for skill in self.skills)]) if self.skills else ""
 
     @property
@@ -176,8 +175,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n|)---[ \t]*(?:\n(.*)|)\Z", re.DOTA
 
 
 def parts(text: str) -> tuple[str, str]:
-    """Return the front matter, between the first line of `---` and the next one, and the body
-    after it."""
+    """Return the front matter, between the first line of `---` and the next one, and the body."""
     match = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
     if not match:
         raise Malformed(
@@ -195,15 +193,15 @@ _UNQUOTED = re.compile(
 
 
 class Field(NamedTuple):
-    """A field of front matter: its line in the file, and its texts, each with a line of its own."""
+    """A field of front matter: its line in the file, and its texts, each with its own line."""
 
     line: int = 2
     texts: Sequence[tuple[int, str]] = ()
 
     @property
     def text(self) -> str:
-        """Its text on one line, so that it cannot start another line of the prompt; "" for what is
-        no text."""
+        """Its text on one line, so that it cannot start another line of the prompt; "" if it is not
+        text."""
         return " ".join(self.texts[0][1].split()) if len(self.texts) == 1 else ""
 
 
@@ -236,25 +234,25 @@ def _texts(node: yaml.Node) -> list[tuple[int, str]]:
 
 
 MAX_DESCRIPTION = 1024
-"""The most characters of a description in the prompt, as in the Agent Skills format."""
+"""Maximum characters of a description in the prompt, as in the Agent Skills format."""
 MAX_BODY = 50_000
-"""The most characters of a skill that the model is given."""
+"""Maximum characters of a skill that the model is given."""
 FIELDS = (
     *("name", "description", "trigger", "triggers"),
     *("license", "compatibility", "metadata", "allowed-tools", "version", "author"),
 )
 """Fields of front matter: ours, and the others of the Agent Skills format."""
 PATTERNS = tuple(f"{above}*/[Ss][Kk][Ii][Ll][Ll].md" for above in ("", "skills/", "*/skills/"))
-"""The files of skills below a folder, also of repositories that keep theirs in `skills/`."""
+"""The skill files below a folder, including those of repositories that keep them in `skills/`."""
 MOST_FILES = 100
-"""The most files of a skill that the model is told of."""
+"""Maximum number of a skill's files that the model is told about."""
 NOT_LISTED = "Correct `skills.folders`: `assistant config edit`"
 
 
 def load(
     workspace: Workspace, disabled: Collection[str] = (), folders: Sequence[str] = ()
 ) -> Skills:
-    """Load the skills in `skills/NAME/SKILL.md`, of the workspace first and then of further
+    """Load the skills in `skills/NAME/SKILL.md`, first of the workspace and then of further
     folders."""
     skills: dict[str, Skill] = {}
     faults: list[Fault] = []
@@ -360,14 +358,14 @@ def _read(file: Path, shown: str, faults: list[Fault]) -> Skill:
 
 
 def _triggers(values: dict[str, Field], shown: str, faults: list[Fault]) -> Iterator[Trigger]:
-    """Yield the usable triggers; others are faults, and the skill works without them."""
+    """Yield the usable triggers; the others become faults, and the skill works without them."""
     field = values.get("triggers") or values.get("trigger")
     if field and not field.texts:
-        cure = "Write each on a line of its own behind a hyphen"
+        cure = "Write each on its own line after a hyphen"
         faults.append(Fault(shown, field.line, "its triggers are not a list", cure, fatal=False))
     for line, text in field.texts if field else ():
         try:
             yield trigger(text)
         except ValueError as error:
-            cure = "Give it words that only such messages hold"
+            cure = "Give it words that only such messages contain"
             faults.append(Fault(shown, line, str(error), cure, fatal=False))

@@ -1,4 +1,4 @@
-"""What is due: dates in memory, and reminders."""
+"""Lists what is due: dates in memory, and reminders."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,22 +17,22 @@ from assistant.upkeep.tasks import Task, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 MAX_NAMED = 4
-"""Items that the line on today names; the rest is counted."""
+"""Maximum number of items in the line about today; the rest are counted."""
 SHOWN = 90
-"""Characters of each item in that line."""
+"""Maximum characters of each item in that line."""
 MAX_LISTED = 60
 """Maximum number of lines for a model."""
 MAX_DAYS = 366
-"""How far ahead a model may look."""
+"""Maximum number of days that a model may look ahead."""
 FURTHEST = 100_000
-"""How many days ahead anything is due."""
+"""Maximum number of days ahead for which anything is due."""
 LONGEST_MESSAGE = 1000
-"""Characters of a message in which days are looked for."""
+"""Number of characters of a message that are searched for days."""
 HOUR = timedelta(hours=1)
 
 
 def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tuple[Due, ...]:
-    """What is due from today until `days` days later, in order."""
+    """Return what is due from today until `days` days later, in order."""
     last = today + timedelta(days=min(days, FURTHEST))
     dues = memory.due(today.isoformat(), last.isoformat())
     reminders = _reminders(workspace, today, last)
@@ -40,7 +40,7 @@ def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tupl
 
 
 def _reminders(workspace: Workspace, today: date, last: date) -> Iterator[Due]:
-    """The first time of each reminder in HEARTBEAT.md since it was made, if within the days."""
+    """Yield each reminder in HEARTBEAT.md whose first time since it was made is within the days."""
     try:
         listed, _ = tasks(workspace.text(HEARTBEAT_FILE))
     except StorageError:  # the heartbeat and `doctor` report the fault
@@ -64,7 +64,7 @@ def _due(task: Task, moment: datetime) -> Due:
 
 
 def fact(due: Due) -> str:
-    """The fact on one line, with its recurrence."""
+    """Return the fact on one line, with its recurrence."""
     text = " ".join(due.passage.plain.split())
     if due.years > 0:
         return f"{text} · {counted(due.years, 'year')}"
@@ -78,7 +78,7 @@ def listed(
     days: int,
     may_see: Callable[[Passage], bool],
 ) -> str:
-    """What is due from today until `days` days later, as cited lines for a model."""
+    """Return what is due from today until `days` days later, as cited lines for a model."""
     dues = [due for due in coming(memory, workspace, today, days) if may_see(due.passage)]
     return _lines(dues, today) or f"Nothing is due within {counted(days, 'day')}."
 
@@ -90,8 +90,8 @@ def asked(
     message: str,
     today: date,
 ) -> str:
-    """What is due on the days to come that a message names, as cited lines for a model; empty if
-    nothing is, or it names none."""
+    """Return what is due on the future days that a message names, as cited lines for a model; empty
+    if nothing is due, or it names no day."""
     spans = days_ahead(message[:LONGEST_MESSAGE], today)
     if not spans:
         return ""
@@ -117,7 +117,8 @@ def _lines(dues: Sequence[Due], today: date) -> str:
 
 
 def when(due: Due, today: date) -> str:
-    """The day or period as seen from today: `today`, `tomorrow`, `2026-11-27 Fri`, `2027-03`."""
+    """Return the day or period relative to today: `today`, `tomorrow`, `2026-11-27 Fri`,
+    `2027-03`."""
     start, end = date.fromisoformat(due.start), date.fromisoformat(due.end)
     if start != end:
         return Period(start, end).iso
@@ -128,7 +129,7 @@ def when(due: Due, today: date) -> str:
 def once_a_day(
     workspace: Workspace, memory: Keeper, today: date, waiting: Sequence[str]
 ) -> list[str]:
-    """A line on what is due today, and those of `waiting` that were not shown today."""
+    """Return a line about what is due today, and those of `waiting` that were not shown today."""
     day, *shown = (
         storage.read_or_empty(workspace.day).decode("utf-8", "surrogateescape").split("\n")
     )
@@ -175,10 +176,10 @@ def _in_one_line(due: Sequence[Due]) -> str:
 
 
 def ics(dues: Iterable[Due]) -> bytes:
-    """What is due as an iCalendar file (RFC 5545): whole days, or an hour, in floating local time
-    unless it has a zone.
+    """Return what is due as an iCalendar file (RFC 5545).
 
-    A recurring day is one event with a rule.
+    An item is a whole day, or an hour in floating local time unless it has a zone. A recurring day
+    is one event with a rule.
     """
     from icalendar import Calendar, Event, vRecur  # takes 70 ms
 

@@ -1,4 +1,4 @@
-"""What memory has learnt, changed and forgotten since a day. Pure."""
+"""Lists what memory has learnt, changed and forgotten since a day. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from assistant.memory.text.markdown import named_successor, plain
 
 Kind = Literal["learnt", "changed", "forgotten"]
 FOR_GOOD = "(a fact, forgotten for good)"
-"""Stands for the text of a purged fact, which is kept nowhere."""
+"""Stands for the text of a purged fact, which is stored nowhere."""
 ORDER: Sequence[Kind] = ("learnt", "changed", "forgotten")
 
 
@@ -26,7 +26,7 @@ class Change:
 
 
 def since(chart: Chart, log: Sequence[JournalEntry], day: date) -> list[Change]:
-    """The changes from a day on, oldest first."""
+    """Return the changes since a day, oldest first."""
     changes = [*_of_facts(chart), *_forgotten(log)]
     return sorted(
         (change for change in changes if change.day >= day.isoformat()),

@@ -15,10 +15,10 @@ from assistant.memory.text.identity import fact_key, fold
 from assistant.upkeep.tidy import FACT_FILES, LONG, WORDS
 
 DEPTH = 150
-"""Number of passages in which the rank of the answer is determined."""
+"""Number of passages in which the answer's rank is determined."""
 UNLIMITED = 1_000_000
 KEPT = 2 / 3
-"""Share of a fact's words in a question, if the fact has no form of "to be"."""
+"""Share of a fact's words kept in a question, if the fact has no form of "to be"."""
 _BE = re.compile(r"(?P<subject>.+?) (?P<be>is|are|was|were) (?!not\b)(?P<value>\S.*)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"“(])|\n")
 Ask = Callable[[Query], Recall]
@@ -42,9 +42,9 @@ class Outcome:
 
 
 def facts(texts: Mapping[str, str]) -> list[Chunk]:
-    """The current facts of memory files, without long texts.
+    """Return the current facts of memory files, without long texts.
 
-    A fact that is stated twice is left out, as recall may return either.
+    A fact that occurs twice is left out, since recall may return either.
     """
     current = [
         chunk
@@ -58,19 +58,19 @@ def facts(texts: Mapping[str, str]) -> list[Chunk]:
 
 
 def sample(facts: Sequence[Chunk], count: int) -> list[Chunk]:
-    """At most `count` facts, spread evenly over the files."""
+    """Return at most `count` facts, spread evenly over the files."""
     count = min(count, len(facts))
     return [facts[number * len(facts) // count] for number in range(count)]
 
 
 def questions(facts: Iterable[Chunk]) -> list[Question]:
-    """The questions that can be made from the facts."""
+    """Return the questions that can be made from the facts."""
     pairs = ((fact, question_for(fact.plain)) for fact in facts)
     return [Question(text, fact) for fact, text in pairs if text]
 
 
 def question_for(fact: str) -> str | None:
-    """A question that a fact answers; None if it would be too vague."""
+    """Return a question that a fact answers; None if it would be too vague."""
     sentence = _SENTENCE.split(fact.strip())[0].strip().rstrip(".!;,")
     statement = _BE.fullmatch(sentence)
     if statement and _is_specific(subject := statement["subject"]):
@@ -83,12 +83,12 @@ def question_for(fact: str) -> str | None:
 
 
 def _is_specific(text: str) -> bool:
-    """Whether a question with these words is specific."""
+    """Return whether a question with these words is specific."""
     return any(word not in WORDS["unasked"] for word in fold(text).split())
 
 
 def examine(ask: Ask, question: Question) -> Outcome:
-    """Ask recall with its default settings."""
+    """Recall a question with default settings, and return the outcome."""
     returned = _rank(ask(Query(question.text)), question.fact)
     ranked = _rank(ask(Query(question.text, k=DEPTH, budget=UNLIMITED)), question.fact)
     return Outcome(question, returned is not None, ranked)

@@ -1,8 +1,8 @@
 """Has a model say when old facts matter, for `memory tidy --with-model`.
 
-Facts from chats are marked when they are written. The others are sent in batches, within the tokens
-of a run, and all answers are one write. An answer becomes a comment of plain words that is never
-shown, so a hostile one does no harm.
+Facts from chats are marked when they are written. The others are sent in batches, within the token
+limit of a run, and all answers are one write. An answer becomes a comment of plain words that is
+never shown, so a hostile one does no harm.
 """
 
 import random
@@ -24,15 +24,15 @@ from assistant.upkeep.tidy import PROMPTS, ask, is_fact
 from assistant.workspace.folder import ARCHIVE, Workspace
 
 BATCH = 40
-"""Facts in one request."""
+"""Number of facts in one request."""
 MOST_TOKENS = 50_000
-"""Tokens of a run, enough for some thousand facts; the others are left for another day."""
+"""Maximum tokens of a run, enough for some thousand facts; the others are left for another day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """How many facts were marked, `asked` about and `left` for another run, the tokens used, and
-    why it stopped early."""
+    """The number of facts marked, `asked` about and `left` for another run, the tokens used, and
+    the reason for stopping early."""
 
     marked: int = 0
     asked: int = 0
@@ -44,8 +44,8 @@ class Marked:
 def unmarked(
     workspace: Workspace, redactor: Redactor, hidden: Callable[[str], bool], day: date
 ) -> list[Passage]:
-    """The current facts that do not say what they matter for, in an order that changes daily: what
-    a run had no tokens for may be first in the next."""
+    """Return the current facts that do not say when they matter, in an order that changes daily, so
+    that the next run may start with those that this one has no tokens for."""
     found = []
     for source in workspace.sources():
         if source.startswith(ARCHIVE) or hidden(source):
@@ -62,8 +62,10 @@ def unmarked(
 def mark(
     memory: Keeper, model: ChatModel, facts: Sequence[Passage], most: int = MOST_TOKENS
 ) -> Marked:
-    """Have the model say what facts matter for, and write that down. Raises ModelError if it fails
-    at once, LedgerError."""
+    """Have the model say when facts matter, and write that down.
+
+    Raises ModelError if the first request fails, LedgerError.
+    """
     marks: list[Mark] = []
     asked = tokens = 0
     failed = ""
@@ -87,7 +89,7 @@ def mark(
 
 
 def _marks(rows: Sequence[Any], facts: Sequence[Passage]) -> Iterator[Mark]:
-    """The marks of an answer."""
+    """Yield the marks of an answer."""
     for row in rows:
         match row:
             case {"fact": int(number), "for": list(said)} if 0 < number <= len(facts):

@@ -1,8 +1,8 @@
-"""The outbox: what the program has to tell its owner while they are away.
+"""The outbox: news for the owner while they are away.
 
 News is written down before it is sent, retried at each heartbeat until it is delivered, and shown
-by the next chat, `ask` or coding agent. It is sent by every way of `reach.py`, and delivered once
-one takes it.
+by the next chat, `ask` or coding agent. It is sent through every channel of `reach.py`, and counts
+as delivered when one accepts it.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from assistant.settings.tree import Settings
 
 HEADLINE = 80
-"""Characters of news of which only the headline is sent."""
+"""Maximum characters of news sent as a headline only."""
 SHOWN = 160
-"""Characters of an answer that the next chat shows."""
+"""Maximum characters of an answer that the next chat shows."""
 MOST_SHOWN = 5
 TEST = "This is a test: news from the assistant arrives here."
 NO_WAY = (
@@ -38,10 +38,10 @@ GONE = f"gone from {HEARTBEAT_FILE}"
 
 
 def send(workspace: Workspace, settings: "Settings") -> str:
-    """Send undelivered news by every way that is set; return why none took it.
+    """Send undelivered news through every configured channel; return why none accepted it.
 
-    After a fault the rest waits for the next attempt, and in quiet hours all but reminders. One
-    process sends at a time, and also what the others add meanwhile.
+    After a fault the rest waits for the next attempt, and in quiet hours everything but reminders
+    waits. One process sends at a time, and also sends what others add meanwhile.
     """
     path, chosen = storage.private_directory(workspace.private) / "outbox.lock", settings.reach
     quiet = chosen.is_quiet(datetime.now().time())
@@ -65,27 +65,27 @@ def send(workspace: Workspace, settings: "Settings") -> str:
 
 
 def _unsent(workspace: Workspace, quiet: bool) -> News | None:
-    """The oldest news that may be sent now."""
+    """Return the oldest news that may be sent now."""
     untold = beats.load(workspace).untold
     return next((news for news in untold if not news.sent and (news.task or not quiet)), None)
 
 
 def _sent(text: str, settings: "Settings") -> list[tuple[str, str]]:
-    """Send a text by every way; return their names, and what went wrong with each."""
+    """Send a text through every channel; return their names, each with its fault."""
     listed = ways(settings.heartbeat.notify, settings.reach.ways)
     redact = redactor().redact
     return [(way.name, redact(way.send(text))) for way in listed]
 
 
 def faults(workspace: Workspace, settings: "Settings") -> dict[str, str]:
-    """Every way by its name, and why it cannot be used or did not take the latest news."""
+    """Return each channel's name, with why it cannot be used or did not accept the latest news."""
     latest = beats.load(workspace).faults
     listed = ways(settings.heartbeat.notify, settings.reach.ways)
     return {way.name: way.fault or latest.get(way.name, "") for way in listed}
 
 
 def try_out(workspace: Workspace, settings: "Settings") -> dict[str, str]:
-    """Send a test by every way; return what went wrong with each. Raises ConfigError if there is
+    """Send a test through every channel; return each one's fault. Raises ConfigError if there is
     none."""
     if not (tried := dict(_sent(TEST, settings))):
         raise ConfigError("no notification can be sent", NO_WAY)
@@ -95,7 +95,7 @@ def try_out(workspace: Workspace, settings: "Settings") -> dict[str, str]:
 
 
 def take(workspace: Workspace) -> list[str]:
-    """Take all news out of the outbox, as lines; what is left out is in a session."""
+    """Take all news out of the outbox, as lines; a session has the text that they leave out."""
     if not beats.load(workspace).untold:
         return []
     with beats.changing(workspace) as state:
@@ -105,12 +105,12 @@ def take(workspace: Workspace) -> list[str]:
 
 
 def undelivered(workspace: Workspace) -> list[str]:
-    """The news that no way has taken yet, as lines; it stays in the outbox."""
+    """Return the news not delivered yet, as lines; it stays in the outbox."""
     return _lines(workspace, [item for item in beats.load(workspace).untold if not item.sent])
 
 
 def _lines(workspace: Workspace, news: Sequence[News]) -> list[str]:
-    reminders = {item.task: item for item in news if item.task}  # the latest of each
+    reminders = {item.task: item for item in news if item.task}  # only the latest of each
     shown = [*reminders.values(), *[item for item in news if not item.task][-MOST_SHOWN:]]
     more = sum(not item.task for item in news if item not in shown)
     lines = [_line(workspace, item) for item in news if item in shown]
@@ -125,7 +125,7 @@ def _line(workspace: Workspace, news: News) -> str:
 
 
 def _text(workspace: Workspace, news: News) -> str:
-    """The text for the owner, on one line and without secrets."""
+    """Return the text for the owner, on one line and without secrets."""
     if news.failed:
         text = news.failed
     elif news.task:

@@ -1,7 +1,7 @@
-"""Ways to the owner: the desktop or their own command, and addresses of Apprise.
+"""Channels to the owner: the desktop or their own command, and addresses of Apprise.
 
-News goes out by them, and nothing comes in. An address may hold `[[secret:NAME]]`, and so does the
-name of its way; no name shows a token.
+They only send news. An address may contain `[[secret:NAME]]`, and then so does the name of its
+channel; no name shows a token.
 """
 
 import os
@@ -21,29 +21,31 @@ from assistant.secrets.stand_ins import STAND_IN, stand_in_of
 
 TITLE = "assistant"
 COMMAND = "heartbeat.notify"
-"""The name of the owner's command, which may hold a token."""
+"""The name of the owner's command, which may contain a token."""
 SCRIPT = """\
 on run argv
 display notification (item 1 of argv) with title (item 2 of argv)
 end
 """
 LONGEST = 500
-"""Characters of a notification."""
+"""Maximum characters of a notification."""
 NEEDED = "Apprise is not installed"
 INSTALL = "Run `scripts/environment reach` in the program's folder"
 KNOWN = "Write it as https://appriseit.com/services describes, such as `ntfy://my-topic`"
 _SCHEME = re.compile(r"\w+(?=://)")
 _USER = re.compile(r"(?<=://)([^/:@])[^/:@]*(?=(?::[^/@]*)?@)")
-"""The user of an address, who may be a token; Apprise hides only the password."""
+"""The user in an address, which may be a token; Apprise hides only the password."""
 _PATH = re.compile(r"(?<=[^:/]/)[^/]+")
-"""The parts of the path of an address."""
+"""The parts of an address's path."""
 _PARTS = re.compile(r"[/:@?&=]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way: its name, and how it sends a text and returns what went wrong. An address has its
-    setting, and the `fault` for which it cannot be used."""
+    """A channel: its name, and a function that sends a text and returns the fault.
+
+    An address also has its setting, and the `fault` that makes it unusable.
+    """
 
     name: str
     send: Callable[[str], str]
@@ -52,7 +54,8 @@ class Way:
 
 
 def ways(command: str | None, addresses: Sequence[str]) -> list[Way]:
-    """Every way that is set: the owner's shell `command` or else the desktop, and the addresses."""
+    """Return every configured channel: the owner's shell `command`, otherwise the desktop, and the
+    addresses."""
     if command:
         own = [Way(COMMAND, partial(_run, ["sh", "-c", command]))]
     else:
@@ -74,7 +77,7 @@ def _notify_desktop(program: str, text: str) -> str:
 
 
 def _run(command: list[str], text: str = "") -> str:
-    """Run a command; return what went wrong."""
+    """Run a command; return the fault."""
     bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
     session = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}"} if bus.exists() else {}
     try:  # cron does not set the bus
@@ -92,7 +95,7 @@ def _cut(text: str) -> str:
 
 
 def _way(setting: str) -> Way:
-    """The way of an address."""
+    """Return the channel of an address."""
     try:
         address = full(setting)
         service = _service(address)
@@ -104,10 +107,10 @@ def _way(setting: str) -> Way:
 
 
 def to_setting(address: str) -> str:
-    """The setting for an address: one that may have a token in clear is registered as a secret. Its
-    user and its query count as tokens.
+    """Return the setting for an address; one that may contain a token is registered as a secret.
 
-    Raises UsageError for an address that Apprise does not know, ConfigError without Apprise.
+    Its user and its query count as tokens. Raises UsageError for an address that Apprise does not
+    know, ConfigError without Apprise.
     """
     service = _service(full(address))
     clear = "?" not in address and _name(address, service) == _place(service.url())
@@ -128,22 +131,23 @@ def forget(setting: str) -> None:
 
 
 def full(setting: str) -> str:
-    """The address with its secrets. Raises UsageError for an unregistered one, ConfigError."""
+    """Return the address with its secrets. Raises UsageError for an unregistered one,
+    ConfigError."""
     if whole := STAND_IN.fullmatch(setting):
         return registered.value(whole[1])
     return STAND_IN.sub(lambda name: quote(registered.value(name[1]), safe=""), setting)
 
 
 def masked(setting: str) -> str:
-    """An address that may not be one of Apprise's, without what could be a token."""
+    """Return an address, perhaps unknown to Apprise, without anything that could be a token."""
     scheme = _SCHEME.match(setting)
     return setting if STAND_IN.search(setting) else f"{scheme[0] if scheme else '…'}://…"
 
 
 def _service(address: str) -> Any:
-    """Apprise's service for an address. Raises UsageError, ConfigError."""
+    """Return Apprise's service for an address. Raises UsageError, ConfigError."""
     try:
-        from apprise import Apprise, LogCapture  # an extra, and slow to import
+        from apprise import Apprise, LogCapture  # an optional dependency, and slow to import
     except ImportError as error:
         raise ConfigError(NEEDED, INSTALL) from error
     with LogCapture():  # its messages could go to standard error
@@ -154,8 +158,11 @@ def _service(address: str) -> Any:
 
 
 def _name(setting: str, service: Any) -> str:
-    """The name of a way: its setting, or what its address shows without tokens, and the name of
-    the secret that is all of it. It holds no registered secret. Raises ConfigError."""
+    """Return the name of a channel: its setting, or its address without tokens, followed by the
+    name of the secret if the whole address is one.
+
+    It contains no registered secret. Raises ConfigError.
+    """
     shown, whole = setting, STAND_IN.fullmatch(setting)
     if whole or not STAND_IN.search(setting):
         shown = _USER.sub(r"\1…", _place(service.url(privacy=True)))
@@ -170,7 +177,7 @@ def _place(address: str) -> str:
 
 
 def _notify(service: Any, address: str, name: str, text: str) -> str:
-    """Send a text to a service; return what went wrong, without parts of the address that its name
+    """Send a text to a service; return the fault, without the parts of the address that its name
     hides."""
     from apprise import LogCapture
 

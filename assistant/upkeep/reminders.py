@@ -24,7 +24,7 @@ CURE = (
     "at 10” or “every other Friday at 9”"
 )
 RECENT = timedelta(hours=3)
-"""If the heartbeat ran several times so recently, a timer of the owner's own is taken to run it."""
+"""If the heartbeat ran several times this recently, the owner is assumed to have a timer for it."""
 NOTHING_WAKES = "No timer is installed that would deliver it"
 OWNER = Origin()
 _WHO = re.compile(r"\A(?:me|us|mich|uns)\b[\s,:]*", re.IGNORECASE)
@@ -33,15 +33,15 @@ _JOINT = re.compile(r"\A(?:to|daran)\b[\s,]*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """A reminder that was written down: its time, its text, and its line."""
+    """A reminder in HEARTBEAT.md: its time, its text, and its line."""
 
     when: str
     text: str
     line: int
     next: str
-    """The next time that it is due, as `2026-11-24T09:00` on the local clock."""
+    """The next time that it is due, as `2026-11-24T09:00` in local time."""
     is_new: bool
-    """Whether it was not there before."""
+    """Whether it was added now."""
     wakes: bool
     """Whether anything on this machine will deliver it."""
 
@@ -60,7 +60,7 @@ class Reminder:
 def remind(
     workspace: Workspace, when: str, now: datetime, what: str = "", origin: Origin = OWNER
 ) -> Reminder:
-    """Write a reminder into HEARTBEAT.md, unless one of this time and text is there already.
+    """Write a reminder into HEARTBEAT.md, unless one with this time and text exists.
 
     Without `what`, the text follows the time in `when`.
 
@@ -91,8 +91,8 @@ def remind(
 
 @dataclass(frozen=True, slots=True)
 class _Time:
-    """The time that a reminder begins with: in the words of HEARTBEAT.md and for the owner; `rest`
-    is the text after it, and `is_timed` says whether it names a time of its `day`."""
+    """The time at the start of a reminder, in the form of HEARTBEAT.md and for the owner; `rest` is
+    the text after it, and `is_timed` says whether it has a time of its `day`."""
 
     begin: str
     shown: str
@@ -102,7 +102,8 @@ class _Time:
 
 
 def _time_of(when: str, what: str, now: datetime) -> _Time:
-    """The one time that the words begin with, or else their rhythm. Raises UsageError."""
+    """Return the one time that the text begins with, otherwise its recurrence. Raises
+    UsageError."""
     words = f"{when}: {what}" if what else when
     once, rhythm = moment(words, now, whole=bool(what)), instruction(words, now)
     is_once = bool(once.due) and not once.word
@@ -127,7 +128,7 @@ def _time_of(when: str, what: str, now: datetime) -> _Time:
 
 
 def wakes(workspace: Workspace, now: datetime) -> bool:
-    """Whether a timer is installed for the workspace, or the heartbeat has run again and again."""
+    """Return whether the workspace has a timer, or the heartbeat has run repeatedly."""
     runs = beats.load(workspace).runs
     return timers.is_installed(workspace) or (
         len(runs) == beats.MAX_RUNS and abs(now - datetime.fromisoformat(runs[0])) < RECENT
@@ -137,7 +138,7 @@ def wakes(workspace: Workspace, now: datetime) -> bool:
 def _write(workspace: Workspace, item: str, now: datetime, origin: Origin) -> tuple[Task, bool]:
     """Write the item under the heading of reminders, as a task that counts from now.
 
-    Returns the task and True; or the one that is there already, and False.
+    Return the task and True; or the existing one, and False.
     """
     before = workspace.text(HEARTBEAT_FILE)
     text, line = with_item(before or "# Heartbeat\n", HEADING, item)

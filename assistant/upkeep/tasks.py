@@ -1,7 +1,8 @@
 """Parses HEARTBEAT.md: its tasks with their schedules, and the lines that are not understood. Pure.
 
 A task is a list item or a line. Its schedule is at its start ("every 30 minutes: …"), at its end,
-or in the heading or line above it. Ticked and struck-out items are done, with all that is in them.
+or in the heading or line above it. Ticked and struck-out items are done, including everything
+nested in them.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ from assistant.tables import beside
 from assistant.workspace.folder import HEARTBEAT_FILE
 
 GRACE = timedelta(minutes=15)
-"""Delay up to which a task is not late."""
+"""Maximum delay for which a task does not count as late."""
 _FENCE = re.compile(rf"^{FENCE}", re.MULTILINE)
 _INDENT = r"[^\S\n]"
 _MARKER = rf"(?:[-*+]|\d{{1,9}}[.)]){_INDENT}"
@@ -35,7 +36,7 @@ _ENTRY = re.compile(
     rf"|^(?:{_INDENT}*{_MARKER}|\S).*(?:\n(?:{_INDENT}*\n)*{_INDENT}+\S.*)*",
     re.MULTILINE,
 )
-"""A heading; or an item or line, with what is indented below it."""
+"""A heading; or an item or line, with the lines indented below it."""
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*")
 _ITEM = re.compile(rf"{_MARKER}\s*(?P<box>\[[ xX]\]\s+)?(?P<text>.*)", re.DOTALL)
 _data = beside(__file__)
@@ -64,7 +65,7 @@ class Task:
 
     @property
     def key(self) -> str:
-        """An id that does not depend on the task's line."""
+        """An ID that does not depend on the task's line."""
         text = f"{self.schedule}\n{' '.join(self.text.split()).casefold()}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -76,18 +77,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line that is not a task, and what would make it one."""
+    """A line that is not a task, and how to make it one."""
 
     line: int
     text: str
     cure: str = UNTIMED
     word: str = ""
-    """What of it is not understood, if not all."""
+    """The part that is not understood, if not the whole line."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A heading, a list item with what is nested in it, or a line."""
+    """A heading, a list item including nested ones, or a line."""
 
     line: int
     kind: Literal["heading", "item", "line"]
@@ -95,7 +96,7 @@ class _Entry:
 
 
 def tasks(text: str) -> tuple[list[Task], list[Unread]]:
-    """The tasks of the file, and the lines that are not tasks."""
+    """Return the tasks of the file, and the lines that are not tasks."""
     parsed: list[Task] = []
     unread: dict[int, Unread] = {}
     inherited: Schedule | None = None
@@ -121,13 +122,13 @@ def tasks(text: str) -> tuple[list[Task], list[Unread]]:
 
 
 def _only_when(text: str) -> Schedule | None:
-    """The schedule of a text that is nothing else."""
+    """Return the schedule of a text that contains nothing else."""
     match = schedule(text)
     return match[0] if match and not text[match[1] :].strip(" .:") else None
 
 
 def _entries(text: str) -> Iterator[_Entry]:
-    """The headings, items and lines with their numbers."""
+    """Yield the headings, items and lines with their numbers."""
     for pattern in (COMMENT, _FENCE):
         text = pattern.sub(blank, text).replace(BLOT, " ")
     text = text.replace("\r\n", "\n")
@@ -143,7 +144,7 @@ def _entries(text: str) -> Iterator[_Entry]:
 
 
 def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
-    """The task of an entry: its own time may be one on the days that it inherits."""
+    """Return the task of an entry, whose own time may be one on the days that it inherits."""
     text = entry.text
     late = next(filter(None, (pattern.search(text) for pattern in _LATE)), None)
     words = _REMINDS.search(text)
@@ -173,9 +174,10 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
 
 
 def _ending(text: str, days: Schedule | None) -> Reading:
-    """A schedule after the task, or a time on these days; the task itself may name no time.
+    """Return a schedule after the task, or a time on these days.
 
-    Of a task that has days already, "review what I do daily" is what is to be done.
+    Without inherited days, the task itself may name no time; with them, it may: "review what I do
+    daily".
     """
     words = (word.start() for word in re.finditer(r"\b\w", text))
     for begin in words if days else starts(text):

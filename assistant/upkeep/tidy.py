@@ -1,4 +1,4 @@
-"""What `memory tidy` proposes: merging duplicates, and striking out facts that have changed.
+"""The proposals of `memory tidy`: merge duplicates, and strike out facts that have changed.
 
 Rules or a model judge each pair. Facts that differ in a number, a name, a date or a negation are
 never merged, whatever a model says: merging such twins would lose a fact.
@@ -28,10 +28,10 @@ from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 Relation = Literal["same", "changed", "different"]
-"""Whether the later of two facts repeats the earlier, changes it, or is another fact."""
+"""Whether the later of two facts repeats the earlier, changes it, or is a different fact."""
 
 LONG = 400
-"""Characters from which a passage is too long to be compared word by word."""
+"""Number of characters from which a passage is too long for a comparison by words."""
 TAIL = 4
 """Maximum number of words of a value."""
 FACT_FILES = re.compile(r"MEMORY\.md|memory/.*")
@@ -39,7 +39,7 @@ FACT_FILES = re.compile(r"MEMORY\.md|memory/.*")
 
 
 def _stem(word: str) -> str:
-    """A word without a final s."""
+    """Return a word without a final s."""
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -69,7 +69,8 @@ Judge = Callable[[Sequence[Pair]], Sequence[Relation]]
 
 
 def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal, ...]:
-    """Proposals for pairs of facts, judged by `judge` or by rules; each fact is in at most one."""
+    """Return proposals for pairs of facts, judged by `judge` or by rules; each fact is in at most
+    one."""
     facts = [pair for pair in pairs if is_fact(pair.earlier) and is_fact(pair.later)]
     relations = judge(facts) if judge else [by_rules(pair) for pair in facts]
     used: set[str] = set()
@@ -83,7 +84,7 @@ def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal
 
 
 def by_rules(pair: Pair) -> Relation:
-    """The relation by the words alone, if it is nearly certain."""
+    """Return the relation by the words alone, if it is nearly certain."""
     one, other = _Words(pair.earlier), _Words(pair.later)
     turned = (one.content[n:] + one.content[:n] for n in range(len(one.content)))
     if other.content in turned and not one.is_twin_of(other):
@@ -92,12 +93,13 @@ def by_rules(pair: Pair) -> Relation:
 
 
 def are_twins(one: Passage, other: Passage) -> bool:
-    """Whether two facts differ in a number, a name, a date or a negation, or in just one word."""
+    """Return whether two facts differ in a number, a name, a date or a negation, or in just one
+    word."""
     return _Words(one).is_twin_of(_Words(other))
 
 
 def is_fact(passage: Passage) -> bool:
-    """Whether it is a fact, not a longer text, a procedure or a task."""
+    """Return whether it is a fact, not a longer text, a procedure or a task."""
     return len(passage.text) < LONG and FACT_FILES.fullmatch(passage.source) is not None
 
 
@@ -136,13 +138,13 @@ class _Words:
         return len(self.content) == len(other.content) and changed == 1
 
     def _misnames(self, other: "_Words") -> bool:
-        """Whether the other fact lacks a name, or has the names in another order."""
+        """Return whether the other fact lacks a name, or has the names in another order."""
         shared = [word for word in other.words if word in self.names]
         return list(dict.fromkeys(self.names)) != list(dict.fromkeys(shared))
 
 
 def _revalued(one: list[str], other: list[str]) -> bool:
-    """Whether both state a value of one thing, and differ only in the value."""
+    """Return whether both state a value of the same thing, and differ only in the value."""
     start = _common_prefix(one, other)
     end = _common_prefix(one[start:][::-1], other[start:][::-1])
     values = one[start : len(one) - end], other[start : len(other) - end]
@@ -152,7 +154,7 @@ def _revalued(one: list[str], other: list[str]) -> bool:
 
 
 def _negated(one: _Words, other: _Words) -> bool:
-    """Whether one is the other's negation."""
+    """Return whether one is the other's negation."""
     if one.negations == other.negations:
         return False
     rest = [[w for w in fact.words if w not in _NEGATIONS | _HELPING] for fact in (one, other)]
@@ -160,24 +162,24 @@ def _negated(one: _Words, other: _Words) -> bool:
 
 
 def _common_prefix(one: list[str], other: list[str]) -> int:
-    """The number of words with which both lists begin."""
+    """Return the number of words with which both lists begin."""
     return len([*takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))])
 
 
 # By a model
 
 BATCH = 20
-"""Pairs in one request to the model."""
+"""Number of pairs in one request to the model."""
 
 
 def configured_model(workspace: Workspace) -> ChatModel | None:
-    """The configured model; None without one, or without trust."""
+    """Return the configured model; None if there is none, or without trust."""
     model = select.create(validate(config.load()))
     return model if model.extracts and trust.is_trusted(workspace) else None
 
 
 def configured_judge(workspace: Workspace) -> Judge | None:
-    """The configured model as a judge; None without a model, or without trust."""
+    """Return the configured model as a judge; None if there is none, or without trust."""
     model = configured_model(workspace)
     return partial(relations, model, redact=redactor().redact) if model else None
 
@@ -185,9 +187,9 @@ def configured_judge(workspace: Workspace) -> Judge | None:
 def relations(
     model: ChatModel, pairs: Sequence[Pair], redact: Callable[[str], str] = str
 ) -> list[Relation]:
-    """The model's judgement of each pair; "different" for one that it leaves out.
+    """Return the model's judgement of each pair; "different" for one that it leaves out.
 
-    Raises ModelError, also for an answer that is not the JSON asked for.
+    Raises ModelError, also for an answer without the requested JSON.
     """
     judged: list[Relation] = []
     for start in range(0, len(pairs), BATCH):
@@ -212,8 +214,11 @@ def _relations(rows: Sequence[Any], count: int) -> list[Relation]:
 
 
 def ask(model: ChatModel, prompt: str, facts: Sequence[str], name: str) -> tuple[list[Any], int]:
-    """The list of this name in the JSON that a model answers to a prompt and lines of facts, and
-    the tokens used. Raises ModelError, also if there is no JSON."""
+    """Return the list of this name in a model's JSON answer to a prompt and lines of facts, and the
+    tokens used.
+
+    Raises ModelError, also if there is no JSON.
+    """
     text = "\n".join(["[KNOWN]", *facts, "[/KNOWN]"])
     messages = [Message("system", PROMPTS[prompt]), Message("user", text)]
     reply = next((piece for piece in model.stream(messages) if isinstance(piece, Reply)), Reply(""))
@@ -222,7 +227,7 @@ def ask(model: ChatModel, prompt: str, facts: Sequence[str], name: str) -> tuple
         decoded = json.loads(match[0] if match else "")
     except ValueError as error:
         raise ModelError(
-            "the model's answer is not the JSON asked for", kind=ModelFailure.PROTOCOL
+            "the model's answer is not the requested JSON", kind=ModelFailure.PROTOCOL
         ) from error
     rows = decoded.get(name) if isinstance(decoded, dict) else decoded
     tokens = sum(map(estimate_tokens, (PROMPTS[prompt], text, reply.text)))

@@ -1,6 +1,6 @@
 """Installs a timer for the heartbeat: systemd of the user, launchd, or cron.
 
-Each workspace has a timer of its own, which can be removed again.
+Each workspace has its own timer, which can be removed again.
 """
 
 import getpass
@@ -25,11 +25,11 @@ LINGERING = Path("/var/lib/systemd/linger")
 """Has a file for each user whose timers run without a session."""
 LINGER = "`loginctl enable-linger` keeps it running"
 NO_CRONTAB = re.compile(r"no crontab|no such file", re.IGNORECASE)
-"""What `crontab -l` prints without a crontab."""
+"""Matches the output of `crontab -l` without a crontab."""
 
 
 def choice() -> Kind:
-    """The kind of timer that this machine has. Raises ConfigError without any."""
+    """Return the kind of timer that this machine supports. Raises ConfigError if there is none."""
     if sys.platform == "darwin":
         return "launchd"
     if programs.find("systemctl") and _works(["systemctl", "--user", "show-environment"]):
@@ -43,7 +43,7 @@ def choice() -> Kind:
 
 
 def advice() -> str:
-    """How the heartbeat comes to run by itself on this machine."""
+    """Return how to run the heartbeat automatically on this machine."""
     try:
         choice()
     except ConfigError as error:
@@ -52,7 +52,7 @@ def advice() -> str:
 
 
 def files(workspace: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
-    """The files, or the line of the crontab, that call `heartbeat run` every few minutes."""
+    """Return the files, or the line of the crontab, that call `heartbeat run` every few minutes."""
     return {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](workspace, minutes)
 
 
@@ -93,7 +93,7 @@ def uninstall(workspace: Workspace) -> list[str]:
 
 
 def is_installed(workspace: Workspace) -> bool:
-    """Whether a timer calls the heartbeat of a workspace."""
+    """Return whether a timer calls the heartbeat of a workspace."""
     if any(path.exists() for path in (*_units(workspace), _agent(workspace))):
         return True
     try:
@@ -103,18 +103,20 @@ def is_installed(workspace: Workspace) -> bool:
 
 
 def ends_at_logout(workspace: Workspace) -> bool:
-    """Whether a workspace's timer is one of systemd that ends with its user's last session."""
+    """Return whether a workspace's timer is a systemd one that ends with its user's last
+    session."""
     return _units(workspace)[0].exists() and not (LINGERING / getpass.getuser()).exists()
 
 
 def name(workspace: Workspace) -> str:
-    """The name of a workspace's timer."""
+    """Return the name of a workspace's timer."""
     digest = hashlib.sha256(str(workspace.root).encode()).hexdigest()[:8]
     return f"assistant-heartbeat-{digest}"
 
 
 def environment_file() -> Path:
-    """A file of variables for the timer, such as a provider's key: NAME=VALUE, a line each."""
+    """Return the file of the timer's variables, such as a provider's key: NAME=VALUE, one per
+    line."""
     return config.config_file().parent / "environment"
 
 
@@ -169,7 +171,8 @@ def _with_environment(workspace: Workspace) -> str:
 
 
 def _crontab() -> list[str]:
-    """The lines of the crontab, which is rewritten whole; empty only if there is none."""
+    """Return the lines of the crontab, which is rewritten as a whole; empty only if there is
+    none."""
     try:
         return _run(["crontab", "-l"]).splitlines()
     except StorageError as error:
@@ -187,7 +190,7 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _run(command: list[str], text: str = "") -> str:
-    """A command's output. Raises StorageError with its message if it fails or times out."""
+    """Return a command's output. Raises StorageError with its message if it fails or times out."""
     try:
         program = programs.find(command[0]) or command[0]
         return programs.run(f"`{shlex.join(command)}`", [program, *command[1:]], text)

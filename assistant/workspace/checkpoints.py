@@ -1,13 +1,13 @@
-"""Checkpoints: the files that a turn changes, as they were before it, for undo.
+"""Checkpoints: copies of the files that a turn changes, made before it, for undo.
 
     .assistant/checkpoints/SESSION.TURN/manifest.jsonl   a line for each path
                                         files/DIGEST     a file's former content
 
-Code that may change files announces it (`Checkpoints.around`): existing files are copied first,
-and compared afterwards; copies of unchanged files are dropped. A process that is killed in between
-leaves all its copies, and they are compared when the turn is undone; files that were new then stay.
-Of what a command changes that runs on after its turn, undo restores what was deleted: the rest may
-be the owner's work. Symbolic links are never followed, neither when copying nor when restoring.
+Code that may change files announces it (`Checkpoints.around`): existing files are copied first and
+compared afterwards; copies of unchanged files are dropped. A process that is killed in between
+leaves all its copies, and they are compared when the turn is undone; new files then stay. Of the
+changes by a command that runs on after its turn, undo reverts only deletions: the rest may be the
+owner's work. Symbolic links are never followed, neither when copying nor when restoring.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ from assistant.disk import storage
 
 MOST_BYTES = 100_000_000
 MOST_FILES = 20_000
-"""The most that is copied before one command; a larger change cannot be undone."""
+"""Maximum copied before one command; a larger change cannot be undone."""
 KEPT_SECONDS = 14 * 24 * 60 * 60
 KEPT_BYTES = 200_000_000
-"""How long checkpoints are kept, and their total size; the oldest are removed first."""
+"""Maximum age and total size of the checkpoints; the oldest are removed first."""
 
 MADE_BY_TOOLS = frozenset(
     ["node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache"]
@@ -51,7 +51,7 @@ def nothing(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is at a path. `digest` is that of a file's bytes, or a link's target."""
+    """The state of a path. `digest` is that of a file's bytes, or of a link's target."""
 
     kind: Kind
     mode: int = 0
@@ -69,10 +69,10 @@ NOTHING, UNKNOWN = State("nothing"), State("unknown")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path before a turn, and after; None while a call is running, which may change it again, and
-    `late` if it runs on after the turn.
+    """The state of a path before a turn, and `after` it.
 
-    The copy of a file is named by the digest of its bytes.
+    `after` is None while a running call may still change the path; `late` says that the call runs
+    on after the turn. The copy of a file is named by the digest of its bytes.
     """
 
     path: str
@@ -82,13 +82,13 @@ class Change:
 
     @property
     def is_file(self) -> bool:
-        """Whether a file or a link is or was there, not a folder."""
+        """Whether a file or a link, not a folder, is or was there."""
         kinds = {self.before.kind, self.after.kind if self.after else "nothing"}
         return bool(kinds & {"file", "link"})
 
     @property
     def is_as_left(self) -> bool:
-        """Whether the path is as the turn, or what ran on after it, left it."""
+        """Whether the path is unchanged since the turn, or since a call that ran on after it."""
         if self.after is None:
             return True
         now = state_of(self.path)
@@ -97,7 +97,7 @@ class Change:
 
 @dataclass(eq=False, slots=True)
 class Watched:
-    """The paths that a running call may change, and the stamps of what was there before it."""
+    """The paths that a running call may change, and their stamps from before it."""
 
     stamps: dict[str, tuple[int, ...]]
     paths: Sequence[Path]
@@ -106,7 +106,7 @@ class Watched:
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What one turn changed, by path, and what the calls that are running may change.
+    """The changes of one turn, by path, and the paths that running calls may change.
 
     `ended` says that the turn has ended before them.
     """
@@ -135,7 +135,7 @@ class Checkpoint:
         storage.replace(self.folder / "manifest.jsonl", lines)
 
     def watch(self, paths: Sequence[Path], passed_over: Filter) -> Watched:
-        """Copy what is at these paths, unless that was done before in this turn."""
+        """Copy the files at these paths, unless this turn has already done so."""
         watched = Watched(dict.fromkeys(_missing(paths), ()), paths, passed_over)
         for path in watched.stamps:
             self.changes.setdefault(path, Change(path, NOTHING))
@@ -148,7 +148,7 @@ class Checkpoint:
         return watched
 
     def end(self) -> None:
-        """Record what has changed by the end of the turn; what is running may only delete more."""
+        """Record the changes by the end of the turn; calls still running can only add deletions."""
         for watched in self.running:
             self._record(watched)
         self.ended = bool(self.running)
@@ -174,7 +174,7 @@ class Checkpoint:
                 self.changes[path] = replace(change, after=after)
 
     def compare(self, watched: Watched) -> None:
-        """Record what has changed, and once nothing is running drop everything else."""
+        """Record the changes, and when nothing is running any more drop everything else."""
         self.running.remove(watched)
         self._record(watched)
         if not self.running:
@@ -196,11 +196,11 @@ class Checkpoint:
         )
 
     def restore(self) -> tuple[list[str], list[str]]:
-        """Put every changed path back as it was before the turn.
+        """Restore every changed path to its state before the turn.
 
-        Returns the paths restored and the paths skipped. A path is skipped if it has changed since
-        the turn or cannot be restored; it stays in the checkpoint. What the turn created is removed
-        first, files before the folders they are in.
+        Return the restored and the skipped paths. A path is skipped if it has changed since the
+        turn or cannot be restored; it stays in the checkpoint. Paths that the turn created are
+        removed first, files before their folders.
         """
         restored, skipped = [], []
         changed = self.changed()
@@ -209,13 +209,14 @@ class Checkpoint:
         for change in (*created, *existing):
             try:
                 if not change.is_as_left:
-                    raise OSError("somebody has changed it since")
+                    raise OSError("it has been changed since")
                 self._restore_path(change)
             except OSError:
                 skipped.append(change.path)
             else:
                 restored.append(change.path)
-        if not any(change.late for change in self.changes.values()):  # else it needs its copies
+        # otherwise its copies are still needed
+        if not any(change.late for change in self.changes.values()):
             self.changes = {path: self.changes[path] for path in skipped}
             self.save()
         return sorted(restored), sorted(skipped)
@@ -242,8 +243,8 @@ class Checkpoint:
                     )
 
     def _keep(self, name: str, parent: int) -> None:
-        """Copy a file that is removed or replaced: it may be the only one, and of what a killed
-        turn had changed nobody knows what is the owner's work."""
+        """Copy a file that is removed or replaced: it may be the only copy, and after a killed turn
+        nobody knows which changes are the owner's work."""
         kept = self.folder.with_name(f"undone.{self.folder.name}") / "files"
         for folder in (kept.parent, kept):
             storage.private_directory(folder)
@@ -265,8 +266,8 @@ class Checkpoints:
             self._current = load(self._folder, session, turn)
 
     def end(self) -> None:
-        """End the turn: of later changes only what a job that continues deletes is part of it.
-        Raises StorageError."""
+        """End the turn: of later changes, only deletions by jobs that continue belong to it. Raises
+        StorageError."""
         checkpoint, self._current = self._current, None
         if checkpoint is not None:
             with storage.reported("copied", checkpoint.folder), self._lock:
@@ -274,7 +275,7 @@ class Checkpoints:
 
     @contextmanager
     def around(self, paths: Sequence[Path], passed_over: Filter = nothing) -> Iterator[None]:
-        """Watch these files and folders, except what is passed over, while they may change.
+        """Watch these files and folders, except those passed over, while they may change.
 
         Raises StorageError if the existing files cannot be copied.
         """
@@ -301,7 +302,7 @@ def load(folder: Path, session: str, turn: str) -> Checkpoint:
     checkpoint = Checkpoint(folder / f"{session}.{turn}")
     for line in storage.read_or_empty(checkpoint.folder / "manifest.jsonl").splitlines():
         change = msgspec.convert(json.loads(line), Change)
-        after = change.after or state_of(change.path)  # what was running was killed
+        after = change.after or state_of(change.path)  # what was running has been killed
         checkpoint.changes[change.path] = replace(change, after=after)
     return checkpoint
 
@@ -322,7 +323,7 @@ def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
 
 
 def state_of(path: str) -> State:
-    """Return what is at a path now."""
+    """Return the current state of a path."""
     with suppress(OSError), _open_directory(Path(path).parent) as parent:
         status = storage.status_in(parent, Path(path).name)
         return _state(Path(path).name, parent, status) if status else NOTHING
@@ -330,7 +331,7 @@ def state_of(path: str) -> State:
 
 
 def _missing(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield the missing paths, and the missing folders that they are in."""
+    """Yield the missing paths, and their missing parent folders."""
     for path in paths:
         for ancestor in (path, *path.parents):
             if os.path.lexists(ancestor):
@@ -359,7 +360,7 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
 
 
 def _state(name: str, parent: int, status: os.stat_result, copies: Path | None = None) -> State:
-    """Return the state of a name in an open folder. A file is copied into the folder `copies`."""
+    """Return the state of a name in an open folder, copying a file into the folder `copies`."""
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISLNK(status.st_mode):
         return State("link", 0, os.readlink(name, dir_fd=parent))
@@ -376,7 +377,7 @@ def _state(name: str, parent: int, status: os.stat_result, copies: Path | None =
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    """Inode, size and times: equal stamps mean equal content."""
+    """Return inode, size and times: equal stamps mean equal content."""
     if stat.S_ISDIR(status.st_mode):
         return (status.st_ino,)
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -16,24 +16,24 @@ from assistant.errors import StorageError, UsageError, WorkspaceError
 from assistant.workspace import machine
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
-"""Files that are in every prompt as a whole."""
+"""Files that are in every prompt in full."""
 MEMORY_FILE = "MEMORY.md"
 PROCEDURES_FILE = "AGENTS.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
 BOOTSTRAP_FILE = "BOOTSTRAP.md"
-"""What the first conversation does; optional."""
+"""Instructions for the first conversation; optional."""
 APPENDING = ".append"
-"""The lock in the folder of sessions under which anything is added to one."""
+"""The lock in the sessions folder that is needed to append to any session."""
 PROMPTS = ".prompts"
-"""The suffix of the files, beside transcripts, with the prompts that were sent."""
+"""Suffix of the files next to transcripts that hold the prompts sent."""
 PICTURES = ".pictures"
-"""The suffix of the folders, beside transcripts, with their pictures."""
+"""Suffix of the folders next to transcripts that hold their pictures."""
 INDEXED_FILES = (MEMORY_FILE, PROCEDURES_FILE, HEARTBEAT_FILE)
 """Files that are chunked and recalled, along with `memory/**/*.md`."""
 PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)
-"""Those of these files that hold instructions, not facts."""
+"""Those of these files that contain instructions, not facts."""
 ARCHIVE = "memory/archive/"
-"""Superseded and outdated facts, one file a year."""
+"""Superseded and outdated facts, one file per year."""
 
 
 class _Private:
@@ -55,7 +55,7 @@ class Workspace:
     sessions = _Private("sessions")
     """One JSON-lines file per session."""
     history = _Private("history")
-    """Copies of what destructive writes removed."""
+    """Copies of text removed by destructive writes."""
     forgotten_key = _Private("forgotten.key")
     """The key of the digests that identify forgotten lines."""
     merged = _Private("merged")
@@ -67,7 +67,7 @@ class Workspace:
     new = _Private("new")
     """A marker that exists from `init` until the first chat."""
     day = _Private("day")
-    """The day whose agenda a chat has mentioned, and its notes on what waits."""
+    """The day whose agenda a chat has mentioned, and its notes about waiting items."""
 
     @property
     def private(self) -> Path:
@@ -81,7 +81,7 @@ class Workspace:
 
     @property
     def index(self) -> Path:
-        """The derived index of this machine, which can be rebuilt."""
+        """This machine's derived index, which can be rebuilt."""
         if machine.is_synced(self.root) or not machine.lives_here(self.private):
             return machine.own(config.cache_dir(), "index", self.root)
         return self.private / "index"
@@ -95,12 +95,12 @@ class Workspace:
 
     @property
     def sessions_index(self) -> Path:
-        """The derived index of past conversations, created by the first search."""
+        """The derived index of past conversations, which the first search creates."""
         return self.index / "sessions"
 
     @property
     def journal(self) -> Path:
-        """Every memory write that this machine acknowledged, one per line."""
+        """The journal of every memory write that this machine acknowledged, one per line."""
         return machine.journal(self.private)
 
     def journals_elsewhere(self) -> list[Path]:
@@ -120,11 +120,11 @@ class Workspace:
 
     @property
     def skills(self) -> Path:
-        """One folder per skill."""
+        """The folder that holds one folder per skill."""
         return self.root / "skills"
 
     def text(self, name: str) -> str:
-        """Return the text of a file, as `read_text` does; empty if it is missing."""
+        """Return the text of a file, like `read_text`; empty if it is missing."""
         try:
             return read_text(self.root / name)
         except FileNotFoundError:
@@ -135,7 +135,7 @@ class Workspace:
         return self.survey().sources
 
     def survey(self) -> "Survey":
-        """Find the memory files: those at the top, and markdown below `memory/`.
+        """Find the memory files: those at the top level, and markdown below `memory/`.
 
         Links to directories are not followed. Ten times as fast as `Path.rglob`, since it runs
         before each recall.
@@ -154,9 +154,9 @@ class Workspace:
         return result
 
     def put_bootstrap_away(self, session: str) -> str:
-        """Move BOOTSTRAP.md away, as this session has followed it; return what to tell the owner.
+        """Move BOOTSTRAP.md away after this session has followed it; return a notice for the owner.
 
-        Returns "" if there is none.
+        Return "" if there is none.
         """
         path = self.root / BOOTSTRAP_FILE
         archived = self.private / f"bootstrap-{session}.md"
@@ -180,20 +180,21 @@ def default_root() -> Path:
 
 
 def command_for(root: Path) -> str:
-    """How `assistant` is called for a workspace: with `-w`, unless it is the default one."""
+    """Return the command that runs `assistant` for a workspace: with `-w`, unless it is the default
+    one."""
     is_default = root.resolve() == default_root().resolve()
     return "assistant" if is_default else f"assistant -w {shlex.quote(str(root))}"
 
 
 def path_of(text: str) -> Path:
-    """The path that an argument names. Raises UsageError if it is empty."""
+    """Return the path that an argument names. Raises UsageError if it is empty."""
     if not text.strip():
         raise UsageError("a path is empty", "Name it; `.` is the current folder")
     return Path(text)
 
 
 def find(directory: Path | None = None) -> Workspace:
-    """Return the workspace at `directory`, else the default one. Raises WorkspaceError."""
+    """Return the workspace at `directory`, otherwise the default one. Raises WorkspaceError."""
     root = directory or default_root()
     if not root.is_dir():
         raise WorkspaceError(f"there is no workspace at {root}", f"Run `assistant init {root}`")
@@ -203,7 +204,7 @@ def find(directory: Path | None = None) -> Workspace:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a markdown file without a byte-order mark, keeping its line ends.
+    """Return the text of a markdown file without a byte-order mark, keeping its line endings.
 
     Raises StorageError if it is not UTF-8 text, and FileNotFoundError if it is missing.
     """
@@ -214,7 +215,7 @@ def read_text(path: Path) -> str:
 
 
 class Anchor:
-    """Remembers which folder `root` is, to notice when another takes its place."""
+    """Remembers the identity of `root`, to notice when another folder replaces it."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -230,8 +231,8 @@ class Anchor:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """Return device and inode of a folder, the same by whatever path; zeros if it cannot be
-    read."""
+    """Return device and inode of a folder, the same for every path to it; zeros if it is
+    unreadable."""
     try:
         status = path.stat()
     except OSError:
@@ -244,7 +245,7 @@ def identity(path: Path) -> tuple[int, int]:
 _TOLD = ("confli", "konflikt")
 """Every copy's name contains one of these."""
 KEPT = 8192
-"""Names that are cached: each is looked up before every recall."""
+"""Maximum number of cached names: each is looked up before every recall."""
 _LEFT = (".orig", ".rej")
 """Suffixes of files that git and patch leave."""
 
@@ -265,7 +266,7 @@ def original_of(name: str) -> str | None:
     if own.startswith("MEMORY") and _patterns()["of_memory"].fullmatch(name):
         return "MEMORY.md"
     lowered = own.lower()
-    if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # most files
+    if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # true of most files
         return None
     match = _patterns()["copy"].fullmatch(own)
     return f"{folder}{slash}{match['stem'].rstrip()}{match['ending'] or ''}" if match else None
@@ -295,7 +296,7 @@ class Survey:
 
 
 DEEPEST = 64
-"""Folders inside one another that are looked into."""
+"""Maximum depth of nested folders that are searched."""
 
 
 def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
@@ -307,7 +308,7 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
                 name = f"{directory}/{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
                     if name.count("/") > DEEPEST:
-                        result.reject(name, f"lies more than {DEEPEST} folders deep")
+                        result.reject(name, f"is more than {DEEPEST} folders deep")
                     elif _is_citable(result, name):
                         folders.append(name)
                 elif original_of(name) is not None:
@@ -327,7 +328,7 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
 
 
 def _judge(result: Survey, name: str, path: str) -> None:
-    """Add the entry if it is a regular file. It is not opened: a pipe would block."""
+    """Add the entry if it is a regular file. It is not opened, since a pipe would block."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116
     except (FileNotFoundError, NotADirectoryError):
@@ -341,8 +342,8 @@ def _judge(result: Survey, name: str, path: str) -> None:
 
 
 def _is_citable(result: Survey, name: str) -> bool:
-    """Return whether a name can be cited: it is UTF-8 (other bytes are lone surrogates in it) and
-    has no line break."""
+    """Return whether a name can be cited: it is UTF-8 (other bytes become lone surrogates) and has
+    no line break."""
     if len(name.splitlines()) > 1:
         result.reject(exactly(name), "has a line break in its name; rename it")
         return False

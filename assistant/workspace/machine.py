@@ -1,6 +1,6 @@
-"""Identifies this machine, and separates what must not be shared with another.
+"""Identifies this machine, and separates data that machines must not share.
 
-A workspace may be in a synced folder. What machines would disturb for one another (the index, the
+A workspace may be in a synced folder. Data that would conflict between machines (the index, the
 locks) is then kept outside it, and each machine writes its own journal.
 """
 
@@ -56,12 +56,12 @@ def move_in(private: Path) -> None:
     """Claim a workspace's private folder for this machine, unless it belongs to another."""
     mark = private / OWNER
     if not mark.exists():
-        with contextlib.suppress(StorageError):  # a read-only folder stays unclaimed
+        with contextlib.suppress(StorageError):  # a read-only folder remains unclaimed
             storage.replace(mark, ident().encode())
 
 
 def ident() -> str:
-    """Return the id of this machine, or rather of this user's home on it."""
+    """Return the ID of this user's home on this machine."""
     return _ident(config.state_dir() / "machine")
 
 

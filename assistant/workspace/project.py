@@ -13,12 +13,12 @@ from assistant.errors import UsageError
 
 _HEADING = re.compile(r"Project: (.+?)(?: -- \d{4}-\d\d-\d\d)?")
 _LINKED = re.compile(r"gitdir: (.+?)(?:/\.(?:git|bare))?(?<!/modules)/worktrees/[^/]+\s*")
-"""What a worktree's `.git` says of the repository, which may be bare, or a submodule's."""
+"""Matches the content of a worktree's `.git`; its repository may be bare, or a submodule's."""
 
 
 def current(directory: Path | None = None) -> str:
-    """Return the name of the project around a directory, by default the working directory; empty
-    if there is none."""
+    """Return the name of the project around a directory, by default the working directory; empty if
+    there is none."""
     with suppress(OSError):
         directory = (directory or Path.cwd()).resolve()
         for folder in (directory, *directory.parents):
@@ -32,13 +32,13 @@ def current(directory: Path | None = None) -> str:
 
 
 def section() -> str:
-    """Return the heading of this project's facts. Raises UsageError outside of a project."""
+    """Return the heading of this project's facts. Raises UsageError outside a project."""
     if name := current():
         return f"Project: {name}"
     raise UsageError("this folder is in no git repository", "Go to the project's folder")
 
 
 def concerns(heading: Sequence[str], project: str) -> bool:
-    """Return whether facts under these headings belong to the project, or to none in particular."""
+    """Return whether facts under these headings belong to the project, or to no project."""
     projects = [match[1] for part in heading if (match := _HEADING.fullmatch(part))]
     return not projects or project in projects

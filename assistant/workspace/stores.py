@@ -1,4 +1,4 @@
-"""Every store: each location where something is kept, and whether it contains the owner's words.
+"""Every store: each location of data, and whether it contains the owner's words.
 
 `forget --purge`, `doctor` and the docs use the list in `stores.toml`. Add every new store there.
 """
@@ -23,13 +23,12 @@ Base = Literal["workspace", "state", "cache", "config"]
 the user's state, cache or config directory (XDG)."""
 Words = Literal["always", "sessions", "owner", "none"]
 """Whose words a store contains, and when a purge removes them: always; with --sessions; never,
-since they are the owner's own; or there are none."""
+since they are the owner's own; or it contains none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A location where something is kept. `patterns` are globs below the base; `keeps` describes
-    it."""
+    """A location of data. `patterns` are globs below the base; `keeps` describes the content."""
 
     name: str
     base: Base
@@ -45,7 +44,7 @@ class Store:
             yield from (path for path in base.glob(pattern) if path.is_file())
 
     def contains(self, workspace: Workspace, path: Path) -> bool:
-        """Return whether the path matches one of the patterns; the file may be gone already."""
+        """Return whether the path matches one of the patterns; the file may already be gone."""
         base = root(workspace, self.base)
         if not path.is_relative_to(base):
             return False
@@ -86,7 +85,8 @@ RESTING = 60.0
 
 
 def killed_writes(workspace: Workspace) -> Iterator[Path]:
-    """Yield the leftovers of killed writes, which may contain words. Hold the ledger's lock."""
+    """Yield the leftovers of killed writes, which may contain words. The caller holds the ledger's
+    lock."""
     pattern = f".*{TEMPORARY}"
     under_ledger_lock = itertools.chain(
         workspace.root.glob(pattern),
@@ -95,7 +95,7 @@ def killed_writes(workspace: Workspace) -> Iterator[Path]:
         workspace.history.glob(pattern),
     )
     yield from under_ledger_lock
-    for path in workspace.private.rglob(pattern):  # other writers use locks of their own
+    for path in workspace.private.rglob(pattern):  # other writers use other locks
         try:
             is_stale = time.time() - path.stat().st_mtime > RESTING
         except FileNotFoundError:

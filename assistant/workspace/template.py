@@ -12,7 +12,7 @@ from assistant.workspace.folder import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The result of `create`: the files it added, and those that already existed."""
+    """The result of `create`: the added files, and those that already existed."""
 
     workspace: Workspace
     added: tuple[str, ...]
@@ -20,7 +20,7 @@ class Created:
 
 
 def create(root: Path) -> Created:
-    """Create a workspace at `root` from the template; existing files are kept.
+    """Create a workspace at `root` from the template, keeping existing files.
 
     Raises WorkspaceError on failure.
     """
@@ -47,7 +47,8 @@ def create(root: Path) -> Created:
 
 
 def _template() -> list[Path]:
-    """Return the template's files: in the package when installed, else in the source checkout."""
+    """Return the template's files: from the package if installed, otherwise from the source
+    checkout."""
     package = Path(__file__).parents[1]
     folders = (package / "_template", package.parent / "workspace")
     return sorted(next(folder for folder in folders if folder.is_dir()).glob("*.md"))
@@ -70,7 +71,7 @@ DRIVER = "assistant"
 def set_up_git(workspace: Workspace, program: Path) -> list[str]:
     """Create a repository if there is none, and let `program` merge memory files in it.
 
-    Returns what was done, a line each. Raises WorkspaceError without git.
+    Return what was done, a line each. Raises WorkspaceError without git.
     """
     inside = programs.git(workspace.root, "rev-parse", "--git-dir")
     if inside is None:

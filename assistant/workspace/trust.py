@@ -1,8 +1,8 @@
-"""Which workspaces the owner trusts, since one that was cloned or unpacked could steer the model.
+"""The workspaces that the owner trusts, since a cloned or unpacked one could steer the model.
 
 Trust is a list of real paths outside any workspace, so that no workspace can bring its own. `init`
-grants it, and so does `assistant trust`. Until then recall works, but nothing from the workspace's
-files enters a prompt.
+grants it, and so does `assistant trust`. Without trust recall works, but nothing from the
+workspace's files enters a prompt.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Memory as a page: facts on a plane by topic, their history, and how often they are recalled.
+"""Renders memory as a page: facts in a plane by topic, their history, and how often they are
+recalled.
 
-The page is one file that fetches nothing. The names in its data are short, as there may be twenty
-thousand of each.
+The page is a single file without external resources. The keys in its data are short, since it may
+hold twenty thousand items of each kind.
 """
 
 import json
@@ -21,7 +22,7 @@ Redact = Callable[[str], str]
 MOST_EVENTS = 50_000
 MOST_PAIRS = 300
 ALIKE = 0.85
-"""The cosine from which two facts are shown as similar."""
+"""Minimum cosine for showing two facts as similar."""
 KINDS = {"merge": "same", "supersede": "changed"}
 
 
@@ -34,7 +35,7 @@ def gather(
     *,
     served: bool = False,
 ) -> Json:
-    """The data of the page; `recalls` counts how often each passage was recalled, by its id.
+    """Return the data of the page; `recalls` counts how often each passage was recalled, by ID.
 
     If the page is `served`, facts can be changed in it.
     """
@@ -91,7 +92,7 @@ def _fact(fact: Charted, history: Sequence[int], recalls: Asked | None) -> Json:
 def _events(
     log: Sequence[JournalEntry], keys: Sequence[str], redact: Redact
 ) -> tuple[list[Json], dict[str, list[int]]]:
-    """The writes, and the indices of those about each fact, by its key."""
+    """Return the writes, and the indices of those about each fact, by its key."""
     indices = {key: number for number, key in enumerate(keys)}
     events, history = list[Json](), dict[str, list[int]]()
     for number, entry in enumerate(log):
@@ -114,7 +115,7 @@ def _events(
 
 
 def _pairs(chart: Chart, pairs: Sequence[Pair]) -> Iterable[Json]:
-    """Pairs of facts that repeat or change one another, or are similar."""
+    """Yield pairs of facts that repeat or change one another, or are similar."""
     indices = {fact.passage.id: number for number, fact in enumerate(chart.facts)}
     proposed = {frozenset((p.old.id, p.new.id)): KINDS[p.kind] for p in propose(pairs)}
     for pair in pairs:
@@ -126,7 +127,8 @@ def _pairs(chart: Chart, pairs: Sequence[Pair]) -> Iterable[Json]:
 
 
 def page(data: Json) -> str:
-    """The page for gathered data, as JSON without `<`, so that no text of memory becomes markup."""
+    """Return the page with the data as JSON without `<`, so that no text of memory becomes
+    markup."""
     encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     connects = "; connect-src 'self'" if "ids" in data else ""
     parts = {

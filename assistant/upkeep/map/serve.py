@@ -1,7 +1,7 @@
 """Serves the map on this machine, so that its owner can correct and forget facts in it.
 
-Only requests that know the token in the address are answered, and none for or from another address,
-as of a page of the web whose name leads here.
+It answers only requests that know the token in the address, and none for or from another address,
+such as from a web page whose host name resolves to this machine.
 """
 
 import hmac
@@ -20,14 +20,14 @@ from assistant.memory.base import Fact, Keeper
 
 HOST = "127.0.0.1"
 MOST_BYTES = 100_000
-"""Bytes of a request."""
+"""Maximum bytes of a request."""
 TIMEOUT = 10.0
 """Seconds within which a request has to arrive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What the owner does with the fact of this id; `text` are its corrected words."""
+    """The owner's change to the fact with this ID; `text` is its corrected text."""
 
     do: Literal["correct", "forget"]
     id: str
@@ -35,7 +35,7 @@ class Change:
 
 
 def change(memory: Keeper, wanted: Change) -> None:
-    """Supersede or forget a fact. Raises LedgerError if it is no longer there as it was shown."""
+    """Supersede or forget a fact. Raises LedgerError if it is no longer as it was shown."""
     try:
         fact = memory.locate(wanted.id).one(wanted.id)
     except LedgerError as error:
@@ -47,13 +47,13 @@ def change(memory: Keeper, wanted: Change) -> None:
     (written,) = memory.remember([Fact(wanted.text, replaces=fact.id, secrets="ask")])
     if written.status == "secret":
         raise LedgerError(
-            "nothing was written: the words contain a secret",
+            "nothing was written: the text contains a secret",
             f"`assistant remember --replaces {fact.citation}` asks what to do with it",
         )
 
 
 class MapServer(ThreadingHTTPServer):
-    """The page at `address`. Raises UsageError for a used port."""
+    """Serves the page at `address`. Raises UsageError for a used port."""
 
     daemon_threads = True
 
@@ -81,7 +81,7 @@ class _Request(BaseHTTPRequestHandler):
     timeout = TIMEOUT
 
     def do_GET(self) -> None:
-        """Answer with the page, as memory is now."""
+        """Answer with the page of the current memory."""
         self._respond(self.server.draw)
 
     def do_POST(self) -> None:
