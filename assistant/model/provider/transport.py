@@ -323,10 +323,10 @@ def _chunks(answer: Json) -> Iterator[Json]:
 
 
 # Repairs to a stream that litellm's adapters would lose or misread: of server-sent events they know
-# only `data`, each on one line; lines are split where text only looks like a line's end; a refusal,
-# and content that is a list of parts, are dropped; Anthropic's arguments that come whole are
-# ignored; Gemini's call without arguments is an error; and Ollama's `<think>` counts as the start
-# of reasoning wherever it stands, or as nothing.
+# only `data`, each on one line; they split lines at text that only looks like a line ending; they
+# drop a refusal, and content that is a list of parts; they ignore Anthropic's arguments that arrive
+# whole; they fail on Gemini's call without arguments; and they take Ollama's `<think>` anywhere as
+# the start of reasoning, or ignore it.
 
 FIELD = re.compile(rb"(data|event|id|retry)?:")
 """The start of a line of server-sent events; without a name it is a comment."""
@@ -339,12 +339,12 @@ MARKS = re.compile(rb'functionCall|tool_use|think|"refusal"|"content"\s*:\s*\[')
 
 
 def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The stream, repaired, in whole lines; of server-sent events only the data.
+    """Yield the stream in whole lines, repaired; of server-sent events only the data.
 
-    Raises ValueError for an event that is broken.
+    Raises ValueError for a broken event.
     """
-    inputs: dict[int, dict[Any, Any]] = {}  # Anthropic's arguments that came whole, by block
-    data: list[bytes] = []  # of an event that is not whole yet
+    inputs: dict[int, dict[Any, Any]] = {}  # Anthropic's arguments that arrived whole, by block
+    data: list[bytes] = []  # of an incomplete event
     for line in _lines(pieces):
         field = FIELD.match(line)
         if field and field[1] == b"data":
@@ -354,7 +354,7 @@ def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 data.clear()
                 objects = (part for part in parts if part.startswith((b"{", DONE)))
                 yield from (b"data: " + part + b"\n\n" for part in objects)
-        elif data and not line.strip():  # it ends here
+        elif data and not line.strip():  # the end of an event
             if data[0].startswith(b"{"):
                 json.loads(b"".join(data))
             data.clear()
@@ -378,7 +378,7 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _repaired(text: bytes, inputs: dict[int, dict[Any, Any]]) -> list[bytes]:
-    """Return the events in place of one; none if it is not whole."""
+    """Return the events that replace one; none if it is incomplete."""
     try:
         event = json.loads(text)
     except ValueError:

@@ -1,8 +1,9 @@
 """Digests of the code that a server's command line runs, where tools can write it.
 
-That is each file on the command line, with the links that lead to it, and all code below the
-folders that it is run from: those of such files, any folder that it names other than as data, and
-its working directory, unless it names a script, or a program that runs packages.
+This code is each file on the command line, with the links that lead to it, and all code below the
+folders that the server may run code from: those of such files, any folder that the command line
+names other than as data, and its working directory, unless it names a script or a program that runs
+packages.
 """
 
 import hashlib
@@ -41,7 +42,7 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
     for word, is_data in _candidates(words):
         named = folder / storage.expanded(word)
         path = Path(os.path.realpath(named))
-        with suppress(OSError, ValueError):  # a name that is too long, or no name
+        with suppress(OSError, ValueError):  # too long a name, or no name
             links.update(_links(named))
             if path.is_file():
                 files.add(path)
@@ -66,7 +67,7 @@ def digests(words: Sequence[str], folder: Path, roots: Sequence[Path]) -> dict[s
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """Yield the symbolic links on the way to a path, where they are."""
+    """Yield the real paths of the symbolic links in a path."""
     for part in (path, *path.parents):
         location = Path(os.path.realpath(part.parent)) / part.name
         if location.is_symlink():

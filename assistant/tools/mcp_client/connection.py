@@ -189,7 +189,7 @@ class Connection:
             http_client = _http(settings.url, settings.headers)
             transport: Any = streamable_http_client(filled(settings.url), http_client=http_client)
         else:
-            log: Any = self._log  # its descriptor is all that is used
+            log: Any = self._log  # only its descriptor is used
             command = [self.server.program, *map(filled, settings.args)]
             transport = stdio_client(
                 StdioServerParameters(
@@ -197,7 +197,9 @@ class Connection:
                     args=[*COMPANION[1:], *command],
                     env={
                         "PATH": programs.environment(self.server.roots)["PATH"],
-                        "PYTHONPYCACHEPREFIX": str(cache_dir() / "bytecode"),  # not from a root
+                        "PYTHONPYCACHEPREFIX": str(
+                            cache_dir() / "bytecode"
+                        ),  # no tool can write it
                         **{name: filled(value) for name, value in settings.env.items()},
                     },
                     cwd=settings.cwd or self.server.origin or None,

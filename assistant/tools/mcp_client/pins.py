@@ -135,7 +135,7 @@ class Pins:
 
     def may_start(self, server: Server) -> bool:
         """Return whether a server may start: it is the owner's or its entry is approved, and its
-        files are unchanged. From then on it is bound to those that are new."""
+        files are unchanged. Its new files are then recorded as approved."""
         pin, current = self.of(server), server.files
         if (server.origin and pin.agreed != server.digest) or self.changed(server, current):
             return False
@@ -144,8 +144,8 @@ class Pins:
         return True
 
     def changed(self, server: Server, current: Mapping[str, str] | None = None) -> list[str]:
-        """Return the files and folders of the server's code that are not as approved, by its
-        `current` digests.
+        """Return the files and folders of the server's code whose `current` digests differ from
+        the approved ones.
 
         One that was never approved counts as unchanged if the owner configured the server,
         otherwise as changed.

@@ -121,7 +121,7 @@ class Server:
 
     @property
     def program(self) -> str:
-        """The program of its command; from below a root only if there is no other."""
+        """The program of its command; one below a root only if there is no other."""
         command = filled(self.settings.command or "")
         found = programs.find(command, self.roots) or shutil.which(command)
         return found if found and Path(found).is_absolute() else command
