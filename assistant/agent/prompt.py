@@ -302,7 +302,7 @@ def stable_sections(
         text = part.framing + "\n\n".join(texts) if texts else part.text
         if text == HOW and most < room_for_files(SMALL_WINDOW):
             text = TEXT["behaviour_in_short"]
-        if part.name == "rules":
+        if part.name == "rules" and TEXT["briefed"] not in text:  # a copy of the program's has it
             text += TEXT["briefed"]
         source = ", ".join(name for name, *_ in files) or "the program"
         sections.append(Section(part.title, text, source, "; ".join(cuts)))

@@ -78,6 +78,16 @@ def test_the_prefix_is_the_same_each_turn_and_marked(full: Workspace) -> None:
     assert one[0] == two[0] and one[1] != two[1]
 
 
+def test_rules_that_start_from_the_programs_own_say_nothing_twice(workspace: Workspace) -> None:
+    (own,) = [part for part in stable_sections(workspace) if part.title == "How You Work"]
+    (workspace.root / "RULES.md").write_text(own.text + "\n- Answer in rhymes.\n")
+    (theirs,) = [part for part in stable_sections(workspace) if part.title == "How You Work"]
+    assert theirs.text == own.text + "\n- Answer in rhymes."
+    (workspace.root / "RULES.md").write_text("- Answer in rhymes.\n")
+    (theirs,) = [part for part in stable_sections(workspace) if part.title == "How You Work"]
+    assert theirs.text.startswith("- Answer in rhymes.\n- What stands between [BRIEFING]")
+
+
 def test_a_section_counts_what_is_sent(full: Workspace) -> None:
     stable, turn = stable_sections(full), turn_sections(None, now=NOW, workspace=full)
     prompt, sections = Prompt(tuple(stable), tuple(turn)), [*stable, *turn]
