@@ -57,11 +57,14 @@ def converse(context: Globals, options: ChatOptions, first: str = "", *, plain: 
 
 def _talk(background: "_Background", screen: Screen, first: str) -> None:
     """Handle the owner's lines one by one. Raises EOFError when they leave."""
-    if background.continues:
-        background.loop().go_on()
-    if first:
-        screen.put(owner_text(first))
-        background.loop().take(first)
+    try:
+        if background.continues:
+            background.loop().go_on()
+        if first:
+            screen.put(owner_text(first))
+            background.loop().take(first)
+    except KeyboardInterrupt:  # Ctrl-C or Ctrl-D while the chat opens
+        raise EOFError from None
     while True:
         try:
             if line := screen.read().strip():

@@ -1,9 +1,12 @@
 """Leaving a chat and coming back to it, on what the screen says."""
 
+import contextlib
+import socket
 from pathlib import Path
 
 import pytest
 
+from assistant.memory.daemon import sockets
 from assistant.messages import ToolCall
 from assistant.session.entries import ApprovalEntry, AssistantEntry, ToolResultEntry, UserEntry
 from tests.cli.sessions.test_keeping import left
@@ -26,6 +29,20 @@ def test_leaving_says_how_to_go_on_and_going_on_shows_the_last_exchange(place: P
         tty.wait("Ada, next door")
         tty.say("/quit")
         assert tty.end() == 0
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"])
+def test_a_chat_that_is_still_opening_is_left_like_any_other(place: Path, key: str) -> None:
+    left(place, UserEntry("Note the key"), AssistantEntry("Noted."))
+    silent = socket.socket(socket.AF_UNIX)
+    path = sockets.usable_path(place)
+    silent.bind(str(path))
+    silent.listen()
+    with contextlib.closing(silent), Tty("-w", str(place), "chat", "--continue") as tty:
+        tty.wait("opening memory")
+        tty.send(key)
+        assert tty.end() == 0
+    path.unlink()
 
 
 @pytest.mark.slow
