@@ -1,0 +1,1 @@
+fact 'Choir every Thursday at 19:30'

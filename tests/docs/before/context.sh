@@ -1,0 +1,3 @@
+fact 'I am allergic to nuts'
+assistant ask 'and the key'
+session j6u

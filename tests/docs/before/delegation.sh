@@ -1,0 +1,2 @@
+assistant ask 'when does the tide turn on Friday?'
+session dfy

@@ -1,0 +1,1 @@
+program mail 'cat > /dev/null'

@@ -1,0 +1,2 @@
+assistant ask 'who repairs the pipes in my flat?'
+session k7q
