@@ -1,11 +1,10 @@
-"""Make the files that `polyglot.py` reads: two maps and a mean.
+"""Makes the files that `polyglot.py` reads: two maps and a mean.
 
-`scripts/align` writes the mean of e5's vectors of notes: half of them in English
-(`sentences.txt`), half in other languages, of which each counts the same. `scripts/align DIR` fits
-the maps by which texts in other languages get vectors in the default model's space too, on the
-definitions and the examples of WordNet (Princeton, 2006): `data.noun`, `data.verb`, `data.adj` and
-`data.adv` lie in DIR; Debian's wordnet-base has them in /usr/share/wordnet. No sentence of the
-suites is read.
+`scripts/align` writes the mean of e5's vectors of notes: half of them in English (`sentences.txt`),
+half in other languages, each with equal weight. `scripts/align DIR` fits the maps that give texts
+in other languages vectors in the default model's space, on the definitions and examples of WordNet
+(Princeton, 2006): `data.noun`, `data.verb`, `data.adj` and `data.adv` in DIR; Debian's wordnet-base
+has them in /usr/share/wordnet. No sentence of the suites is used.
 """
 
 import random
@@ -38,7 +37,7 @@ def main(folders: Sequence[str]) -> None:
 
 
 def mean(embedder: PolyglotEmbedder) -> Vectors:
-    """The mean of e5's vectors, shape (384,)."""
+    """Return the mean of e5's vectors, shape (384,)."""
     lines = (line.split("\t") for line in PARALLEL.read_text("utf-8").splitlines())
     others = [embedder.wide(texts).mean(axis=0) for name, *texts in lines if name != "english"]
     english = embedder.wide(ENGLISH.read_text("utf-8").splitlines()).mean(axis=0)
@@ -47,19 +46,19 @@ def mean(embedder: PolyglotEmbedder) -> Vectors:
 
 
 def fit(embedder: PolyglotEmbedder, folder: Path) -> None:
-    """Fit each map, say how near it comes on what it was not fitted on, and write it."""
+    """Fit each map, print how close it comes on held-out texts, and write it."""
     texts = sorted(set(_texts(folder)))
     random.Random(1).shuffle(texts)
     wanted = embedder.english.embed(texts[: max(TEXTS.values())])
     for file, read in ((polyglot.USE_MAP, polyglot.encoded), (polyglot.WIDE_MAP, embedder.wide)):
         known = read(texts[: TEXTS[file]])
         found, near = fitted(known, wanted[: TEXTS[file]], RIDGE[file])
-        print(f"{file.name}: mean cosine of {SET_ASIDE:,} texts that were set aside: {near:.3f}")
+        print(f"{file.name}: mean cosine of {SET_ASIDE:,} held-out texts: {near:.3f}")
         np.save(file, found.astype(np.float16))
 
 
 def fitted(known: Vectors, wanted: Vectors, ridge: float) -> tuple[Vectors, float]:
-    """The map, and how near it comes to what it was not fitted on."""
+    """Return the map, and how close it comes on held-out texts."""
     known = np.hstack([known, np.ones((len(known), 1), np.float32)])
     rows, new = known[SET_ASIDE:], known[:SET_ASIDE]
     size = ridge * np.eye(known.shape[1])
@@ -70,7 +69,7 @@ def fitted(known: Vectors, wanted: Vectors, ridge: float) -> tuple[Vectors, floa
 
 
 def _texts(folder: Path) -> Iterator[str]:
-    """Words, what they mean, and sentences that use them."""
+    """Yield words, their definitions, and example sentences."""
     for name in ("noun", "verb", "adj", "adv"):
         for line in (folder / f"data.{name}").read_text(encoding="utf-8").splitlines():
             head, found, gloss = line.partition(" | ")

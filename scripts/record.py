@@ -1,7 +1,7 @@
-"""Record the real terminal as SVGs: `python -m scripts.record` writes those of docs/.
+"""Records the real terminal as SVGs: `python -m scripts.record` writes those of docs/.
 
-A new workspace, the program itself in a pseudo-terminal, the offline responder: nothing is staged
-but what is typed.
+It runs the program itself in a pseudo-terminal with a new workspace and the offline responder: only
+the typed text is scripted.
 """
 
 import io
@@ -25,7 +25,7 @@ from tests.cli.tty import Tty
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE = (92, 24)
 Scene = Sequence[tuple[str, str]]
-"""What is typed, each with what the screen then shows."""
+"""Typed texts, each with a text that the screen then shows."""
 TALK: Scene = (
     ("remember that Mia lands in Porto on 27 November 2026 at 18:40\r", "Remembered at"),
     ("when does Mia land?\r", "Memory holds this"),
@@ -37,20 +37,20 @@ EARLIER = (
 )
 RESUME: Scene = (("/resume\r", "type to search"), ("porto", "session? porto"))
 FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
-"""What a picture would load from elsewhere."""
+"""Fonts that a picture would load from elsewhere."""
 NAMES = {"brown": "yellow", "default": None}
-"""pyte's names of colours that rich has under others."""
+"""pyte's names of colours that have other names in rich."""
 
 
 def main() -> None:
-    """Play the scene and write the picture."""
+    """Play the scenes and write the pictures."""
     home = Path(tempfile.gettempdir(), "robin")  # its path is in the picture
     home.mkdir()
     os.environ |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     program, place = str(Path(sys.executable).with_name("assistant")), home / "mind"
     try:
         subprocess.run([program, "init", str(place)], check=True, capture_output=True)
-        (place / ".assistant/new").unlink()  # the questions of the first chat
+        (place / ".assistant/new").unlink()  # skip the questions of the first chat
         recorded(played(place, TALK), DOCS / "terminal.svg")
         for said in EARLIER:
             subprocess.run(
@@ -72,7 +72,7 @@ def recorded(screen: Sequence[Text], target: Path) -> None:
 
 
 def played(place: Path, scene: Scene) -> list[Text]:
-    """What stands on the screen after a scene, line by line, without the empty end."""
+    """Return the screen after a scene, line by line, without empty lines at the end."""
     with Tty("-w", str(place), "chat", size=SIZE) as tty:
         tty.wait("›")
         for typed, answer in scene:
@@ -82,7 +82,7 @@ def played(place: Path, scene: Scene) -> list[Text]:
 
 
 def lines(screen: pyte.Screen) -> list[Text]:
-    """The rows of a screen as styled text."""
+    """Return the rows of a screen as styled text."""
     rows = [row(screen, number) for number in range(screen.lines)]
     while rows and not rows[-1].plain.strip():
         rows.pop()
@@ -90,7 +90,7 @@ def lines(screen: pyte.Screen) -> list[Text]:
 
 
 def row(screen: pyte.Screen, number: int) -> Text:
-    """One row, each cell in its own style."""
+    """Return one row, each cell in its own style."""
     text = Text()
     cells = (screen.buffer[number][column] for column in range(screen.columns))
     for style, run in groupby(cells, key=style_of):
@@ -100,12 +100,12 @@ def row(screen: pyte.Screen, number: int) -> Text:
 
 
 def style_of(cell: pyte.screens.Char) -> Style:
-    """A cell's style as rich writes it."""
+    """Return a cell's style for rich."""
     return Style(color=colour(cell.fg), bold=cell.bold, italic=cell.italics)
 
 
 def colour(name: str) -> str | None:
-    """A colour as rich writes it."""
+    """Return rich's name of a colour."""
     if len(name) == 6 and all(each in "0123456789abcdef" for each in name):
         return f"#{name}"
     bright = name.removeprefix("bright")

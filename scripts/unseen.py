@@ -1,4 +1,4 @@
-"""Write the table of characters that show nothing, after the Unicode that `regex` knows."""
+"""Writes the table of invisible characters, from the Unicode data of `regex`."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ PLACE = Path(__file__).parents[1] / "assistant" / "characters.txt"
 
 
 def ranges() -> list[tuple[int, int]]:
-    """The first and last code point of each run of Default_Ignorable_Code_Point."""
+    """Return the first and last code point of each run of Default_Ignorable_Code_Point."""
     every = "".join(map(chr, range(0x110000)))
     runs = regex.finditer(r"\p{Default_Ignorable_Code_Point}+", every)
     return [(run.start(), run.end() - 1) for run in runs]

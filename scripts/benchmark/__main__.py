@@ -1,6 +1,6 @@
 """`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md.
 
-`--against COMMIT` measures the same commands on the same facts with the code of another commit, and
+`--against COMMIT` runs the same commands on the same facts with the code of another commit, and
 writes nothing.
 """
 
@@ -27,7 +27,7 @@ SIZES = (10, 100, 1_000, 10_000, 100_000)
 QUICK_SIZES = SIZES[:-1]
 SERVED_FROM = 1_000
 ONE_FILE = (1_000, 10_000)
-"""Facts in one file."""
+"""Numbers of facts in one file."""
 KEPT = measure.CACHE / "bench"
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     """Measure in order: whole processes, first indexing, growth, a server, the chat."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 chunks, write nothing")
-    parser.add_argument("--against", metavar="COMMIT", help="another commit beside this one")
+    parser.add_argument("--against", metavar="COMMIT", help="compare another commit with this one")
     asked = parser.parse_args()
     sizes: tuple[int, ...] = QUICK_SIZES if asked.quick else SIZES
     report = Report()

@@ -1,7 +1,7 @@
-"""Another commit beside this one: the same commands on the same facts, taking turns.
+"""Compares another commit with this one: the same commands on the same facts, alternating.
 
-All is asked through the command line, which is what any two commits have in common; each side has
-a home of its own, and processor time tells the same on a machine that is not idle.
+Everything goes through the command line, which any two commits share; each side has a separate
+home, and processor time is comparable even on a busy machine.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ SIZES = (1_000, 10_000, 100_000)
 QUESTIONS = 60
 WARM_UP = 10
 FILLING_SECONDS = 600.0
-"""How long a daemon may take to fill Chroma behind its first answer."""
+"""Timeout for a daemon to fill Chroma after its first answer."""
 MB = 1e6
 Spent = tuple[float, float]
-"""Seconds by the clock, and of the processor."""
+"""Seconds of wall-clock and of processor time."""
 
 
 class Side:
-    """A commit's tree, with a home of its own in `room`; `figures` are what was measured."""
+    """A commit's tree, with a separate home in `room`; `figures` are the measurements."""
 
     def __init__(self, tree: Path, room: Path) -> None:
         self.figures: dict[str, float] = {}
@@ -47,7 +47,7 @@ class Side:
         }
 
     def run(self, *words: str) -> str:
-        """What a command prints. Raises CalledProcessError."""
+        """Return the output of a command. Raises CalledProcessError."""
         done = subprocess.run(
             [*self._command, *words],
             cwd=self._tree,
@@ -59,13 +59,13 @@ class Side:
         return done.stdout.decode()
 
     def ask(self, place: str, question: str) -> Spent:
-        """Recall, as a process of its own."""
+        """Recall in a separate process."""
         began = _children()
         seconds = clocked(lambda: self.run("-w", place, "recall", question))[0]
         return seconds, _children() - began
 
     def make(self, size: int) -> str:
-        """A workspace of so many facts, not indexed yet."""
+        """Create a workspace with this many facts, not indexed yet."""
         place = self._room / f"w{size}"
         self.run("init", str(place))
         (place / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
@@ -73,12 +73,12 @@ class Side:
         return str(place)
 
     def daemon(self, place: str) -> int:
-        """The process that owns a workspace's index."""
+        """Return the process that owns a workspace's index."""
         return int(json.loads(self.run("-w", place, "daemon", "status", "--json"))["pid"])
 
 
 def against(directory: Path, commit: str, sizes: Sequence[int] = SIZES) -> None:
-    """Measure both, and print each figure with its share of the other's."""
+    """Measure both sides, and print each figure with its ratio to the other's."""
     with _checked_out(directory / "tree", commit) as tree:
         sides = Side(ROOT, directory / "here"), Side(tree, directory / "there")
         for size in sizes:
@@ -93,7 +93,7 @@ def against(directory: Path, commit: str, sizes: Sequence[int] = SIZES) -> None:
 
 @contextlib.contextmanager
 def _checked_out(tree: Path, commit: str) -> Iterator[Path]:
-    """The files of a commit, for as long as they are measured."""
+    """Yield the files of a commit while they are measured."""
     git = ("git", "-C", str(ROOT), "worktree")
     subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
     try:
@@ -103,7 +103,7 @@ def _checked_out(tree: Path, commit: str) -> Iterator[Path]:
 
 
 def _compare(sides: Sequence[Side], size: int) -> None:
-    """Index the same facts on each side, then ask them in turns."""
+    """Index the same facts on each side, then query them alternately."""
     places = [side.make(size) for side in sides]
     try:
         for side, place in zip(sides, places, strict=True):
@@ -146,7 +146,7 @@ def _ask(sides: Sequence[Side], places: Sequence[str], size: int) -> None:
 
 
 def _children() -> float:
-    """Seconds of processors that the ended child processes used."""
+    """Return the processor seconds that ended child processes used."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

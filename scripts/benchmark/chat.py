@@ -1,4 +1,4 @@
-"""The chat in a real terminal: how soon its prompt is there, how soon requests leave."""
+"""The chat in a real terminal: the time to its prompt, and to its requests."""
 
 import os
 import time
@@ -77,5 +77,6 @@ def _noted(received: Received, arrived: list[float]) -> str:
 
 def _environment(url: str) -> dict[str, str]:
     model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
-    terminal = {"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}  # ours tells no position
+    # the test's terminal does not report the cursor's position
+    terminal = {"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
     return {**os.environ, **model, **terminal, "OPENAI_API_KEY": "none"}

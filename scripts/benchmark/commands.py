@@ -19,7 +19,7 @@ FACTS = 5000
 
 
 def help_(report: Report) -> None:
-    """`assistant --help` beside the bare import of its command-line library."""
+    """Compare `assistant --help` with the bare import of its command-line library."""
     ours, typer = seconds(
         lambda: run(ASSISTANT, "--help"), lambda: run(PYTHON, "-c", "import typer"), times=15
     )
@@ -28,7 +28,7 @@ def help_(report: Report) -> None:
 
 
 def recall(report: Report, place: Workspace, bare: Path, items: list[Fact]) -> None:
-    """One recall as a process, with and without a daemon to ask."""
+    """Measure one recall as a process, with and without a daemon."""
     query = items[len(items) // 2].question
     ask = (ASSISTANT, "-w", str(place.root), "recall", query)
     with measure.daemon(place) as memory:
@@ -51,7 +51,7 @@ def recall(report: Report, place: Workspace, bare: Path, items: list[Fact]) -> N
 
 
 def edit(report: Report, place: Workspace, items: list[Fact], encoder: float) -> None:
-    """A line inserted at the top, from the save to the answer that cites it."""
+    """Measure a line inserted at the top, from the save to the answer that cites it."""
     path = place.root / "MEMORY.md"
     with measure.daemon(place) as memory:
         memory.recall(Query("ready"))
@@ -72,7 +72,8 @@ def edit(report: Report, place: Workspace, items: list[Fact], encoder: float) ->
 
 
 def insert(memory: Keeper, path: Path, fact: str) -> float:
-    """Seconds from saving a file with a new line at its top until recall returns that line."""
+    """Return the seconds from saving a file with a new line at its top until recall returns that
+    line."""
     head, gap, rest = path.read_text(encoding="utf-8").partition("\n- ")
     beside = path.with_suffix(".new")
     beside.write_text(f"{head}\n- {fact}{gap}{rest}", encoding="utf-8")
@@ -86,13 +87,13 @@ def insert(memory: Keeper, path: Path, fact: str) -> float:
 
 
 def embedded(place: Workspace) -> int:
-    """The document texts that were embedded for a workspace so far."""
+    """Return how many document texts have been embedded for a workspace."""
     told = json.loads(run(ASSISTANT, "-w", str(place.root), "memory", "status", "--json"))
     return int(told["embedded_total"])
 
 
 def prepare(root: Path, embedder: FactEmbedder | Embedder) -> tuple[Workspace, list[Fact]]:
-    """A workspace whose one file holds the facts, indexed."""
+    """Return a workspace whose only file holds the facts, indexed."""
     place = measure.make_workspace(root)
     items = facts(FACTS)
     write_single(place.root, items)

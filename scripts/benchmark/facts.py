@@ -1,7 +1,7 @@
 """Facts that read like a person's notes, from a seed, and questions that one of them answers.
 
-The first n facts are the same however many are made. No person has two facts of a kind, so every
-question has one answer.
+The first n facts are the same for any count. No person has two facts of a kind, so every question
+has one answer.
 """
 
 import random
@@ -77,12 +77,13 @@ Meet {who} every {day} at {hour}:30 on {street}. | When do I meet {who}? | meet 
 Invoice {code} to {who} was paid in {month}. | Which invoice did {who} pay? | invoice {who}
 {who} and I agreed on {city} for the workshop. | Where is the workshop with {who}? | workshop {who}
 """
-"""A line a kind: the fact, the question that it answers, and what one types in a hurry."""
+"""One line per kind: the fact, the question that it answers, and a hasty query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact, a question and keywords that only it answers, and a question that many answer."""
+    """A fact, a question and keywords that only it answers, and a question that many facts
+    answer."""
 
     text: str
     question: str
@@ -91,12 +92,12 @@ class Fact:
 
 
 def facts(count: int) -> list[Fact]:
-    """The first `count` facts."""
+    """Return the first `count` facts."""
     return list(islice(_all(), count))
 
 
 def markdown(items: list[Fact], start: int = 0) -> str:
-    """Facts as a memory file, under dated headings; `start` is the place of the first."""
+    """Return facts as a memory file, under dated headings; `start` is the index of the first."""
     lines = ["# Memory"]
     for place, fact in enumerate(items, start):
         if place % PER_HEADING == 0:
@@ -107,14 +108,14 @@ def markdown(items: list[Fact], start: int = 0) -> str:
 
 
 def write_single(root: Path, items: list[Fact]) -> Path:
-    """All facts in one MEMORY.md."""
+    """Write all facts into one MEMORY.md."""
     path = root / "MEMORY.md"
     path.write_text(markdown(items), encoding="utf-8")
     return path
 
 
 def write_many(root: Path, items: list[Fact]) -> Path:
-    """A thousand facts a file, in `memory/`; returns the last file."""
+    """Write a thousand facts per file in `memory/`; return the last file."""
     (root / "memory").mkdir()
     for name, start, part in parted(items):
         path = root / name
@@ -123,13 +124,13 @@ def write_many(root: Path, items: list[Fact]) -> Path:
 
 
 def parted(items: list[Fact]) -> Iterator[tuple[str, int, list[Fact]]]:
-    """The name of each such file, the place of its first fact, and its facts."""
+    """Yield the name of each such file, the index of its first fact, and its facts."""
     for start in range(0, len(items), PER_FILE):
         yield f"memory/{start // PER_FILE:04}.md", start, items[start : start + PER_FILE]
 
 
 def queries(items: list[Fact], count: int) -> list[str]:
-    """A mix of questions, keywords and topics, the same for every run."""
+    """Return a mix of questions, keywords and topics, the same for every run."""
     draw = random.Random(SEED + len(items))
     chosen = draw.choices(items, k=count)
     forms = ("question", "keywords", "question", "topic")
@@ -153,7 +154,7 @@ def _all() -> Iterator[Fact]:
 def _pairs(
     draw: random.Random, lasts: list[str], kinds: list[list[str]]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Who has a fact of which kind; first those with one surname, then those with two."""
+    """Yield who has a fact of which kind; first people with one surname, then those with two."""
     for second in ("", *(f"-{last}" for last in lasts)):
         people = [f"{first} {last}{second}" for first in _FIRSTS.split() for last in lasts]
         pairs = [(who, kind) for who in people for kind in kinds]

@@ -1,4 +1,4 @@
-"""How a memory behaves as it grows from 100 to 100,000 chunks, in Chroma here and on a server."""
+"""Measures a memory as it grows from 100 to 100,000 chunks, with Chroma local and on a server."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ UNLIMITED = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What was measured at one size; seconds, bytes."""
+    """The measurements at one size; seconds, bytes."""
 
     chunks: int
     catalog: float
@@ -46,7 +46,7 @@ class Stage:
 
 
 def stage(directory: Path, embedder: FactEmbedder, vectors: Path, size: int) -> Stage:
-    """Build a memory of this size, then ask and edit it through its daemon."""
+    """Build a memory of this size, then query and edit it through its daemon."""
     place = measure.make_workspace(directory / f"w{size}")
     items = facts(size)
     last = write_many(place.root, items)
@@ -76,7 +76,7 @@ def stage(directory: Path, embedder: FactEmbedder, vectors: Path, size: int) -> 
 
 
 def process(place: Workspace) -> int:
-    """The process of a workspace's daemon, which must run."""
+    """Return the process of a workspace's daemon, which must be running."""
     connection = sockets.connect(place.root)
     assert connection is not None
     with connection:
@@ -84,13 +84,13 @@ def process(place: Workspace) -> int:
 
 
 def settle(place: Workspace, memory: Keeper) -> None:
-    """Ask once, and return when the daemon has opened Chroma behind that answer."""
+    """Query once, and return when the daemon has then opened Chroma."""
     memory.recall(Query("ready"))
     measure.await_rest(process(place))
 
 
 def about(place: Workspace) -> int:
-    """The bytes that a workspace's daemon holds; it must have loaded no torch."""
+    """Return the bytes that a workspace's daemon uses; it must not have loaded torch."""
     daemon = process(place)
     assert not measure.loads(daemon, "torch"), "the daemon has loaded torch"
     return resident(daemon)
@@ -108,7 +108,7 @@ class Served:
 
 @contextlib.contextmanager
 def server(directory: Path) -> Iterator[str]:
-    """A real Chroma server; its address."""
+    """Run a real Chroma server; yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -124,7 +124,7 @@ def server(directory: Path) -> Iterator[str]:
 
 
 def served(directory: Path, embedder: FactEmbedder, size: int) -> Served:
-    """Move the vectors of a stage's memory to a server, and ask it again."""
+    """Move the vectors of a stage's memory to a server, and query it again."""
     place = Workspace(directory / f"w{size}")
     with server(directory / f"server{size}") as url:
         made = Synchronizer(place, embedder, IndexSettings(url=url))
@@ -139,7 +139,7 @@ def served(directory: Path, embedder: FactEmbedder, size: int) -> Served:
 
 
 def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
-    """A turn's prompt in a large memory beside a memory of ten facts."""
+    """Compare a turn's prompt in a large memory with that in a memory of ten facts."""
     small, large = sizes
     told = []
     for size in sizes:

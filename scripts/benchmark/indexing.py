@@ -1,4 +1,4 @@
-"""First indexing beside the bare encoders, and Chroma's bare upsert."""
+"""First indexing compared with the bare encoders, and Chroma's bare upsert."""
 
 import shutil
 from pathlib import Path
@@ -16,11 +16,11 @@ from scripts.benchmark.page.report import Report, Result
 FACTS = 5000
 ROUNDS = 5
 SAMPLE = 500
-"""Texts that sentence-transformers is given; it is slow."""
+"""Number of texts for sentence-transformers, which is slow."""
 
 
 def first(report: Report, directory: Path, embedder: Embedder) -> float:
-    """Index new workspaces; returns the bare encoder's texts a second."""
+    """Index new workspaces; return the bare encoder's texts per second."""
     items = facts(FACTS)
     texts = [fact.text for fact in items]
     (directory / "texts").write_text("\n".join(texts[:SAMPLE]), encoding="utf-8")
@@ -53,13 +53,13 @@ def first(report: Report, directory: Path, embedder: Embedder) -> float:
 
 
 def bare_upsert(directory: Path, vectors: Path, chunks: int) -> float:
-    """Seconds of Chroma's own upsert; leaves the collection there."""
+    """Return the seconds of Chroma's own upsert; the collection stays there."""
     shutil.rmtree(directory, ignore_errors=True)
     return float(rival("upsert", directory, vectors, chunks))
 
 
 def index(place: Workspace, embedder: Embedder) -> None:
-    """Index a workspace in this process, Chroma included."""
+    """Index a workspace in this process, including Chroma."""
     made = Synchronizer(place, embedder, IndexSettings())
     made.refresh()
     made.store.dense.drain()

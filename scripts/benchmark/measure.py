@@ -1,4 +1,4 @@
-"""Clocks, processes and the room that the measured program lives in."""
+"""Clocks, processes, and a home directory for the measured program."""
 
 import contextlib
 import os
@@ -24,14 +24,15 @@ CACHE = ROOT / ".cache"
 PYTHON = sys.executable
 ASSISTANT = str(Path(PYTHON).with_name("assistant"))
 SETTINGS = ("ASSISTANT_", "XDG_", "PYTHON")
-"""Variables that would change what is measured, such as one that forbids Python its byte code."""
+"""Variables that would affect the measurements, such as one that makes Python write no byte
+code."""
 T = TypeVar("T")
 
 
 @contextlib.contextmanager
 def room() -> Iterator[Path]:
-    """An empty home for this process and those it starts, which goes at the end; only compiled
-    models are shared."""
+    """Make an empty temporary home for this process and its children; only compiled models are
+    shared."""
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as temporary:
         place = Path(temporary)
         for variable in [name for name in os.environ if name.startswith(SETTINGS)]:
@@ -50,7 +51,8 @@ def room() -> Iterator[Path]:
 
 
 def make_workspace(root: Path) -> Workspace:
-    """A workspace from the template, trusted, without the template's memory and questions."""
+    """Return a workspace from the template, trusted, without the template's memory and
+    questions."""
     run(ASSISTANT, "init", str(root))
     (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
     Workspace(root).new.unlink()
@@ -59,7 +61,7 @@ def make_workspace(root: Path) -> Workspace:
 
 @contextlib.contextmanager
 def daemon(place: Workspace) -> Iterator[Keeper]:
-    """The memory of a workspace over its daemon, which ends with the block."""
+    """Yield the memory of a workspace through its daemon, which ends with the block."""
     memory = client.connect(place, config.load())
     try:
         yield memory
@@ -69,7 +71,7 @@ def daemon(place: Workspace) -> Iterator[Keeper]:
 
 
 def run(*command: str) -> str:
-    """What a command prints. Raises CalledProcessError with its words on standard error."""
+    """Return the output of a command. Raises CalledProcessError with its standard error."""
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     if done.returncode:
         print(done.stderr, file=sys.stderr)
@@ -89,26 +91,26 @@ def await_port(port: int) -> None:
 
 
 def rival(name: str, *arguments: object) -> str:
-    """What one of `rivals` prints, in a process of its own."""
+    """Return the output of one of `rivals`, run as a separate process."""
     return run(PYTHON, "-m", "scripts.benchmark.rivals", name, *map(str, arguments))
 
 
 def clocked(work: Callable[[], T]) -> tuple[float, T]:
-    """Seconds, and what the work returned."""
+    """Return the seconds that the work took, and its result."""
     start = time.perf_counter()
     value = work()
     return time.perf_counter() - start, value
 
 
 def seconds(*works: Callable[[], object], times: int) -> list[float]:
-    """The median seconds of each work; they take turns, so that all see the same machine."""
+    """Return the median seconds of each work; they alternate, so that all see the same machine."""
     rounds = [[clocked(work)[0] for work in works] for _ in range(times)]
     return [median(each) for each in zip(*rounds, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long many calls of one kind took, in milliseconds."""
+    """The time that many calls of one kind took, in milliseconds."""
 
     p50: float
     p95: float
@@ -118,27 +120,27 @@ class Latency:
 
 
 def latency(work: Callable[[str], object], queries: Sequence[str], warm_up: int = 20) -> Latency:
-    """The latency of a call for each query, the first ones not counted."""
+    """Return the latency of a call for each query, not counting the first ones."""
     for query in queries[:warm_up]:
         work(query)
     return spread([1000 * clocked(lambda: work(query))[0] for query in queries[warm_up:]])  # noqa: B023
 
 
 def spread(milliseconds: Sequence[float]) -> Latency:
-    """What half of them take at most, and nearly all."""
+    """Return the median and the 95th percentile."""
     taken = sorted(milliseconds)
     return Latency(taken[len(taken) // 2], taken[int(len(taken) * 0.95)])
 
 
 def resident(pid: int | str = "self") -> int:
-    """VmRSS of a process, in bytes."""
+    """Return VmRSS of a process, in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     found = next(line for line in lines if line.startswith("VmRSS"))
     return int(found.split()[1]) * 1024
 
 
 def await_rest(pid: int, seconds: float = 120) -> None:
-    """Return when a process has used next to no processor for a second. Raises TimeoutError."""
+    """Return when a process has used almost no processor time for a second. Raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         before = ticks(pid)
@@ -149,24 +151,24 @@ def await_rest(pid: int, seconds: float = 120) -> None:
 
 
 def ticks(pid: int) -> int:
-    """The ticks of processors that a process has used."""
+    """Return the processor ticks that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 
 
 def processor(pid: int) -> float:
-    """The seconds of processors that the threads of a process have used."""
+    """Return the processor seconds that the threads of a process have used."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(each.read_text(encoding="ascii").split()[0]) for each in threads) / 1e9
 
 
 def processor_ticks() -> tuple[int, int]:
-    """Of all processors since they started: ticks, and those that other machines on the same
-    hardware took away."""
+    """Return the ticks of all processors since they started, and those that other machines on the
+    same hardware took."""
     first = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
     return sum(map(int, first)), int(first[7])
 
 
 def loads(pid: int, library: str) -> bool:
-    """Whether a process has a library mapped."""
+    """Return whether a process has mapped a library."""
     return library in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")

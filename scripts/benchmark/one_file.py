@@ -1,8 +1,8 @@
-"""What a write costs where all facts stand in one file, beside a thousand facts a file.
+"""Measures the cost of a write with all facts in one file, compared with a thousand facts per file.
 
-In seconds of the processor, of the thread that answers: others at work on the machine do not count,
-nor Chroma, which is told behind the answer. No model is asked: vectors are bags of hashed words,
-since embedding a fact costs the same everywhere.
+In processor seconds of the thread that answers: other processes on the machine do not count, nor
+does Chroma, which is updated after the answer. No model is used: vectors are bags of hashed words,
+since embedding a fact always costs the same.
 """
 
 import time
@@ -48,7 +48,8 @@ TOLD = {
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The processor's seconds of each operation, and of reading its file once, digest and all."""
+    """The processor seconds of each operation, and of reading its file once, including its
+    digest."""
 
     facts: int
     single: bool
@@ -68,7 +69,7 @@ def costs(directory: Path, size: int, *, single: bool) -> Costs:
     memory.index.store.dense.drain()
     works = _works(memory, path, place.root / MEMORY_FILE, [item.text for item in items])
     seconds = {name: _clocked(work) for name, work in works.items() if name != "purge"}
-    seconds["purge"] = _once(works["purge"], 1)  # the next would wait until Chroma is filled
+    seconds["purge"] = _once(works["purge"], 1)  # the next one would wait until Chroma is filled
     memory.close()
     return Costs(size, single, seconds, _clocked(lambda _: _read(path)))
 
@@ -76,7 +77,7 @@ def costs(directory: Path, size: int, *, single: bool) -> Costs:
 def _works(
     memory: LocalMemory, path: Path, written: Path, items: Sequence[str]
 ) -> dict[str, Callable[[int], object]]:
-    """Each operation, by its name; a number makes it another each time."""
+    """Return each operation by name; its number makes each call different."""
     copies: list[bytes] = []
 
     def remember(number: int) -> None:
@@ -125,7 +126,7 @@ def _read(path: Path) -> str:
 
 
 def _clocked(work: Callable[[int], object]) -> float:
-    """The median, after one that is not counted."""
+    """Return the median time, after one call that is not counted."""
     work(0)
     return median(_once(work, number) for number in range(1, TIMES + 1))
 
@@ -137,8 +138,8 @@ def _once(work: Callable[[int], object], number: int) -> float:
 
 
 def side_by_side(report: Report, directory: Path, sizes: Sequence[int], many: int) -> None:
-    """Tell what each operation costs at each size, in one file and in many, and at the size `many`
-    in many."""
+    """Report the cost of each operation at each size, in one file and in many, and at the size
+    `many` in many."""
     found = [costs(directory, size, single=single) for single in (True, False) for size in sizes]
     found.append(costs(directory, many, single=False))
     first, last = (

@@ -1,7 +1,7 @@
-"""What the program is held against, one function a process: `-m scripts.benchmark.rivals NAME …`.
+"""The scripts that the program is compared with, run as `-m scripts.benchmark.rivals NAME …`.
 
-Each is what a careful script would do with the same libraries. Imports stand in the functions, as
-what they cost belongs to the figure.
+Each does what a careful script would do with the same libraries. Imports are in the functions,
+since their cost is part of the figure.
 """
 
 import sys
@@ -9,12 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-BATCH = 1000  # the program's own; Chroma is no faster with its largest, 5,461
+BATCH = 1000  # the program's own; Chroma is no faster with its maximum, 5,461
 SPACE: Any = {"hnsw": {"space": "cosine"}}
 
 
 def upsert(directory: str, vectors: str, count: str) -> None:
-    """Seconds that embedded Chroma takes to take in that many vectors, its import left out."""
+    """Print the seconds that embedded Chroma takes to insert this many vectors, without its
+    import."""
     import chromadb
     import numpy as np
 
@@ -29,19 +30,20 @@ def upsert(directory: str, vectors: str, count: str) -> None:
 
 
 def search(directory: str, query: str) -> None:
-    """One query with sentence-transformers and Chroma: what a plain script pays each time."""
+    """Run one query with sentence-transformers and Chroma: the cost of a plain script each time."""
     import chromadb
     import numpy as np
     from sentence_transformers import SentenceTransformer
 
     vector = SentenceTransformer(_model(), device="cpu").encode([query])
-    vector = np.hstack([vector, vector])  # as long as the collection's, which are of two models
+    vector = np.hstack([vector, vector])  # as long as the collection's, which come from two models
     found = chromadb.PersistentClient(directory).get_collection("bare", embedding_function=None)
     print(found.query(query_embeddings=vector, n_results=8)["ids"])
 
 
 def encode(texts: str) -> None:
-    """Texts a second that sentence-transformers embeds, its defaults and import left out."""
+    """Print the texts per second that sentence-transformers embeds with its defaults, without its
+    import."""
     from sentence_transformers import SentenceTransformer
 
     lines = Path(texts).read_text(encoding="utf-8").splitlines()
@@ -53,7 +55,7 @@ def encode(texts: str) -> None:
 
 
 def resident(directory: str) -> None:
-    """Bytes held by bare Chroma and the bare encoder after a few queries."""
+    """Print the bytes that bare Chroma and the bare encoder use after a few queries."""
     import chromadb
 
     from assistant.memory.embedding import compile

@@ -1,7 +1,7 @@
-"""The facts' vectors, embedded once and kept between runs; an embedder that looks them up.
+"""The facts' vectors, embedded once and stored between runs; an embedder that looks them up.
 
-Embedding 100,000 facts takes a minute or two. How fast that goes is measured in `indexing`, so
-everything else starts from these.
+Embedding 100,000 facts takes a minute or two. Its speed is measured in `indexing`, so everything
+else starts from these vectors.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from scripts.benchmark.facts import Fact
 
 SLICE = 5000
 NOISE = 0.5
-"""The length of the noise that makes another vector of a fact's."""
+"""Length of the noise that turns a fact's vector into another one."""
 
 
 class FactEmbedder:
-    """Looks up the vectors of facts, and makes those of more facts than were embedded by noise."""
+    """Looks up the vectors of facts, and makes those of further facts by adding noise."""
 
     def __init__(self, embedder: Embedder, items: Sequence[Fact], kept: Path) -> None:
         self._embedder = embedder
@@ -32,17 +32,18 @@ class FactEmbedder:
         self.count_tokens = embedder.count_tokens
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Look up what is a fact; embed all if any is none."""
+        """Look up the vectors of facts; embed all texts if any is not a fact."""
         rows = np.array([self._rows.get(text, -1) for text in texts])
         return self._embedder.embed(texts) if -1 in rows else synthetic(self._vectors, rows)
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
-        """Questions are no facts."""
+        """Embed questions, which are not facts."""
         return self._embedder.embed_questions(texts)
 
 
 def synthetic(vectors: NDArray[np.float16], rows: NDArray[np.int64]) -> Vectors:
-    """The vectors of these facts; beyond those that were embedded, of earlier ones with noise."""
+    """Return the vectors of these facts; beyond the embedded ones, vectors of earlier facts with
+    noise."""
     found = vectors[rows % len(vectors)].astype(np.float32)
     if rows.max(initial=0) < len(vectors):
         return found
@@ -51,7 +52,7 @@ def synthetic(vectors: NDArray[np.float16], rows: NDArray[np.int64]) -> Vectors:
 
 
 def keep(items: Sequence[Fact], embedder: Embedder, directory: Path) -> Path:
-    """The file of the facts' vectors (float16), made unless an earlier run did."""
+    """Return the file of the facts' vectors (float16), creating it unless an earlier run did."""
     texts = "\n".join(fact.text for fact in items)
     name = sha256(f"{embedder.fingerprint}\n{texts}".encode()).hexdigest()[:16]
     path = directory / f"{name}.npy"

@@ -1,8 +1,9 @@
-"""How well recall finds what answers: the suites under tests/recall, or the cases of a folder.
+"""Measures how well recall finds answers: on the suites in tests/recall, or on the cases of a
+folder.
 
 Without a folder it prints a row for each measure of each suite, for the development half and the
-held-out one, with 95 % bootstrap intervals; and for the cases in $ASSISTANT_EVAL_DATA, if there is
-one. With a folder, it prints the report on its */MEMORY.md with qa.json.
+held-out one, with 95 % bootstrap intervals; and for the cases in $ASSISTANT_EVAL_DATA, if that is
+set. With a folder, it prints the report on its */MEMORY.md with qa.json.
 """
 
 import argparse
@@ -28,7 +29,7 @@ KEPT = ROOT / ".cache" / "recall"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line and do as it says."""
+    """Parse the command line and run it."""
     options = _parser().parse_args(arguments)
     if options.folder:
         cases.run(options.folder, ablate=not options.quick, plot_to=options.plot)
@@ -58,13 +59,15 @@ def _printed(rows: Iterable[Row]) -> Iterator[Row]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/eval", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="cases to measure instead")
-    parser.add_argument("--quick", action="store_true", help="of cases: no ablations")
-    parser.add_argument("--plot", type=Path, default=cases.PLOT, help="where their SVG goes")
+    parser.add_argument("--quick", action="store_true", help="for cases: no ablations")
+    parser.add_argument("--plot", type=Path, default=cases.PLOT, help="the file for their SVG")
     names = ", ".join(plan.name for plan in PLANS)
     parser.add_argument("--suite", action="append", help=f"only this one: {names}")
-    parser.add_argument("--kinds", action="store_true", help="a row for each kind of question too")
-    parser.add_argument("--misses", action="store_true", help="what the development half misses")
-    parser.add_argument("--record", action="store_true", help="write the figures down")
+    parser.add_argument("--kinds", action="store_true", help="also a row for each kind of question")
+    parser.add_argument(
+        "--misses", action="store_true", help="list the misses of the development half"
+    )
+    parser.add_argument("--record", action="store_true", help="record the figures")
     return parser
 
 

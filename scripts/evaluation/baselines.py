@@ -1,7 +1,7 @@
-"""What recall is measured beside: plain vectors of the same model, and their fusion with BM25.
+"""Baselines for recall: plain vectors of the same model, and their fusion with BM25.
 
-Reciprocal rank fusion is Cormack, Clarke and Büttcher's (2009), with their k of 60. Neither knows
-of sections, dates, spelling, or of which fact is the later one.
+Reciprocal rank fusion is Cormack, Clarke and Büttcher's (2009), with their k of 60. Neither
+baseline uses sections, dates, spelling, or which fact is newer.
 """
 
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ VECTORS, WORDS, FUSION = "vectors", "BM25", "fusion"
 NAMES = (VECTORS, WORDS, FUSION)
 RANK = 60
 MOST = 400
-"""Passages looked at."""
+"""Number of passages considered."""
 TURN_TOKENS = 450
-"""What a turn is given."""
+"""Token budget of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A memory that is asked in the place of ours."""
+    """A memory that is searched with a baseline's ranking."""
 
     memory: LocalMemory
     name: str
 
     def recall(self, query: Query) -> Recall:
-        """The best passages by this ranking, within the query's limits."""
+        """Return the best passages by this ranking, within the query's limits."""
         store = self.memory.index.store
         layout = store.catalog.layout()
         vector = self.memory.embedder.embed_questions([query.text[:600]])[0]
@@ -64,6 +64,6 @@ class Baseline:
 
 
 def _ranks(score: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What each rank is worth; nothing for what scores nothing."""
+    """Return the value of each rank; 0 for a score of 0."""
     ranks = np.argsort(np.argsort(-score, kind="stable"))
     return np.where(score > 0, 1 / (RANK + 1 + ranks), 0).astype(np.float32)

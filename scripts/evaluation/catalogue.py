@@ -1,4 +1,4 @@
-"""Which suites there are: the memory each is asked of, and by what it is measured."""
+"""The suites: the memory of each, and its measures."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,11 +12,11 @@ UNRELATED_TALK = (
     "write me a haiku about rain",
     "Grey thread from the eaves, / the gutter learns an old song, / boots wait by the door.",
 )
-"""What was said before a new topic."""
+"""A conversation before a change of topic."""
 
 
 Edit = Callable[[str, str], str]
-"""What a file is made of before it is asked: by its name and text."""
+"""Transforms a file before the questions are asked: called with its name and text."""
 
 
 _FACT = re.compile(r"^- .*$", re.MULTILINE)
@@ -27,7 +27,7 @@ def _as_it_is(name: str, text: str) -> str:
 
 
 def _unmarked(name: str, text: str) -> str:
-    """A file whose facts do not say what they matter for."""
+    """Return a file without the marks that say when its facts matter."""
     return without_phrases(text)
 
 
@@ -42,19 +42,19 @@ OTHERS = {
     "trips-of-others": ("travel", "flights", "sightseeing"),
     "well-being-of-others": ("restaurants", "recipes", "sport", "appointments"),
 }
-"""What the facts about other people may be said to matter for, by their file."""
+"""Marks for the facts about other people, by their file."""
 
 
 def _all_marked(name: str, text: str) -> str:
-    """A file of facts about others that say what they matter for, too."""
+    """Return a file of facts about others, with marks that say when they matter."""
     words = OTHERS.get(name.rpartition("/")[2].removesuffix(".md"), ())
     return _FACT.sub(lambda line: mattering(line[0], words), text) if words else text
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A row group of the report: the questions of a suite, asked of the workspaces of some, among
-    so many generated notes."""
+    """A row group of the report: the questions of a suite, asked of the workspaces of some suites
+    among this many generated notes."""
 
     name: str
     suite: str
@@ -64,7 +64,7 @@ class Plan:
     edit: Edit = _as_it_is
 
     def files(self) -> Mapping[str, str]:
-        """The memory's files."""
+        """Return the memory's files."""
         own = suites.workspace(*self.workspaces)
         edited = {name: self.edit(name, text) for name, text in own.items()}
         return {**edited, **notes.files(self.distractors)}
@@ -76,7 +76,8 @@ FILLER = "filler"
 
 
 def _among(suite: str, *asked: Probe, notes: int = 0) -> Iterator[Plan]:
-    """A person's facts alone, among a thousand others, and among so many generated notes too."""
+    """Yield a person's facts alone, among a thousand others, and also among this many generated
+    notes."""
     yield Plan(suite, suite, (suite,), asked)
     yield Plan(f"{suite}, 1,000", suite, (suite, FILLER), asked)
     if notes:
@@ -84,8 +85,8 @@ def _among(suite: str, *asked: Probe, notes: int = 0) -> Iterator[Plan]:
 
 
 def _marks() -> Iterator[Plan]:
-    """A person's constraints among a thousand facts about others: with what they matter for,
-    without, and with others' facts marked as well."""
+    """Yield a person's constraints among a thousand facts about others: with their marks, without,
+    and with others' facts marked as well."""
     asked = (probes.turn(), probes.within(450, 1000))
     for name, edit in (
         ("marks, 1,000", _as_it_is),
@@ -96,7 +97,7 @@ def _marks() -> Iterator[Plan]:
 
 
 def _documents(project: str) -> Plan:
-    """The documentation of one project; the figures of all are told together."""
+    """Return the plan of the documentation of one project; all projects are reported together."""
     suite = f"documents/{project}"
     return Plan("documents", suite, (suite,), (probes.within(500, 1000), probes.ranked()))
 

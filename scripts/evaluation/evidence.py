@@ -1,8 +1,8 @@
-"""The measures of recall: evidence recall, and how sure the figure is.
+"""The measures of recall: evidence recall, and its confidence interval.
 
 A *case* is a folder with a MEMORY.md and a qa.json: a list of `{"question", "category", "lines"}`,
-the 1-based lines of MEMORY.md that hold the evidence. A question's score is the share of these
-lines that the recalled passages cover, read in order while they fit the budget.
+the 1-based lines of MEMORY.md that contain the evidence. A question's score is the share of these
+lines that the recalled passages cover, taken in order while they fit the budget.
 """
 
 import json
@@ -25,9 +25,10 @@ BUDGETS = (500, 1000, 2000)
 KS = (5, 10)
 MEASURES = (*(f"{budget:,} tokens" for budget in BUDGETS), *(f"k = {k}" for k in KS))
 MOST = 150
-"""Passages asked for: more than fit the largest budget."""
+"""Number of passages requested: more than fit the largest budget."""
 DRAWS = 2000
-"""Bootstrap samples: the interval's ends then move by less than its last printed digit."""
+"""Number of bootstrap samples, so that the interval's ends vary by less than their last printed
+digit."""
 
 Scores = NDArray[np.float64]
 """Shape (questions, measures), each from 0 to 1, in the order of `MEASURES`."""
@@ -44,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A memory and what is asked of it."""
+    """A memory and its questions."""
 
     name: str
     memory: str
@@ -52,7 +53,7 @@ class Case:
 
 
 def read_cases(folder: Path) -> list[Case]:
-    """The cases in a folder of folders, by name. Raises UsageError, StorageError."""
+    """Return the cases in a folder of folders, by name. Raises UsageError, StorageError."""
     found = sorted(path.parent for path in folder.glob(f"*/{QUESTIONS_FILE}"))
     if not found:
         raise UsageError(
@@ -77,7 +78,7 @@ def _question(raw: dict[str, Any]) -> Question:
 
 
 def coverage(passages: Sequence[Passage], question: Question) -> float:
-    """The share of the lines that answer a question that the passages hold."""
+    """Return the share of the lines answering a question that the passages contain."""
     covered = {
         line
         for passage in passages
@@ -88,19 +89,19 @@ def coverage(passages: Sequence[Passage], question: Question) -> float:
 
 
 def score(ask: Ask, question: Question) -> list[float]:
-    """A question's score by every measure; recall is asked once, its list cut to each limit."""
+    """Return a question's score by every measure, cutting the list of one recall to each limit."""
     passages = ask(Query(question.text, k=MOST, budget=UNLIMITED)).passages
     limits = [*((MOST, budget) for budget in BUDGETS), *((k, UNLIMITED) for k in KS)]
     return [coverage(fill(passages, *limit)[0], question) for limit in limits]
 
 
 def measure(ask: Ask, questions: Sequence[Question]) -> Scores:
-    """The scores of all questions that have evidence."""
+    """Return the scores of all questions that have evidence."""
     return np.array([score(ask, each) for each in questions if each.lines])
 
 
 def interval(values: Scores, seed: int = 0) -> tuple[Scores, Scores]:
-    """The 95 % bootstrap interval of the mean over the first axis (Efron's percentiles)."""
+    """Return the 95 % bootstrap interval of the mean over the first axis (Efron's percentiles)."""
     rng = np.random.default_rng(seed)
     picks = rng.integers(len(values), size=(DRAWS, len(values)))
     means = np.array([values[pick].mean(axis=0) for pick in picks])

@@ -1,7 +1,6 @@
-"""An embedder that keeps its vectors between runs: bulk is embedded once, figures repeat exactly.
+"""An embedder that stores its vectors between runs, so that figures repeat exactly.
 
-How int8 rounds depends a little on which texts share a batch; a text that was met before keeps
-the vector it had.
+int8 rounding depends slightly on which texts share a batch; a known text keeps its stored vector.
 """
 
 import sqlite3
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 from assistant.memory.embedding.embedder import Embedder, Vectors
 
 SECONDS = 60.0
-"""How long to wait for another evaluation that writes."""
+"""Timeout for another evaluation that is writing."""
 
 
 class KeptEmbedder:
-    """`embedder` with a file of the vectors it has made."""
+    """`embedder` with a file of the vectors it has computed."""
 
     def __init__(self, embedder: Embedder, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -39,7 +38,7 @@ class KeptEmbedder:
         return getattr(self._embedder, name)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """As the embedder does; what it embedded before is looked up."""
+        """Embed texts like the embedder, looking up those embedded before."""
         keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         with self._lock:
             known = dict(self._known(keys))
@@ -52,7 +51,7 @@ class KeptEmbedder:
         return np.array([known[key] for key in keys], dtype=np.float32).reshape(shape)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._kept.close()
 
     def _known(self, keys: Iterable[bytes]) -> Iterable[tuple[bytes, NDArray[np.float32]]]:

@@ -1,6 +1,6 @@
-"""Which questions of the development half miss their evidence, and where it stands instead.
+"""Lists the questions of the development half that miss evidence, and where the evidence is ranked.
 
-The held-out half is not shown: what one has looked at is no longer held out.
+The held-out half is not shown: questions that one has looked at are no longer held out.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from scripts.evaluation.suites import HALVES, Asked
 
 
 def misses(plan: Plan, embedder: Embedder) -> Iterator[str]:
-    """A paragraph for each question whose evidence is not all among eight."""
+    """Yield a paragraph for each question whose evidence is not complete in the first eight."""
     with opened(plan.files(), embedder) as room:
         for asked in suites.questions(plan.suite, HALVES[0]):
             if told := _told(room, asked):

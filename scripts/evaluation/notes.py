@@ -1,7 +1,7 @@
 """Distractors: notes that read like a person's, from a seed, that answer none of the questions.
 
-The first n are the same however many are made. What they are made of lies in
-tests/recall/notes.txt: the words for each slot, an empty line, and the sentences.
+The first n are the same for any count. Their parts are in tests/recall/notes.txt: the words for
+each slot, an empty line, and the sentences.
 """
 
 import random
@@ -17,13 +17,13 @@ PER_HEADING = 20
 PER_FILE = 500
 FIRST_DAY = date(2022, 1, 3)
 DAYS = 1_000
-"""They are dated within so many, as the suites' own facts are."""
+"""Number of days over which they are dated, like the suites' own facts."""
 _SLOT = re.compile(r"{(\w+)}")
 _LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
 
 
 def files(count: int) -> dict[str, str]:
-    """Files of a memory that hold `count` distractors, under dated headings."""
+    """Return files of a memory with `count` distractors, under dated headings."""
     notes = sentences()
     found = {}
     for start in range(0, count, PER_FILE):
@@ -33,7 +33,7 @@ def files(count: int) -> dict[str, str]:
 
 
 def sentences() -> Iterator[str]:
-    """Distractors without end, none twice."""
+    """Yield distractors without end, each different."""
     words, forms = read()
     filler = Filler(random.Random(SEED), words)
     seen = set()
@@ -71,7 +71,7 @@ class Filler:
         }
 
     def fill(self, form: str) -> str:
-        """The sentence with all its slots filled."""
+        """Return the sentence with all its slots filled."""
         return _SLOT.sub(lambda slot: self._slot(slot[1]), form)
 
     def _slot(self, name: str) -> str:
@@ -99,7 +99,7 @@ class Filler:
 
 
 def read() -> tuple[dict[str, list[str]], list[str]]:
-    """What notes are made of: the words of each slot, and the sentences."""
+    """Return the words of each slot, and the sentences."""
     text = (SUITES / "notes.txt").read_text(encoding="utf-8")
     words, forms = text.split("\n\n")
     slots = (line.split(": ", 1) for line in words.splitlines())

@@ -1,7 +1,6 @@
-"""What is asked of a memory with a question, and how the answer is scored.
+"""The queries made for a question, and how the results are scored.
 
-Recall is asked with its settings as they are by default; only `k` or the budget is set where the
-measure says so.
+Recall runs with its default settings; only `k` or the budget is set if the measure says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,10 +11,10 @@ from scripts.evaluation.room import Room
 from scripts.evaluation.suites import Asked, Evidence
 
 AMONG = 8
-"""Passages of a short list: what fits a screen, and the k of a default recall at first."""
+"""Number of passages in a short list: what fits a screen, and the initial k of a default recall."""
 UNLIMITED = 1_000_000
 MOST = 150
-"""Passages asked for where the budget is to end the list."""
+"""Number of passages requested if the budget is to end the list."""
 
 Score = Callable[[Room, Asked], Sequence[float]]
 
@@ -29,37 +28,38 @@ class Measure:
     less_is_better: bool = False
 
     def shown(self, value: float) -> str:
-        """The value as a report prints it: per cent, or tokens."""
+        """Return the value as a report prints it: per cent, or tokens."""
         return f"{value:.0f}" if self.tokens else f"{100 * value:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Scores a question by one or more measures at once."""
+    """Scores a question by one or more measures."""
 
     measures: tuple[Measure, ...]
     score: Score
 
 
 def held(texts: Sequence[str], evidence: Evidence) -> float:
-    """The share of the evidence that the texts hold."""
+    """Return the share of the evidence that the texts contain."""
     found = [any(wording in text for wording in each for text in texts) for each in evidence]
     return sum(found) / len(found)
 
 
 def covered(passages: Sequence[Passage], evidence: Evidence) -> float:
-    """The share of the evidence that the passages hold."""
+    """Return the share of the evidence that the passages contain."""
     return held([each.text for each in passages], evidence)
 
 
 def place(passages: Sequence[Passage], evidence: Evidence) -> int | None:
-    """Where the first passage that holds any of the evidence stands, from 1; None if nowhere."""
+    """Return the rank of the first passage that contains any evidence, from 1; None if there is
+    none."""
     holding = (n for n, each in enumerate(passages, 1) if covered([each], evidence))
     return next(holding, None)
 
 
 def ranked() -> Probe:
-    """Whether the first passage is right, and how much of the evidence is among eight."""
+    """Measure whether the first passage is right, and the share of the evidence among eight."""
 
     def score(room: Room, asked: Asked) -> tuple[float, float]:
         found = room.recall(Query(asked.question, k=AMONG, budget=UNLIMITED)).passages
@@ -69,7 +69,7 @@ def ranked() -> Probe:
 
 
 def current() -> Probe:
-    """Whether what is so now stands before what was so; 1 where nothing has changed."""
+    """Measure whether the current fact ranks before the stale one; 1 if nothing has changed."""
 
     def score(room: Room, asked: Asked) -> tuple[float]:
         found = room.recall(Query(asked.question, k=MOST, budget=UNLIMITED)).passages
@@ -80,7 +80,7 @@ def current() -> Probe:
 
 
 def within(*budgets: int) -> Probe:
-    """How much of the evidence fits each budget of tokens."""
+    """Measure the share of the evidence that fits each token budget."""
 
     def score(room: Room, asked: Asked) -> list[float]:
         return [_covered_within(room, asked, budget) for budget in budgets]
@@ -89,7 +89,7 @@ def within(*budgets: int) -> Probe:
 
 
 def complete() -> Probe:
-    """Whether all of the evidence is among eight."""
+    """Measure whether all of the evidence is among eight."""
 
     def score(room: Room, asked: Asked) -> tuple[float]:
         found = room.recall(Query(asked.question, k=AMONG, budget=UNLIMITED)).passages
@@ -99,9 +99,9 @@ def complete() -> Probe:
 
 
 def turn(before: Sequence[str] = (), name: str = "in the turn") -> Probe:
-    """How much of the evidence the model is sent, and the tokens of what was recalled.
+    """Measure the share of the evidence sent to the model, and the tokens of the recalled passages.
 
-    `before` is a talk that the question's own history follows.
+    `before` is a conversation that precedes the question's own history.
     """
 
     def score(room: Room, asked: Asked) -> tuple[float, float]:
@@ -112,7 +112,7 @@ def turn(before: Sequence[str] = (), name: str = "in the turn") -> Probe:
 
 
 def whole() -> Probe:
-    """Whether the model is sent all of the evidence, as of a procedure each step."""
+    """Measure whether the model is sent all of the evidence, such as each step of a procedure."""
     one = turn()
 
     def score(room: Room, asked: Asked) -> tuple[float, float]:
@@ -123,7 +123,7 @@ def whole() -> Probe:
 
 
 def disturbed() -> Probe:
-    """What a message costs that memory has nothing on."""
+    """Measure the tokens recalled for a message that memory has nothing about."""
 
     def score(room: Room, asked: Asked) -> tuple[float]:
         return (float(room.turn(asked.question).tokens),)

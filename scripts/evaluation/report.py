@@ -1,4 +1,4 @@
-"""The figures of the suites, a row a measure: both halves, with intervals, beside the recorded."""
+"""The figures of the suites, one row per measure: both halves with intervals, baselines, record."""
 
 import json
 import sys
@@ -24,9 +24,11 @@ Figures = dict[str, dict[str, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measure of one plan (or of one kind of its questions): the scores of each half, in the
-    order of `HALVES`; the held-out one may be missing. `beside` are the baselines' of the last
-    half."""
+    """One measure of one plan, or of one kind of its questions.
+
+    `halves` are the scores of each half, in the order of `HALVES`, of which the held-out one may be
+    missing; `beside` are the baselines' scores of the last half.
+    """
 
     plan: str
     measure: Measure
@@ -35,11 +37,11 @@ class Row:
 
     @property
     def means(self) -> list[float]:
-        """What is recorded of it."""
+        """The means of both halves, as recorded."""
         return [round(float(each.mean()), 4) for each in self.halves]
 
     def line(self, before: Sequence[float] | None) -> str:
-        """The row of the table; `before` are the recorded means."""
+        """Return the row of the table; `before` are the recorded means."""
         shown = [*(self._cell(each) for each in self.halves), "–"][: len(HALVES)]
         recorded = [self.measure.shown(each) for each in before] if before else ["–"]
         count = " + ".join(str(len(each)) for each in self.halves)
@@ -64,7 +66,7 @@ def rows(
     *,
     kinds: bool = False,
 ) -> Iterator[Row]:
-    """Measure the plans one after another; those of one memory share a room."""
+    """Measure the plans in order; plans with the same memory share a room."""
     for _, named in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors, plan.edit)):
         sharing = list(named)
         tell(f"indexing {sharing[0].name} …")
@@ -75,7 +77,7 @@ def rows(
 
 
 def together(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows, those that follow one another under one name as one for each measure."""
+    """Merge consecutive rows of one name into one row per measure."""
     for _, named in groupby(rows, key=lambda row: row.plan.partition(":")[0]):
         same: dict[tuple[str, Measure], list[Row]] = {}
         for row in named:
@@ -99,9 +101,10 @@ def measured(
     of: Sequence[str] = HALVES,
     beside: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """The rows of one plan in its room; with `kinds`, those of each kind of question too.
+    """Yield the rows of one plan in its room; with `kinds`, also those of each kind of question.
 
-    `beside`: the baselines that are asked the last half."""
+    `beside` are the baselines, which are measured on the last half.
+    """
     halves = [suites.questions(plan.suite, half) for half in of]
     for probe in plan.probes:
         rooms = [room] * len(halves) + [replace(room, ranking=name) for name in beside]
@@ -122,13 +125,13 @@ def measured(
 
 
 def recorded(path: Path = RECORD) -> Figures:
-    """The figures that were written down last."""
+    """Return the figures recorded last."""
     figures: Figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return figures
 
 
 def record(found: Sequence[Row], path: Path = RECORD) -> None:
-    """Write down the figures of these rows; those of other plans stay."""
+    """Record the figures of these rows; those of other plans are unchanged."""
     figures = recorded(path)
     for row in found:
         figures.setdefault(row.plan, {})[row.measure.name] = row.means
@@ -136,7 +139,7 @@ def record(found: Sequence[Row], path: Path = RECORD) -> None:
 
 
 def tell(progress: str) -> None:
-    """Say what is going on, apart from the report."""
+    """Report progress, separately from the report."""
     print(progress, file=sys.stderr, flush=True)
 
 

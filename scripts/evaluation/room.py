@@ -1,4 +1,4 @@
-"""A real memory in a workspace that is gone afterwards, and what a turn of the chat gets of it."""
+"""A real memory in a temporary workspace, and what a turn of the chat recalls from it."""
 
 import contextlib
 import tempfile
@@ -25,8 +25,8 @@ REPLY = "I see."
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a turn sent to the model, all of its messages in one text, and the tokens that what was
-    recalled for it cost."""
+    """The text of all messages that a turn sent to the model, and the tokens of its recalled
+    passages."""
 
     sent: str
     tokens: int
@@ -34,16 +34,16 @@ class Turn:
 
 @dataclass(slots=True)
 class Calendar:
-    """The day it is in a room; None for today."""
+    """The current day in a room; None for today."""
 
     day: date | None = None
 
     def today(self) -> date:
-        """The day that memory takes it to be."""
+        """Return the day that memory assumes."""
         return self.day or date.today()
 
     def now(self) -> datetime:
-        """Nine o'clock of that day."""
+        """Return nine o'clock of that day."""
         return datetime.combine(self.today(), time(9)).astimezone()
 
 
@@ -55,14 +55,15 @@ class Room:
     memory: LocalMemory
     calendar: Calendar
     ranking: str = ""
-    """A baseline that is asked in the place of recall."""
+    """The baseline to search with; empty for recall."""
 
     def recall(self, query: Query) -> Recall:
-        """What is found by this room's ranking."""
+        """Return the results of this room's ranking."""
         return (Baseline(self.memory, self.ranking) if self.ranking else self.memory).recall(query)
 
     def turn(self, message: str, history: Sequence[str] = ()) -> Turn:
-        """Have a conversation that begins with `history`, message and reply by turns."""
+        """Run a turn of a conversation that begins with `history`, messages and replies
+        alternating."""
         if self.ranking:
             found = self.recall(Query(message))
             return Turn("\n".join(each.text for each in found.passages), found.tokens)
@@ -77,14 +78,14 @@ class Room:
                 list(talk.send(said))
             events = list(talk.send(message))
         assert record.path is not None
-        record.path.unlink()  # ids tell sessions of one second apart by three letters only
+        record.path.unlink()  # session IDs of the same second differ only in three letters
         tokens = sum(each.tokens for each in events if isinstance(each, Recalled))
         return Turn("\n".join(each.content for each in model.requests[-1].messages), tokens)
 
 
 @contextlib.contextmanager
 def opened(files: Mapping[str, str], embedder: Embedder) -> Iterator[Room]:
-    """A room with these files, indexed. Raises UsageError if there are none."""
+    """Yield a room with these files, indexed. Raises UsageError if there are none."""
     if not files:
         raise UsageError("there is nothing to remember")
     with tempfile.TemporaryDirectory(prefix="recall-") as name:

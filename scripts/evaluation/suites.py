@@ -1,12 +1,11 @@
-"""The suites under tests/recall, as they lie on disk.
+"""The suites in tests/recall.
 
-A suite is a folder with `development.jsonl` and `held_out.jsonl`, a question a line:
-`{"question", "evidence", "history"?, "kind"?, "asked"?, "stale"?}`, and mostly a `workspace` that
-answers it. Evidence
-is text of the workspace, verbatim and within one line, that stands in that line alone; it says
-which passage is meant, wherever it has moved to. A list of texts in its place are wordings of one
-fact, any of which will do. `history` is what was said before, the owner's message and the reply in
-turn; `asked` the day of the question, if it matters; `stale` what was so before.
+A suite is a folder with `development.jsonl` and `held_out.jsonl`, a question per line:
+`{"question", "evidence", "history"?, "kind"?, "asked"?, "stale"?}`, and usually a `workspace` with
+the answers. Evidence is text of the workspace, verbatim, within one line and unique to that line;
+it identifies a passage even if that has moved. A list of texts instead are wordings of one fact,
+any of which counts. `history` is the conversation before, the owner's messages and the replies
+alternating; `asked` the day of the question, if it matters; `stale` the fact that was true before.
 """
 
 import json
@@ -19,27 +18,27 @@ from assistant.errors import UsageError
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUITES = ROOT / "tests" / "recall"
 Evidence = tuple[tuple[str, ...], ...]
-"""What answers a question: each fact of it, in the wordings that will do."""
+"""The evidence for a question: each fact, in the wordings that count."""
 HALVES = ("development", "held_out")
-"""What recall may be tuned on, and what only tells how well that went."""
+"""The half on which recall may be tuned, and the half that only shows how well that worked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, what answers it, and what was said before."""
+    """A question, its evidence, and the conversation before it."""
 
     question: str
     evidence: Evidence = ()
     history: tuple[str, ...] = ()
     kind: str = ""
     stale: tuple[str, ...] = ()
-    """What was so before."""
+    """The facts that were true before."""
     day: date | None = None
-    """When it is asked; None for today."""
+    """The day of the question; None for today."""
 
 
 def questions(suite: str, half: str) -> tuple[Asked, ...]:
-    """The questions of one half of a suite. Raises UsageError."""
+    """Return the questions of one half of a suite. Raises UsageError."""
     file = SUITES / suite / f"{half}.jsonl"
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -49,7 +48,7 @@ def questions(suite: str, half: str) -> tuple[Asked, ...]:
 
 
 def workspace(*suites: str) -> dict[str, str]:
-    """The files of the suites' workspaces, by the path in the workspace."""
+    """Return the files of the suites' workspaces, by their path in the workspace."""
     files: dict[str, str] = {}
     for suite in suites:
         root = SUITES / suite / "workspace"

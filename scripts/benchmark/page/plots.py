@@ -1,4 +1,4 @@
-"""Line charts on two logarithmic axes, as SVG: few lines, and nothing to install."""
+"""Line charts on two logarithmic axes, as SVG: few lines of code, no dependency."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class Chart:
 
 
 def svg(chart: Chart, *, dark: bool) -> str:
-    """The chart as an SVG document."""
+    """Return the chart as an SVG document."""
     paper, ink, grid, colours = DARK if dark else LIGHT
     points = [point for line in chart.lines.values() for point in line]
     across = _Axis([x for x, _ in points], LEFT, WIDTH - RIGHT)

@@ -1,4 +1,4 @@
-"""Results, and the page that is written of them."""
+"""Results, and the page generated from them."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ from scripts.benchmark.page import plots
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 WIDTH = 110
-"""Characters of a line of the page's prose."""
+"""Maximum characters of a line of the page's prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Result:
 
 @dataclass(slots=True)
 class Report:
-    """What a run found: the goals' rows, tables and plots by title, and words on each."""
+    """The results of a run: the goals' rows, and tables and plots by title with explanations."""
 
     results: list[Result] = field(default_factory=list)
     sections: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Report:
     start: tuple[int, int] = field(default_factory=measure.processor_ticks)
 
     def add(self, *results: Result) -> None:
-        """Keep results, and show them as they come."""
+        """Add results, and print them."""
         for each in results:
             self.results.append(each)
             verdict = each.missed or "met"
@@ -59,7 +59,7 @@ class Report:
             )
 
     def section(self, title: str, words: str, *tables: str, chart: str = "") -> None:
-        """Keep a section of the page; `chart` names one of `charts`."""
+        """Add a section to the page; `chart` names one of `charts`."""
         parts = [
             f"## {title}",
             fill(words, WIDTH),
@@ -70,7 +70,7 @@ class Report:
         print("\n" + "\n\n".join(parts[:-1] if chart else parts) + "\n", flush=True)
 
     def page(self) -> str:
-        """The page in markdown."""
+        """Return the page in markdown."""
         head = (
             "`scripts/bench` measures these figures on your machine and writes this page; "
             "`scripts/bench --quick` runs a short version and writes nothing, and `scripts/bench "
@@ -90,7 +90,7 @@ class Report:
         return "\n\n".join([*parts, *self.sections]) + "\n"
 
     def _stolen(self) -> float:
-        """The share of the processors' time that other machines took in this run."""
+        """Return the share of the processors' time that other machines took in this run."""
         total, stolen = measure.processor_ticks()
         return (stolen - self.start[1]) / (total - self.start[0])
 
@@ -104,7 +104,7 @@ class Report:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in markdown."""
+    """Return a table in markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 

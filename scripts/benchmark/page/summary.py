@@ -1,4 +1,4 @@
-"""What the stages of growth come to: rows beside their goals, tables and plots."""
+"""Summarises the stages of growth: rows with goals, tables and plots."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ MEMORY_GOALS = {1_000: 220, 100_000: 500}
 
 
 def judge(report: Report, stages: Sequence[Stage]) -> None:
-    """The rows of the goals that concern one size."""
+    """Add the rows of the goals for one size."""
     last = stages[-1]
     report.add(
         Result(f"recall in the daemon, {last.chunks:,} chunks, p50", f"{last.recall.p50:.1f} ms",
@@ -35,7 +35,7 @@ def judge(report: Report, stages: Sequence[Stage]) -> None:
 
 
 def tell(report: Report, stages: Sequence[Stage], served: Sequence[Served]) -> None:
-    """The tables and plots of growth, here and on a server."""
+    """Add the tables and plots of growth, with Chroma local and on a server."""
     _tell_growth(report, stages)
     _tell_server(report, stages, served)
 

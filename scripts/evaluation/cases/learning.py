@@ -1,7 +1,7 @@
-"""Learn the weights of the signals from questions whose answers are known. Pure.
+"""Learns the weights of the signals from questions whose answers are known. Pure.
 
-A conditional logit (McFadden, 1974): the likelihood that an answering chunk is drawn from a
-softmax over all candidates, maximised by Newton's method. It is concave: one answer, no seed.
+A conditional logit (McFadden, 1974): the likelihood that an answering chunk is drawn from a softmax
+over all candidates, maximised by Newton's method. It is concave: one answer, no seed.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RIDGE = 0.001
-"""Times the square of each weight, of signals scaled to unit variance: keeps idle ones at 0."""
+"""Factor of the squared weights, for signals scaled to unit variance; keeps unused ones at 0."""
 STEPS = 30
 _CONVERGED = 1e-6
 
@@ -20,14 +20,15 @@ Table = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question: its candidates' signals, shape (chunks, signals), and which of them answer it."""
+    """A question: its candidates' signals, shape (chunks, signals), and which candidates answer
+    it."""
 
     matrix: Table
     answers: NDArray[np.bool_]
 
 
 def learn(examples: Sequence[Example]) -> Table:
-    """The weight of each signal. Examples none of whose candidates answer teach nothing."""
+    """Return the weight of each signal. Examples without an answering candidate teach nothing."""
     useful = [example for example in examples if example.answers.any()]
     scale = np.concatenate([example.matrix for example in useful]).std(axis=0)
     scale[scale == 0] = 1
@@ -45,7 +46,7 @@ def learn(examples: Sequence[Example]) -> Table:
 
 
 def _likelihood(tables: Sequence[tuple[Table, NDArray[np.bool_]]], weights: Table) -> float:
-    """The mean log-likelihood less the ridge."""
+    """Return the mean log-likelihood minus the ridge penalty."""
     total = 0.0
     for table, answers in tables:
         logits = table @ weights
@@ -57,7 +58,7 @@ def _likelihood(tables: Sequence[tuple[Table, NDArray[np.bool_]]], weights: Tabl
 def _derivatives(
     tables: Sequence[tuple[Table, NDArray[np.bool_]]], weights: Table
 ) -> tuple[Table, Table]:
-    """The negative of the likelihood's Hessian, and its gradient."""
+    """Return the negative Hessian of the likelihood, and its gradient."""
     slope = -2 * RIDGE * weights
     curvature = 2 * RIDGE * np.eye(len(weights))
     for table, answers in tables:

@@ -1,8 +1,8 @@
 """Evidence recall of a folder of cases: by category, and by ablation.
 
 Every figure comes from the real recall over a real index in a temporary workspace. The weights of
-an ablation are learnt anew, for each case on the other cases; so are those of the row "learnt on
-the other cases", which tells how far the weights that ship depend on what they were learnt on.
+an ablation are learnt again, for each case on the other cases; so are those of the row "learnt on
+the other cases", which shows how much the shipped weights depend on their training data.
 """
 
 import contextlib
@@ -43,11 +43,11 @@ ABLATIONS: dict[str, set[str]] = {
     "dense and words only": set(SIGNALS) - {"dense"} - WORDS,
     **{f"without {name}": {name} for name in SIGNALS},
 }
-"""What is left out."""
+"""The signals left out of each ablation."""
 
 
 class Remembering:
-    """Embeds a question once, however often it is asked."""
+    """Embeds each question once, however often it is asked."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -57,7 +57,7 @@ class Remembering:
         return getattr(self._embedder, name)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """As the embedder does."""
+        """Embed texts like the embedder."""
         if len(texts) != 1:
             return self._embedder.embed(texts)
         if texts[0] not in self._known:
@@ -74,11 +74,11 @@ class Opened:
     embedder: Embedder
 
     def recaller(self, weights: Weights = WEIGHTS) -> Recaller:
-        """Recall with these weights."""
+        """Return a recaller with these weights."""
         return Recaller(self.index.store, self.embedder, MemorySettings(), weights=weights)
 
     def scores(self, weights: Weights = WEIGHTS) -> Scores:
-        """The scores of its questions."""
+        """Return the scores of its questions."""
         return measure(self.recaller(weights).recall, self.case.questions)
 
     def examples(self) -> list[Example]:
@@ -106,8 +106,8 @@ def run(folder: Path, *, ablate: bool, plot_to: Path) -> None:
 
 @contextlib.contextmanager
 def opened(cases: Sequence[Case], *, together: bool = False) -> Iterator[list[Opened]]:
-    """The cases, each as a real workspace that is gone afterwards; `together`: each workspace holds
-    all of them, in a file each."""
+    """Yield the cases, each as a temporary real workspace; if `together`, each workspace holds all
+    of them, one file per case."""
     embedder: Any = Remembering(compile.load(EmbeddingSettings()))
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         found = []
@@ -126,7 +126,7 @@ def opened(cases: Sequence[Case], *, together: bool = False) -> Iterator[list[Op
 
 
 def report(cases: Sequence[Opened], *, ablate: bool) -> dict[str, Scores]:
-    """Print every table; returns the rows of the plot, by name."""
+    """Print every table; return the rows of the plot, by name."""
     scores = [each.scores() for each in cases]
     by_category(cases, scores)
     by_case(cases, scores)
@@ -138,7 +138,7 @@ def report(cases: Sequence[Opened], *, ablate: bool) -> dict[str, Scores]:
 
 
 def by_category(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
-    """What the weights that ship find."""
+    """Print the scores of the shipped weights."""
     together = np.concatenate(scores)
     kinds = np.array([q.category for each in cases for q in each.case.questions if q.lines])
     heading("Evidence recall by category, with 95 % bootstrap intervals", "category")
@@ -148,14 +148,14 @@ def by_category(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
 
 
 def by_case(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
-    """The same by case."""
+    """Print the same by case."""
     heading("By case", "case")
     for each, found in zip(cases, scores, strict=True):
         row(each.case.name, found)
 
 
 def among_others(cases: Sequence[Opened]) -> None:
-    """The same questions where one memory holds all cases."""
+    """Print the same questions for one memory that holds all cases."""
     if len(cases) < 2:
         return
     heading("All cases in one memory", "chunks")
@@ -165,7 +165,7 @@ def among_others(cases: Sequence[Opened]) -> None:
 
 
 def ablations(cases: Sequence[Opened]) -> dict[str, Scores]:
-    """With all signals and without some, learnt on the other cases."""
+    """Print and return scores with all signals and without some, learnt on the other cases."""
     if len(cases) < 2:
         print("\nAblations need a second case to learn on.")
         return {}
@@ -185,7 +185,7 @@ def ablations(cases: Sequence[Opened]) -> dict[str, Scores]:
 
 
 def learnt(examples: Sequence[Example], without: set[str]) -> Weights:
-    """Weights for the other signals."""
+    """Return the weights of the remaining signals."""
     names = [name for name in SIGNALS if name not in without]
     columns = [SIGNALS.index(name) for name in names]
     chosen = [Example(each.matrix[:, columns], each.answers) for each in examples]
@@ -193,14 +193,14 @@ def learnt(examples: Sequence[Example], without: set[str]) -> Weights:
 
 
 def heading(title: str, first: str) -> None:
-    """Begin a table."""
+    """Print the head of a table."""
     print(f"\n### {title}\n")
     print(f"| {first} | questions | {' | '.join(MEASURES)} |")
     print("|---" * (len(MEASURES) + 2) + "|", flush=True)
 
 
 def row(name: str, scores: Scores) -> None:
-    """One line of a table."""
+    """Print one row of a table."""
     low, high = interval(scores)
     cells = [
         f"{100 * mean:.1f} ({100 * below:.1f}–{100 * above:.1f})"
@@ -210,7 +210,8 @@ def row(name: str, scores: Scores) -> None:
 
 
 def plot(rows: dict[str, Scores]) -> str:
-    """Bars of the mean at each budget with their intervals, as SVG for dark pages and light."""
+    """Return bars of the mean at each budget with their intervals, as SVG for dark and light
+    pages."""
     budgets, left, width, step = 3, 280, 150, 26
     parts = []
     for line, (name, scores) in enumerate(rows.items()):

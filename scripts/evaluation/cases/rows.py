@@ -1,6 +1,6 @@
-"""LoCoMo's conversations in the same table: the cases of the folder that an environment names.
+"""LoCoMo's conversations in the same table: cases from the folder in an environment variable.
 
-They are not ours to ship. The weights were learnt on them, so that there is no held-out half.
+They are not ours to ship. The weights were learnt on them, so there is no held-out half.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ MEASURES = (*(Measure(f"within {budget:,} tokens") for budget in BUDGETS), Measu
 
 
 def rows(folder: Path, embedder: Embedder) -> Iterator[Row]:
-    """Evidence within each budget and in a recall as it is by default. Raises UsageError."""
+    """Yield evidence recall within each budget and with default settings. Raises UsageError."""
     found = []
     for case in read_cases(folder):
         tell(f"asking {case.name} …")
