@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec import structs
 
 from assistant.agent.capture import reading
 from assistant.app.chat import Chat, open_chat
@@ -127,6 +128,22 @@ def test_undo_walks_back_turn_by_turn(chat: Chat) -> None:
     assert (root / "notes.txt").read_text() == "1\n"
     undone(chat)
     assert (root / "notes.txt").read_text() == "written by hand\n"
+
+
+def test_a_turn_is_taken_back_although_the_clock_was_set_meanwhile(chat: Chat) -> None:
+    for number in (1, 2):
+        turn(chat, f"step {number}", ("write_file", {"path": "AGENTS.md", "text": f"{number}\n"}))
+    record = chat.conversation.transcript
+    first, second = group(record.entries)
+    set_ahead = {first.entries[-1].id: "2099-01-01T09:00:00+00:00"}
+    set_back = {second.entries[0].id: "2098-01-01T09:00:00+00:00"}
+    entries = [
+        structs.replace(entry, time=(set_ahead | set_back).get(entry.id, entry.time))
+        for entry in record.entries
+    ]
+    found = list(changed_by(chat.workspace, chat.memory, record.session, entries))
+    names = [(changed.name, len(changed.facts)) for changed in found]
+    assert names == [("step 2", 1), ("step 1", 1)]
 
 
 def test_a_command_whose_changes_cannot_be_kept_asks(

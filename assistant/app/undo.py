@@ -188,10 +188,12 @@ def _turns_of(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], st
     """Return a function that finds the turn that a fact is from, by the ID of its request, or "".
 
     That is the turn of the first entry that states the fact, whenever the fact was written; for a
-    fact that names no entries, the turn in which it was written.
+    fact that names no entries, the shortest turn in which it was written: the clock may have been
+    set during one.
     """
     order = {entry.id: number for number, turn in enumerate(turns) for entry in turn.entries}
-    spans = [(_time(turn.entries[0].time), _time(turn.entries[-1].time)) for turn in turns]
+    times = [[_time(entry.time) for entry in turn.entries] for turn in turns]
+    spans = [(min(each), max(each)) for each in times]
 
     def turn_of(origin: Origin, time: str) -> str:
         is_from_session = origin.session == session
@@ -201,7 +203,8 @@ def _turns_of(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], st
             numbers = [order[entry] for entry in origin.entries if entry in order]
         else:
             written = _time(time)
-            numbers = [n for n, (first, last) in enumerate(spans) if first <= written <= last]
+            during = [n for n, (first, last) in enumerate(spans) if first <= written <= last]
+            numbers = sorted(during, key=lambda n: spans[n][1] - spans[n][0])[:1]
         return turns[min(numbers)].asked.id if numbers else ""
 
     return turn_of
