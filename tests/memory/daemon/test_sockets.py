@@ -90,7 +90,10 @@ def test_a_connection_waits_where_many_come_at_once(workspace: Workspace) -> Non
     listener.close()
 
 
-def test_a_daemon_that_accepts_nobody_is_told_with_its_cure(workspace: Workspace) -> None:
+def test_a_daemon_that_accepts_nobody_is_told_with_its_cure(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "SILENCE_SECONDS", 1.0)
     listener = sockets.listen(workspace.root)
     listener.socket.listen(0)
     waiting = sockets.connect(workspace.root)

@@ -18,11 +18,19 @@ from tests.memory.writing.saves import TODAY, memory, save
 SAVES = ("in place", "rename")
 
 
-def _typing(path: Path, how: str, lines: Iterator[str], stop: threading.Event) -> list[str]:
-    """An owner who loads the file, types a line and saves, again and again."""
+def _typing(
+    path: Path, how: str, lines: Iterator[str], stop: threading.Event, written: threading.Event
+) -> list[str]:
+    """An owner who loads the file, types a line and saves, again and again; after 50 saves they
+    pause until a fact is written, whatever time the disk takes."""
     typed = []
     chance = random.Random(3)
+    saves = 0
     while not stop.is_set():
+        saves = 0 if written.is_set() else saves + 1
+        if saves > 50:
+            written.wait()
+        written.clear()
         line = next(lines)
         text = path.read_text(encoding="utf-8")
         if not text:  # another editor's in-place save is under way
@@ -38,17 +46,19 @@ def _typing(path: Path, how: str, lines: Iterator[str], stop: threading.Event) -
 def test_no_line_that_the_owner_types_is_lost(workspace: Workspace, how: str, runs: int) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = AddressedLedger(workspace, lambda: TODAY)
-    stop = threading.Event()
+    stop, written = threading.Event(), threading.Event()
     typed: list[str] = []
     lines = (f"typed {number}" for number in range(10**6))
-    owner = threading.Thread(target=lambda: typed.extend(_typing(path, how, lines, stop)))
+    owner = threading.Thread(target=lambda: typed.extend(_typing(path, how, lines, stop, written)))
     owner.start()
     try:
         facts = [f"Fact {number} of many" for number in range(runs)]
         for fact in facts:
             ledger.remember([Fact(fact)])
+            written.set()
     finally:
         stop.set()
+        written.set()
         owner.join()
     ledger.observe("MEMORY.md")
     left = memory(workspace).splitlines()
