@@ -71,13 +71,13 @@ def reported(action: str, path: Path) -> Iterator[None]:
 def _cure(error: OSError) -> str:
     match error.errno:
         case errno.EACCES | errno.EPERM:
-            return "Check who may read and write it"
+            return "Check its permissions"
         case errno.EROFS:
             return "The disk is read-only; use a workspace elsewhere with -w"
         case errno.ENOSPC | errno.EDQUOT:
             return "The disk is full; make room and try again"
         case errno.EISDIR | errno.EINVAL | errno.EEXIST | errno.ENOTDIR:
-            return "Move away what is there instead"
+            return "Move what is there out of the way"
         case errno.ENOENT:
             return "Check that the folder is still there"
         case errno.EFBIG:

@@ -35,7 +35,7 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
     if to.exists():
         raise UsageError(f"{to} already exists", "Name another file")
     if not to.parent.is_dir():
-        raise UsageError(f"there is no folder {to.parent}", "Make it first")
+        raise UsageError(f"there is no folder {to.parent}", "Create it first")
     storage.private_directory(workspace.private)
     with ExitStack() as cleanup, storage.reported("written", to):
         storage.private_directory(workspace.locks)

@@ -124,7 +124,7 @@ def _text(package: Package, name: str) -> str:
     data = package.read(name)
     text = data.decode(encoding(data))
     if "\0" in text:
-        raise Malformed("it is not text: it holds a zero byte")
+        raise Malformed("it is not text: it contains a zero byte")
     return text
 
 

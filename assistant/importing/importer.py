@@ -224,7 +224,7 @@ class Importer:
             return
         for result in self._remember(self._memory, [*facts.values()]) if facts else ():
             if result.status == "secret":
-                self.report.leave_out("facts that hold a secret")
+                self.report.leave_out("facts that contain a secret")
             else:
                 self.report.facts.count("known" if result.status == "exists" else "new")
         self._record |= facts.keys()

@@ -127,11 +127,11 @@ def check_member(path: Path, member: zipfile.ZipInfo) -> None:
     parts = PurePosixPath(member.filename.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0][1:2]:
         raise ImportFailure(
-            f"{path} holds a name that leads out of it: {member.filename!r}",
+            f"{path} contains a name that leads out of it: {member.filename!r}",
             "Do not trust this export",
         )
     if stat.S_ISLNK(member.external_attr >> 16):
-        raise ImportFailure(f"{path} holds a link: {member.filename!r}", "Export it again")
+        raise ImportFailure(f"{path} contains a link: {member.filename!r}", "Export it again")
     if member.flag_bits & 0x1:
         raise ImportFailure(f"{path} is encrypted", "Unpack it, and import the folder")
     packed = max(member.compress_size, 1)

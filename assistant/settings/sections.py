@@ -76,7 +76,7 @@ class Table(BaseModel):
 
 def _is_address(url: str | None) -> str | None:
     if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
-        raise ValueError("an address, as http://localhost:8000")
+        raise ValueError("an address such as http://localhost:8000")
     return url
 
 
@@ -218,7 +218,7 @@ def _inside(files: tuple[str, ...]) -> tuple[str, ...]:
     for file in files:
         path = PurePosixPath(file)
         if path.is_absolute() or file.startswith("~") or {"..", ".assistant"} & set(path.parts):
-            raise ValueError(f"a file of the workspace, which {file} is not")
+            raise ValueError(f"a file of the workspace, but {file} is not one")
     return files
 
 
@@ -266,10 +266,10 @@ class ContextSettings(Table):
                 known = ", ".join(PROMPT_SECTIONS)
                 meant = f"Did you mean {near[0]}?" if near else f"There are {known}."
                 raise ValueError(
-                    f"names of sections, and {name} is none. {meant} One of your own needs `files`"
+                    f"names of sections, but {name} is none. {meant} One of your own needs `files`"
                 )
             if names.count(name) > 1:
-                raise ValueError(f"names of sections, and {name} is in it twice")
+                raise ValueError(f"names of sections, but {name} is in it twice")
         return sections
 
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
@@ -351,7 +351,7 @@ class WebSettings(Table):
                     ip_network(host, strict=False)
                 except ValueError as error:
                     raise ValueError(
-                        f"names, addresses and networks as 10.0.0.0/8, which {host} is not"
+                        f"names, addresses and networks such as 10.0.0.0/8, but {host} is none"
                     ) from error
         return hosts
 
@@ -425,7 +425,7 @@ class ReachSettings(Table):
     @classmethod
     def _are_hours(cls, quiet: str | None) -> str | None:
         if quiet and not re.fullmatch(rf"{CLOCK}-{CLOCK}", quiet):
-            raise ValueError("hours, as 22:00-07:00")
+            raise ValueError("hours such as 22:00-07:00")
         return quiet
 
     def is_quiet(self, now: time) -> bool:

@@ -64,7 +64,7 @@ class Settings(sections.Table):
     ) -> tuple[sections.SourceSettings, ...]:
         names = [source.name for source in sources]
         if len(set(names)) < len(names):
-            raise ValueError("sources with a name of their own each")
+            raise ValueError("sources with different names")
         return sources
 
 

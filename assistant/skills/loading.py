@@ -218,7 +218,7 @@ def fields(block: str) -> dict[str, Field]:
         raise Malformed(
             mark.line + 2 if mark else 2,
             f"its front matter is not valid YAML ({reason})",
-            "Quote a value that holds a colon or a bracket",
+            "Quote a value that contains a colon or a bracket",
         ) from error
     if not isinstance(mapping, yaml.MappingNode):
         raise Malformed(2, "its front matter has no fields", "Write `description: …` in it")
@@ -264,7 +264,7 @@ def load(
             faults.append(Fault(shown, line, error.message, error.cure))
             continue
         if skill.name in skills:
-            other = f"{skills[skill.name].path} has its name"
+            other = f"{skills[skill.name].path} has the same name"
             faults.append(Fault(shown, 1, other, "Give one of them another `name:`"))
         else:
             skills[skill.name] = skill

@@ -153,7 +153,7 @@ def _service(address: str) -> Any:
     with LogCapture():  # its messages could go to standard error
         service = Apprise.instantiate(address)
     if service is None:
-        raise UsageError(f"{masked(address)} is no address that Apprise knows", KNOWN)
+        raise UsageError(f"{masked(address)} is not an address that Apprise knows", KNOWN)
     return service
 
 

@@ -47,8 +47,8 @@ UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
     "“on 2026-11-27 at 9:”"
 )
-TWO_TIMES = "What is above it has a time, too: write before the task when it is due, and a colon"
-TASKLESS = "It has a time, and no task: write the task after it, or in a list below"
+TWO_TIMES = "The line above also has a time: write the due time and a colon before the task"
+TASKLESS = "It has a time but no task: write the task after it, or in a list below"
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def command_for(root: Path) -> str:
 def path_of(text: str) -> Path:
     """Return the path that an argument names. Raises UsageError if it is empty."""
     if not text.strip():
-        raise UsageError("a path is empty", "Name it; `.` is the current folder")
+        raise UsageError("the path is empty", "Give one; `.` is the current folder")
     return Path(text)
 
 

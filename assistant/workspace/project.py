@@ -35,7 +35,7 @@ def section() -> str:
     """Return the heading of this project's facts. Raises UsageError outside a project."""
     if name := current():
         return f"Project: {name}"
-    raise UsageError("this folder is in no git repository", "Go to the project's folder")
+    raise UsageError("this folder is not in a git repository", "Go to the project's folder")
 
 
 def concerns(heading: Sequence[str], project: str) -> bool:

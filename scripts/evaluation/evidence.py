@@ -57,7 +57,8 @@ def read_cases(folder: Path) -> list[Case]:
     found = sorted(path.parent for path in folder.glob(f"*/{QUESTIONS_FILE}"))
     if not found:
         raise UsageError(
-            f"{folder} holds no */{QUESTIONS_FILE}", f"Give a folder of */{MEMORY_FILE} with them"
+            f"{folder} contains no */{QUESTIONS_FILE}",
+            f"Give a folder of */{MEMORY_FILE} with them",
         )
     return [_read_case(each) for each in found]
 

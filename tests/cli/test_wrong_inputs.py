@@ -96,10 +96,10 @@ WRONG = {
     "connect emacs": "'emacs' is not a program that can be connected. Name one of claude-code, "
     "codex, gemini-cli, qwen-code, cursor, opencode, claude-desktop, zed",
     "import /nowhere": "there is nothing at /nowhere. Name a file, an archive or a folder",
-    "export /nowhere/x.zip": "there is no folder /nowhere. Make it first",
+    "export /nowhere/x.zip": "there is no folder /nowhere. Create it first",
     "init --from /nowhere.zip new": "there is nothing at /nowhere.zip. Name an archive",
     "secrets show nosuch": "there is no secret 'nosuch'. Run `assistant secrets show`",
-    "secrets add": "no secret is named. `assistant secrets add NAME`",
+    "secrets add": "no secret given. `assistant secrets add NAME`",
     "secrets remove nosuch": "there is no secret 'nosuch'. Run `assistant secrets show`",
     "-w /nowhere recall x": "there is no workspace at /nowhere. Run `assistant init /nowhere`",
     # what is given, and makes no sense
@@ -110,9 +110,9 @@ WRONG = {
     "or last week",
     "forget MEMORY.md:9999": "MEMORY.md has no fact in line 9999. `assistant recall` shows each "
     "MEMORY.md:LINE",
-    "init ''": "a path is empty. Name it; `.` is the current folder",
-    "-w '' recall x": "a path is empty. Name it; `.` is the current folder",
-    "export ''": "a path is empty. Name it; `.` is the current folder",
+    "init ''": "the path is empty. Give one; `.` is the current folder",
+    "-w '' recall x": "the path is empty. Give one; `.` is the current folder",
+    "export ''": "the path is empty. Give one; `.` is the current folder",
     "ask ''": "the message is empty. Give some words",
     "remember ''": "the fact is empty. Give some words",
     "event --source ci": "there is no event on standard input. Pipe a JSON object into it",
@@ -139,7 +139,7 @@ WRONG = {
     "config set memory.k many": "the setting 'memory.k' cannot be 'many': it should be a whole "
     "number. Correct it with `assistant config set memory.k VALUE`",
     "config set index.url localhost:8000": "the setting 'index.url' cannot be 'localhost:8000': it "
-    "should be an address, as http://localhost:8000. Correct it with `assistant config set "
+    "should be an address such as http://localhost:8000. Correct it with `assistant config set "
     "index.url VALUE`",
     "config set web.search google": "the setting 'web.search' cannot be 'google': it should be "
     "'tavily', 'brave' or 'searxng'. Correct it with `assistant config set web.search VALUE`",
@@ -227,7 +227,7 @@ def test_no_other_program_is_served_a_workspace_without_a_name(line: str, tmp_pa
         env=os.environ | {"ASSISTANT_WORKSPACE": str(root)},
     )
     assert (done.stdout, done.returncode) == ("", 0 if "hook" in line else 2)
-    assert "a path is empty. Name it; `.` is the current folder" in done.stderr
+    assert "the path is empty. Give one; `.` is the current folder" in done.stderr
 
 
 @pytest.mark.parametrize("name", VARIABLES)

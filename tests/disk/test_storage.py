@@ -93,7 +93,7 @@ def test_sweep_takes_only_what_a_killed_replace_left(tmp_path: Path) -> None:
 def test_a_read_only_folder_is_named_with_a_cure(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir(mode=0o500)
-    with pytest.raises(StorageError, match="Check who may"):
+    with pytest.raises(StorageError, match="Check its permissions"):
         storage.replace(folder / "f", b"x")
 
 

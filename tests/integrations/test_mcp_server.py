@@ -300,7 +300,7 @@ def test_what_is_of_a_project_stays_with_it(
             assert said(await client.call_tool("remember", fact)).startswith("Stored at")
             monkeypatch.chdir(tmp_path)
             refused = await client.call_tool("remember", fact)
-            assert refused.is_error and "no git repository" in said(refused)
+            assert refused.is_error and "not in a git repository" in said(refused)
         for folder in ("my_shop", "my_shop/src", "branch"):
             assert "Fridays" in await told(folder)
         for folder in ("other", "."):

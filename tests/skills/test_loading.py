@@ -70,7 +70,7 @@ def test_two_of_a_name(workspace: Workspace) -> None:
     found = skills.load(workspace)
     assert [each.description for each in found.skills] == ["first"]
     assert found.notices == (
-        "skills/b/SKILL.md:1 is not used: skills/a/SKILL.md has its name. "
+        "skills/b/SKILL.md:1 is not used: skills/a/SKILL.md has the same name. "
         "Give one of them another `name:`",
     )
 

@@ -61,7 +61,7 @@ def test_the_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
 
 
 def test_what_is_no_case_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no"):
+    with pytest.raises(UsageError, match="contains no"):
         evaluate.read_cases(tmp_path)
     folder = tmp_path / "broken"
     folder.mkdir()

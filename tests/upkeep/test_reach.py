@@ -127,7 +127,7 @@ def test_whatever_may_be_a_token_is_registered_and_hidden(
 
 def test_what_is_no_address_is_refused_and_not_repeated() -> None:
     for address in ("nope://hunter2hunter2", "hunter2hunter2"):
-        with pytest.raises(UsageError, match="no address that Apprise knows") as refused:
+        with pytest.raises(UsageError, match="not an address that Apprise knows") as refused:
             reach.to_setting(address)
         assert "hunter2" not in str(refused.value)
 

@@ -84,7 +84,7 @@ def remember(
     several = reads_lines(fact)
     if several and (replaces or secret):
         name = "--replaces" if replaces else "--secret"
-        raise UsageError(f"{name} goes with one fact", "Give that fact as an argument")
+        raise UsageError(f"{name} only works with one fact", "Give that fact as an argument")
     if as_is and secret:
         raise UsageError("--as-is and --secret cannot be combined", "Give one of them")
     if of_project:

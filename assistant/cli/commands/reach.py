@@ -44,7 +44,7 @@ def reach(
     if action == "test":
         return try_out(options)
     if not address:
-        raise UsageError("no address is given", f"`assistant reach {action} ADDRESS`")
+        raise UsageError("no address given", f"`assistant reach {action} ADDRESS`")
     settings = [*options.settings().reach.ways]
     way = _listed(settings, address)
     if action == "add":

@@ -56,7 +56,7 @@ def init(
     command = folder.command_for(root)
     echo(f"The workspace is {root}; edit its files in any editor.")
     if created.kept and not was_trusted:
-        echo("It is trusted from now on: what its files say guides the model.")
+        echo("It is trusted from now on: its files guide the model.")
     echo(f"Next: `{command}` opens the chat, `{command} doctor` checks the setup.")
     for maker, path in at_home().items():
         own = shlex.quote(str(path))
@@ -110,7 +110,7 @@ def secrets(
     if action == "show":
         return _show_secrets(name)
     if name is None:
-        raise UsageError("no secret is named", f"`assistant secrets {action} NAME`")
+        raise UsageError("no secret given", f"`assistant secrets {action} NAME`")
     if action == "remove":
         registered.remove(name)
         echo(f"{name} is no longer registered")

@@ -79,7 +79,7 @@ REFUSED = [
     ("profiles", ['[{"name": "openai/a", "api_base": "here"}]'], "an address, as http"),
     ("web.search_url", ["not-a-url"], "an address, as http"),
     ("index.url", ["foo"], "an address, as http"),
-    ("web.allow_private", ["box", "10.0.0.0/99"], "which 10.0.0.0/99 is not"),
+    ("web.allow_private", ["box", "10.0.0.0/99"], "but 10.0.0.0/99 is none"),
 ]
 
 
