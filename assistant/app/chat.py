@@ -210,7 +210,7 @@ class Chat:
             untold=self.untold,
             begun=partial(ended.begin, self.workspace) if reads else lambda: None,
             daily=partial(self._daily_notices, notices, is_attended),
-            due=partial(asked, self.memory, self.workspace, partial(_shows_due, roots)),
+            due=partial(asked, self.memory, self.workspace, partial(_may_show_due, roots)),
             checkpoints=checkpoints,
         )
         toolbox.add(delegating_tool(conversation))
@@ -257,7 +257,7 @@ class Chat:
         if not self.options.purpose:
             yield asking_tool()
         if self.trusted:
-            yield _agenda_tool(self.memory, self.workspace, partial(_shows_due, roots))
+            yield _agenda_tool(self.memory, self.workspace, partial(_may_show_due, roots))
         if is_attended:
             yield _reminding_tool(self.workspace, roots, redactor)
 
@@ -315,7 +315,7 @@ def open_chat(
     return chat
 
 
-def _shows_due(roots: Roots, passage: Passage) -> bool:
+def _may_show_due(roots: Roots, passage: Passage) -> bool:
     """Return whether a model may be shown what a passage says is due."""
     return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
 

@@ -86,7 +86,7 @@ def changed_by(
     title = title_of(entries) if _origin(entries) in UNATTENDED else ""
     facts: dict[str, list[JournalEntry]] = {}
     waiting: dict[str, list[Held]] = {}
-    turn_of = _turns_of(turns, session)
+    turn_of = _turn_finder(turns, session)
     for write in writes:
         facts.setdefault(turn_of(write.origin, write.time), []).append(write)
     for held in pending:
@@ -184,7 +184,7 @@ def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBa
     return TakenBack(files_back, removed, tuple(undone), tuple(dropped), tuple(unchanged))
 
 
-def _turns_of(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], str]:
+def _turn_finder(turns: Sequence[Turn], session: str) -> Callable[[Origin, str], str]:
     """Return a function that finds the turn that a fact is from, by the ID of its request, or "".
 
     That is the turn of the first entry that states the fact, whenever the fact was written; for a

@@ -123,7 +123,7 @@ def reasons(
     if common := [word for word in shared if not is_function_word(word, language)]:
         why.append(f"shares: {', '.join(common)}")
     if shares.get("date", 0.0) > 0 and (when := mentioned or day):
-        why.append(f"{'mentions' if mentioned else 'recorded on'} {_in_words(when, text)}")
+        why.append(f"{'mentions' if mentioned else 'recorded on'} {_day_text(when, text)}")
     if shares.get("speaker", 0.0) > 0:
         why.append("said by the person you name")
     if shares.get("heading", 0.0) >= HEADED:
@@ -131,7 +131,7 @@ def reasons(
     return spelled(" · ".join(why) or "among the closest matches")
 
 
-def _in_words(day: str, text: str) -> str:
+def _day_text(day: str, text: str) -> str:
     """Return an ISO date as `3 May`, with the year if the text contains it; a partial date
     unchanged."""
     from datetime import date  # only needed with --why

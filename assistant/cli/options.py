@@ -71,7 +71,7 @@ _answers: ContextVar[TextIO | None] = ContextVar("_answers", default=None)
 """Standard output, while a command prints only JSON there."""
 
 
-def _print_answers_alone(context: typer.Context, as_json: bool) -> bool:
+def _print_only_json(context: typer.Context, as_json: bool) -> bool:
     if as_json:
         context.call_on_close(partial(_answers.reset, _answers.set(sys.stdout)))
         context.with_resource(contextlib.redirect_stdout(io.StringIO()))
@@ -80,9 +80,7 @@ def _print_answers_alone(context: typer.Context, as_json: bool) -> bool:
 
 Lines = Annotated[bool, option("--json", "Print JSON, for programs.")]
 """Option of a command that prints one line of JSON for each event or entry."""
-AsJson = Annotated[
-    bool, option("--json", "Print JSON, for programs.", callback=_print_answers_alone)
-]
+AsJson = Annotated[bool, option("--json", "Print JSON, for programs.", callback=_print_only_json)]
 """Option of a command that prints its `answer` as JSON, and no text on standard output."""
 Yes = Annotated[bool, option("--yes -y", "Do not ask.")]
 INPUT = "Standard input"

@@ -48,8 +48,8 @@ def take_files(folder: Path, put: Callable[[Incoming], object]) -> Iterator[str]
     folder, StorageError if an event cannot be queued; its file stays.
     """
     try:
-        found = [*folder.glob("*"), *folder.glob("*/*")]
-        paths = sorted(path for path in found if _is_ready(path))
+        entries = [*folder.glob("*"), *folder.glob("*/*")]
+        paths = sorted(path for path in entries if _is_ready(path))
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror})", "Name another") from error
     for path in paths:

@@ -172,7 +172,7 @@ def answer_waiting(
             return
         with work:
             for queued in broken(workspace):
-                _tell(workspace, queued, failed="was interrupted, and is not answered again")
+                _notify(workspace, queued, failed="was interrupted, and is not answered again")
             for queued in waiting(workspace):
                 tokens = checked_settings(workspace).heartbeat.tokens
                 answered = _answer(workspace, queued, tokens, no_daemon=no_daemon)
@@ -223,12 +223,12 @@ def _report(workspace: Workspace, answered: Answered) -> None:
     """Report an unseen answer to the owner, once."""
     queued, outcome = answered.queued, answered.outcome
     if outcome.state == "failed" or (outcome.state == "waiting" and not queued.tries):
-        _tell(workspace, queued, failed=outcome.text)
+        _notify(workspace, queued, failed=outcome.text)
     elif outcome.state == "done" and (answered.fault or not queued.reply_to):
-        _tell(workspace, queued, outcome.session, answered.fault)
+        _notify(workspace, queued, outcome.session, answered.fault)
 
 
-def _tell(workspace: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
+def _notify(workspace: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
     when = datetime.fromtimestamp(queued.arrived).isoformat(timespec="minutes")
     about = f"{queued.title}: {failed}" if failed else ""
     with beats.changing(workspace) as state:

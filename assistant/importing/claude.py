@@ -34,7 +34,9 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     if not isinstance(item["chat_messages"], list):
         raise Malformed("its messages are not a list")
     id = item_id(item.get("uuid"), item["chat_messages"])
-    yield exported(id, item.get("name"), item.get("created_at"), map(_message, _shown(item)))
+    yield exported(
+        id, item.get("name"), item.get("created_at"), map(_message, _shown_messages(item))
+    )
 
 
 def memory(item: Mapping[str, Any]) -> Iterator[Item]:
@@ -70,7 +72,7 @@ def _document(project: str, document: Mapping[str, Any]) -> Document | Skipped:
     return Document(f"{project.replace('/', '-')}/{title.replace('/', '-')}", text)
 
 
-def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _shown_messages(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the messages from the first to the current one; all of them if they form no tree."""
     messages = list(filter(None, item["chat_messages"]))
     by_id = {

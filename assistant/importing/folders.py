@@ -139,8 +139,8 @@ def _session(package: Package, name: str) -> Iterator[Item]:
             entry: Any = loads(line)
             if entry.get("type") == "session":
                 started, id_ = iso_time(entry.get("timestamp")), item_id(entry.get("id"), id_)
-            elif said := _message(entry):
-                messages.append(said)
+            elif parsed := _message(entry):
+                messages.append(parsed)
         except (ValueError, AttributeError, TypeError, KeyError):
             bad_lines += 1
     if bad_lines:

@@ -263,7 +263,7 @@ class Importer:
     def _source(self, document: Document) -> str:
         """Return the file that a document becomes; a digest distinguishes a second one of the same
         name."""
-        parts = [_part(part) for part in document.name.split("/") if part.strip(" .")]
+        parts = [_safe_name(part) for part in document.name.split("/") if part.strip(" .")]
         stem = "/".join(["memory", "imported", *parts])
         stem = re.sub(r"\.(?:md|markdown|txt)$", "", stem, flags=re.IGNORECASE)
         content_digest = digest(document.text)
@@ -282,7 +282,7 @@ class Importer:
         return mark in self._record and not self._again
 
 
-def _part(name: str) -> str:
+def _safe_name(name: str) -> str:
     """Return the name, made safe as that of a visible file."""
     safe = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
     return safe.strip().lstrip(".").encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")

@@ -124,12 +124,12 @@ def exported(
 
     One without a message of the owner is skipped.
     """
-    said = tuple(message for message in messages if message)
+    present = tuple(message for message in messages if message)
     name = title if isinstance(title, str) else ""
-    if not any(isinstance(message, UserEntry) for message in said):
-        return Skipped("nothing said by you" if said else "nothing said", name or id)
-    began = iso_time(time) or next(filter(None, (message.time for message in said)), "")
-    return ExportedConversation(id, name, began, said)
+    if not any(isinstance(message, UserEntry) for message in present):
+        return Skipped("nothing said by you" if present else "nothing said", name or id)
+    began = iso_time(time) or next(filter(None, (message.time for message in present)), "")
+    return ExportedConversation(id, name, began, present)
 
 
 def item_id(id: object, content: object) -> str:

@@ -228,7 +228,7 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
             yield None, fault
             fault = ""
         source = piece[offset:end]
-        yield _whole(item, source), REPLACED if _BAD in source else ""
+        yield _value(item, source), REPLACED if _BAD in source else ""
         if not is_list:
             return
         offset = end
@@ -236,10 +236,10 @@ def documents(file: IO[bytes], keys: Set[str]) -> Iterator[tuple[Any, str]]:
 
 def loads(text: bytes) -> Any:
     """Decode a JSON text, replacing lone surrogates. Raises ValueError."""
-    return _whole(json.loads(text, strict=False), text.decode("utf-8", "replace"))
+    return _value(json.loads(text, strict=False), text.decode("utf-8", "replace"))
 
 
-def _whole(value: Any, text: str) -> Any:
+def _value(value: Any, text: str) -> Any:
     """Return the value of a JSON text, with lone surrogates replaced."""
     if "\\ud" not in text and "\\uD" not in text and not _LONE.search(text):
         return value

@@ -59,7 +59,7 @@ def changes(program: Program, launch: Launch, *, undo: bool = False) -> list[Cha
         after = _reverted(program, file, before) if undo else _applied(file, before)
         if after != before:
             fresh = before is None or _without(file, before) == before
-            others = "" if undo else ", ".join(map(_titled, _others(file, before)))
+            others = "" if undo else ", ".join(map(_title, _other_entries(file, before)))
             changes.append(Change(file.path, before, after, fresh, others))
     return changes
 
@@ -121,16 +121,18 @@ def _reverted(program: Program, file: File, before: str | None) -> str | None:
     backup = read_text(_folder(program) / file.path.name)
     if remaining == _without(file, _applied(file, backup)):
         return backup
-    return changed(str(file.path), remaining, [entry.made for entry in _others(file, backup)])
+    return changed(
+        str(file.path), remaining, [entry.made for entry in _other_entries(file, backup)]
+    )
 
 
-def _others(file: File, text: str | None) -> list[Entry]:
+def _other_entries(file: File, text: str | None) -> list[Entry]:
     """Return the other programs' entries that ours replace."""
     plain = (text or "").removeprefix("\ufeff")
     return [entry for edit in file.edits if (entry := edit.other(plain))]
 
 
-def _titled(entry: Entry) -> str:
+def _title(entry: Entry) -> str:
     return f"{'.'.join(entry.path)} ({shlex.join(_command(entry.server)) or 'no command'})"
 
 

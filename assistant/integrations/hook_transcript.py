@@ -36,7 +36,7 @@ MOST_BYTES = 200 << 20
 def messages_in(lines: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Return the messages of a conversation, in order."""
     latest = {line.get("id") or number: line for number, line in enumerate(lines)}
-    return [found for found in map(_message, latest.values()) if found is not None]
+    return [message for message in map(_message, latest.values()) if message is not None]
 
 
 def json_objects(data: bytes) -> Iterator[Mapping[str, Any]]:

@@ -134,21 +134,21 @@ def _on_ollama(model: str, address: str) -> list[str]:
 
 @cache
 def _providers() -> frozenset[str]:
-    return frozenset(_shipped(PROVIDERS)["providers"]) | frozenset(_listed())
+    return frozenset(_litellm_data(PROVIDERS)["providers"]) | frozenset(_listed())
 
 
 @cache
 def _listed() -> Mapping[str, frozenset[str]]:
     """Return the chat models by provider, without the provider's prefix."""
     listed: dict[str, set[str]] = {}
-    for name, facts in _shipped(MODELS).items():
+    for name, facts in _litellm_data(MODELS).items():
         if facts.get("mode") in TALKING:
             provider = facts["litellm_provider"]
             listed.setdefault(provider, set()).add(name.removeprefix(f"{provider}/"))
     return {provider: frozenset(models) for provider, models in listed.items()}
 
 
-def _shipped(name: str) -> Any:
+def _litellm_data(name: str) -> Any:
     """Read a list that ships with litellm, without importing litellm."""
     spec = importlib.util.find_spec("litellm")
     folders = list(spec.submodule_search_locations or ()) if spec else []

@@ -43,11 +43,11 @@ def picture_of(data: bytes) -> Picture | None:
     try:
         with Image.open(io.BytesIO(data)) as image:
             if fits and not _must_change(image):
-                return _named(data, SUFFIXES[kind], image.size)
+                return _picture(data, SUFFIXES[kind], image.size)
             return _reencoded(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if fits:
-            return _named(data, SUFFIXES[kind], (0, 0))  # leave it to the provider
+            return _picture(data, SUFFIXES[kind], (0, 0))  # leave it to the provider
         raise UsageError(
             f"this picture ({kind}) cannot be read", "Save it as PNG or JPEG"
         ) from error
@@ -97,7 +97,7 @@ def _reencoded(image: "Image") -> Picture:
     data = _saved(upright, kind)
     if len(data) > MOST_BYTES:
         kind, data = "JPEG", _saved(upright.convert("RGB"), "JPEG")
-    return _named(data, SUFFIXES[kind], upright.size)
+    return _picture(data, SUFFIXES[kind], upright.size)
 
 
 def _saved(image: "Image", kind: str) -> bytes:
@@ -107,5 +107,5 @@ def _saved(image: "Image", kind: str) -> bytes:
     return out.getvalue()
 
 
-def _named(data: bytes, suffix: str, size: tuple[int, int]) -> Picture:
+def _picture(data: bytes, suffix: str, size: tuple[int, int]) -> Picture:
     return Picture(hashlib.sha256(data).hexdigest()[:24] + suffix, *size, data)

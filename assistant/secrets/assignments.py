@@ -40,8 +40,8 @@ _ENDINGS = {
     **dict.fromkeys(WORDS["key endings"], Claim.KEY),
 }
 """Endings of closed compounds: `rootpassword`, `authtoken`."""
-_VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])
-_DISOWNING = frozenset(WORDS["disowning"])
+_CONFIRMING = frozenset(WORDS["vouching"] + WORDS["vendors"])
+_RULING_OUT = frozenset(WORDS["disowning"])
 _TAILS = frozenset(WORDS["tails"])
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PARTS = re.compile(r"[^\W_]+")
@@ -62,9 +62,9 @@ def claim(name: str) -> Claim:
     if not words:
         return Claim.NONE
     noun, before = _noun(words[-1]), words[:-1]
-    if _is_disowned(noun, words[-1], before):
+    if _is_ruled_out(noun, words[-1], before):
         return Claim.NONE
-    if noun is Claim.WEAK and not _VOUCHING.isdisjoint(before[-2:]):
+    if noun is Claim.WEAK and not _CONFIRMING.isdisjoint(before[-2:]):
         return Claim.KEY
     return noun
 
@@ -80,13 +80,13 @@ def _noun(word: str) -> Claim:
     )
 
 
-def _is_disowned(noun: Claim, word: str, before: Sequence[str]) -> bool:
+def _is_ruled_out(noun: Claim, word: str, before: Sequence[str]) -> bool:
     """Return whether the word before the noun shows that no secret is meant (`public key`).
 
     Words for passwords are never ruled out, except `pass`, which may be a bus pass.
     """
     passes = (noun is not Claim.PASSWORD and word != "salt") or word in ("pass", "passe")
-    return passes and bool(before) and before[-1] in _DISOWNING
+    return passes and bool(before) and before[-1] in _RULING_OUT
 
 
 def _stems() -> dict[str, bool]:
@@ -223,7 +223,7 @@ def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
         return None
     name = _name(text, start, end)
     noun = claim(name)
-    if noun is Claim.WEAK and (qualifier or _is_vouched_for(text, start, name)):
+    if noun is Claim.WEAK and (qualifier or _is_confirmed(text, start, name)):
         noun = Claim.KEY
     if noun is Claim.NONE or (
         binding_match.lastgroup == "element" and not _is_element(text, start)
@@ -261,7 +261,7 @@ def _name(text: str, start: int, end: int) -> str:
     return _FLAG.split(name)[-1]
 
 
-def _is_vouched_for(text: str, start: int, name: str) -> bool:
+def _is_confirmed(text: str, start: int, name: str) -> bool:
     """Return whether a bare noun's container confirms it: `encryption: {key: …}`."""
     container = _WITHIN.search(text[max(0, start - REACH) : start]) if name.isalpha() else None
     return container is not None and claim(f"{container[1]}_key") is Claim.KEY

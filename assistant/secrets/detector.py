@@ -203,10 +203,10 @@ class Detector:
         """Find the known values, also across line ends in wrapped base64."""
         spans = [(start, end, self._known[value]) for start, end, value in self._matches(text)]
         for block in PATTERNS["wrapped"].finditer(text) if _has_long_word(text) else ():
-            places = [place for place in range(*block.span()) if text[place] not in "\r\n"]
-            unwrapped = "".join(text[place] for place in places)
+            offsets = [offset for offset in range(*block.span()) if text[offset] not in "\r\n"]
+            unwrapped = "".join(text[offset] for offset in offsets)
             for start, end, value in self._matches(unwrapped):
-                spans.append((places[start], places[end - 1] + 1, self._known[value]))
+                spans.append((offsets[start], offsets[end - 1] + 1, self._known[value]))
         return spans
 
     def _matches(self, text: str) -> Iterator[Span]:

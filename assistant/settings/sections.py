@@ -214,7 +214,7 @@ class SourceSettings(Table):
         return path
 
 
-def _inside(files: tuple[str, ...]) -> tuple[str, ...]:
+def _in_workspace(files: tuple[str, ...]) -> tuple[str, ...]:
     for file in files:
         path = PurePosixPath(file)
         if path.is_absolute() or file.startswith("~") or {"..", ".assistant"} & set(path.parts):
@@ -229,7 +229,7 @@ class SectionSettings(Table):
     """One of the program's own, or one of yours; `*` stands for all others."""
     title: str | None = None
     """Its heading in the prompt."""
-    files: Annotated[Texts, AfterValidator(_inside)] = ()
+    files: Annotated[Texts, AfterValidator(_in_workspace)] = ()
     """The files of the workspace that it shows."""
     budget: int | None = Field(default=None, ge=1)
     """Maximum tokens of each of its files."""
@@ -257,16 +257,16 @@ class ContextSettings(Table):
 
     @field_validator("sections")
     @classmethod
-    def _exist_once(cls, sections: tuple[SectionSettings, ...]) -> tuple[SectionSettings, ...]:
+    def _are_unique(cls, sections: tuple[SectionSettings, ...]) -> tuple[SectionSettings, ...]:
         names = [section.name for section in sections]
         for section in sections:
             name = section.name
             if not (section.files or name in (*PROMPT_SECTIONS, REST)):
                 near = get_close_matches(name, PROMPT_SECTIONS, n=1)
                 known = ", ".join(PROMPT_SECTIONS)
-                meant = f"Did you mean {near[0]}?" if near else f"There are {known}."
+                suggestion = f"Did you mean {near[0]}?" if near else f"There are {known}."
                 raise ValueError(
-                    f"names of sections, but {name} is none. {meant} One of your own needs `files`"
+                    f"names of sections, but {name} is none. {suggestion} Your own need `files`"
                 )
             if names.count(name) > 1:
                 raise ValueError(f"names of sections, but {name} is in it twice")
@@ -381,7 +381,7 @@ class ServerSettings(Table):
     """Maximum seconds of a call."""
 
     @model_validator(mode="after")
-    def _reached_in_one_way(self) -> "ServerSettings":
+    def _has_command_or_url(self) -> "ServerSettings":
         if bool(self.command) == bool(self.url):
             raise ValueError("a server with a `command` or with a `url`")
         return self

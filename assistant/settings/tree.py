@@ -59,7 +59,7 @@ class Settings(sections.Table):
 
     @field_validator("sources")
     @classmethod
-    def _are_told_apart(
+    def _have_distinct_names(
         cls, sources: tuple[sections.SourceSettings, ...]
     ) -> tuple[sections.SourceSettings, ...]:
         names = [source.name for source in sources]
@@ -104,10 +104,12 @@ def _fault(error: Mapping[str, Any], source: str) -> ConfigError:
         is_section = len(path) == 1 and isinstance(error["input"], Mapping)
         nearest = get_close_matches(key, Settings.model_fields if is_section else names(), n=1)
         what = "section [{}]" if is_section else "setting {!r}"
-        meant = f"[{nearest[0]}]" if is_section and nearest else "".join(nearest)
+        suggestion = f"[{nearest[0]}]" if is_section and nearest else "".join(nearest)
         return ConfigError(
             f"there is no {what.format(key)}{source}",
-            f"Did you mean {meant}?" if meant else "docs/configuration.md lists the settings",
+            f"Did you mean {suggestion}?"
+            if suggestion
+            else "docs/configuration.md lists the settings",
         )
     kind = error["type"].removesuffix("_parsing").removesuffix("_type")
     is_table = kind == "tuple" and isinstance(error["input"], Mapping)

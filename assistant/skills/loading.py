@@ -279,8 +279,8 @@ def whole(skill: Skill) -> str:
     Raises StorageError if it is gone.
     """
     files = bundled(skill)
-    beside = f"\n\nFiles of this skill: {', '.join(files)}" if files else ""
-    return f"{body(skill)}{beside}"
+    listing = f"\n\nFiles of this skill: {', '.join(files)}" if files else ""
+    return f"{body(skill)}{listing}"
 
 
 def body(skill: Skill) -> str:

@@ -46,7 +46,7 @@ def unmarked(
 ) -> list[Passage]:
     """Return the current facts that do not say when they matter, in an order that changes daily, so
     that the next run may start with those that this one has no tokens for."""
-    found = []
+    passages = []
     for source in workspace.sources():
         if source.startswith(ARCHIVE) or hidden(source):
             continue
@@ -54,9 +54,9 @@ def unmarked(
         for chunk in masked(chunks_of(text, source), text, redactor):
             one = passage(chunk)
             if is_fact(one) and one.status == "current" and not matters_for(one.text, one.plain):
-                found.append(one)
-    random.Random(day.toordinal()).shuffle(found)
-    return found
+                passages.append(one)
+    random.Random(day.toordinal()).shuffle(passages)
+    return passages
 
 
 def mark(

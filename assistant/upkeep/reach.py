@@ -60,7 +60,7 @@ def ways(command: str | None, addresses: Sequence[str]) -> list[Way]:
         own = [Way(COMMAND, partial(_run, ["sh", "-c", command]))]
     else:
         own = _desktop() if command is None else []
-    return [*own, *map(_way, addresses)]
+    return [*own, *map(_channel, addresses)]
 
 
 def _desktop() -> list[Way]:
@@ -94,7 +94,7 @@ def _cut(text: str) -> str:
 # Apprise
 
 
-def _way(setting: str) -> Way:
+def _channel(setting: str) -> Way:
     """Return the channel of an address."""
     try:
         address = full(setting)
@@ -113,7 +113,7 @@ def to_setting(address: str) -> str:
     know, ConfigError without Apprise.
     """
     service = _service(full(address))
-    clear = "?" not in address and _name(address, service) == _place(service.url())
+    clear = "?" not in address and _name(address, service) == _without_query(service.url())
     if STAND_IN.search(address) or clear:
         return address
     kind, known = re.sub(r"\W", "_", address.partition(":")[0]), registered.names()
@@ -165,14 +165,14 @@ def _name(setting: str, service: Any) -> str:
     """
     shown, whole = setting, STAND_IN.fullmatch(setting)
     if whole or not STAND_IN.search(setting):
-        shown = _USER.sub(r"\1…", _place(service.url(privacy=True)))
+        shown = _USER.sub(r"\1…", _without_query(service.url(privacy=True)))
         if ".custom_" in type(service).__module__:  # a webhook: its path may be a token
             shown = _PATH.sub("…", shown)
         shown += f" ({whole[1]})" if whole else ""
     return registered.redactor().redact(shown)
 
 
-def _place(address: str) -> str:
+def _without_query(address: str) -> str:
     return address.partition("?")[0].rstrip("/")
 
 

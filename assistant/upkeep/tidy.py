@@ -86,8 +86,8 @@ def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal
 def by_rules(pair: Pair) -> Relation:
     """Return the relation by the words alone, if it is nearly certain."""
     one, other = _Words(pair.earlier), _Words(pair.later)
-    turned = (one.content[n:] + one.content[:n] for n in range(len(one.content)))
-    if other.content in turned and not one.is_twin_of(other):
+    rotations = (one.content[n:] + one.content[:n] for n in range(len(one.content)))
+    if other.content in rotations and not one.is_twin_of(other):
         return "same"
     return "changed" if _revalued(one.words, other.words) or _negated(one, other) else "different"
 
@@ -132,12 +132,12 @@ class _Words:
     def is_twin_of(self, other: "_Words") -> bool:
         if self.values != other.values or self.negations != other.negations:
             return True
-        if self._misnames(other) or other._misnames(self):
+        if self._names_differ(other) or other._names_differ(self):
             return True
         changed = sum(a != b for a, b in zip(self.content, other.content, strict=False))
         return len(self.content) == len(other.content) and changed == 1
 
-    def _misnames(self, other: "_Words") -> bool:
+    def _names_differ(self, other: "_Words") -> bool:
         """Return whether the other fact lacks a name, or has the names in another order."""
         shared = [word for word in other.words if word in self.names]
         return list(dict.fromkeys(self.names)) != list(dict.fromkeys(shared))

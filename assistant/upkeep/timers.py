@@ -32,7 +32,7 @@ def choice() -> Kind:
     """Return the kind of timer that this machine supports. Raises ConfigError if there is none."""
     if sys.platform == "darwin":
         return "launchd"
-    if programs.find("systemctl") and _works(["systemctl", "--user", "show-environment"]):
+    if programs.find("systemctl") and _succeeds(["systemctl", "--user", "show-environment"]):
         return "systemd"
     if programs.find("crontab"):
         return "cron"
@@ -59,7 +59,7 @@ def files(workspace: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
 def install(workspace: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
     """Write the files and start the timer. Raises StorageError."""
     if kind == "cron":
-        _run(["crontab", "-"], _lines([*_others(workspace), *files.values()]))
+        _run(["crontab", "-"], _lines([*_other_lines(workspace), *files.values()]))
         return
     for path, text in files.items():
         with storage.reported("made", Path(path).parent):
@@ -70,7 +70,7 @@ def install(workspace: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
         _run(["systemctl", "--user", "enable", "--now", f"{name(workspace)}.timer"])
     else:
         (path,) = files
-        _works(["launchctl", "bootout", f"gui/{os.getuid()}", path])
+        _succeeds(["launchctl", "bootout", f"gui/{os.getuid()}", path])
         _run(["launchctl", "bootstrap", f"gui/{os.getuid()}", path])
 
 
@@ -79,14 +79,14 @@ def uninstall(workspace: Workspace) -> list[str]:
     removed = [path for path in (*_units(workspace), _agent(workspace)) if path.exists()]
     for path in removed:
         if path.suffix == ".timer":
-            _works(["systemctl", "--user", "disable", "--now", path.name])
+            _succeeds(["systemctl", "--user", "disable", "--now", path.name])
         elif path.suffix == ".plist":
-            _works(["launchctl", "bootout", f"gui/{os.getuid()}", str(path)])
+            _succeeds(["launchctl", "bootout", f"gui/{os.getuid()}", str(path)])
         path.unlink()
     if any(path.suffix == ".timer" for path in removed):
-        _works(["systemctl", "--user", "daemon-reload"])
+        _succeeds(["systemctl", "--user", "daemon-reload"])
     in_cron = []
-    if programs.find("crontab") and len(others := _others(workspace)) < len(_crontab()):
+    if programs.find("crontab") and len(others := _other_lines(workspace)) < len(_crontab()):
         _run(["crontab", "-"], _lines(others))
         in_cron = ["crontab"]
     return [*map(str, removed), *in_cron]
@@ -97,7 +97,9 @@ def is_installed(workspace: Workspace) -> bool:
     if any(path.exists() for path in (*_units(workspace), _agent(workspace))):
         return True
     try:
-        return programs.find("crontab") is not None and len(_others(workspace)) < len(_crontab())
+        return programs.find("crontab") is not None and len(_other_lines(workspace)) < len(
+            _crontab()
+        )
     except StorageError:
         return False
 
@@ -181,7 +183,7 @@ def _crontab() -> list[str]:
         raise
 
 
-def _others(workspace: Workspace) -> list[str]:
+def _other_lines(workspace: Workspace) -> list[str]:
     return [line for line in _crontab() if not line.endswith(f"# {name(workspace)}")]
 
 
@@ -198,7 +200,7 @@ def _run(command: list[str], text: str = "") -> str:
         raise StorageError(error.message, "Choose another with --with") from error
 
 
-def _works(command: list[str]) -> bool:
+def _succeeds(command: list[str]) -> bool:
     try:
         _run(command)
     except StorageError:

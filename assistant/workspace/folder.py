@@ -142,7 +142,7 @@ class Workspace:
         """
         result = Survey()
         for name in INDEXED_FILES:
-            _judge(result, name, f"{self.root}/{name}")
+            _classify(result, name, f"{self.root}/{name}")
         with suppress(OSError):
             for name in sorted(os.listdir(self.root)):  # noqa: PTH208
                 if name not in INDEXED_FILES and original_of(name) in INDEXED_FILES:
@@ -242,11 +242,11 @@ def identity(path: Path) -> tuple[int, int]:
 
 # The memory files, and sync conflict copies of them
 
-_TOLD = ("confli", "konflikt")
+_COPY_MARKS = ("confli", "konflikt")
 """Every copy's name contains one of these."""
 KEPT = 8192
 """Maximum number of cached names: each is looked up before every recall."""
-_LEFT = (".orig", ".rej")
+_LEFTOVER_SUFFIXES = (".orig", ".rej")
 """Suffixes of files that git and patch leave."""
 
 
@@ -261,12 +261,12 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
 def original_of(name: str) -> str | None:
     """Return the name of the file that this one is a copy of, or None."""
     folder, slash, own = name.rpartition("/")
-    if own.endswith(_LEFT):
+    if own.endswith(_LEFTOVER_SUFFIXES):
         return f"{folder}{slash}{own.rpartition('.')[0]}"
     if own.startswith("MEMORY") and _patterns()["of_memory"].fullmatch(name):
         return "MEMORY.md"
     lowered = own.lower()
-    if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # true of most files
+    if _COPY_MARKS[0] not in lowered and _COPY_MARKS[1] not in lowered:  # true of most files
         return None
     match = _patterns()["copy"].fullmatch(own)
     return f"{folder}{slash}{match['stem'].rstrip()}{match['ending'] or ''}" if match else None
@@ -319,7 +319,7 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
                     if _is_citable(result, name):
                         result.sources.append(name)
                 else:
-                    _judge(result, name, entry.path)
+                    _classify(result, name, entry.path)
     except (FileNotFoundError, NotADirectoryError):
         pass  # removed meanwhile
     except OSError as error:
@@ -327,7 +327,7 @@ def _survey_folder(result: Survey, root: str, directory: str) -> list[str]:
     return folders
 
 
-def _judge(result: Survey, name: str, path: str) -> None:
+def _classify(result: Survey, name: str, path: str) -> None:
     """Add the entry if it is a regular file. It is not opened, since a pipe would block."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116

@@ -64,8 +64,8 @@ class ChatCompleter(Completer):
             path = mention[1] if mention[1] is not None else mention[2]
             labels = dict(chain(self._by_prefix(path), self._fuzzy(path)))
             for path, label in islice(labels.items(), MAX_FILES):
-                behind = "" if path.endswith("/") else " "
-                yield Completion(_mention(path) + behind, -len(mention[0]), display=label)
+                suffix = "" if path.endswith("/") else " "
+                yield Completion(_mention(path) + suffix, -len(mention[0]), display=label)
 
     def is_unfinished(self, typed: str) -> bool:
         """Return whether a text is the beginning of a command's name, or ends with a mention of a

@@ -135,13 +135,15 @@ class ChatLoop(Host):
         facts = [talk.model.name.rpartition("/")[2]]
         if talk.filled is not None:
             used, window = talk.filled
-            facts.append(f"{_short(used)} of {_short(window)} tokens ({used / window:.0%})")
+            facts.append(
+                f"{_abbreviated(used)} of {_abbreviated(window)} tokens ({used / window:.0%})"
+            )
         if talk.usage.cost:
             facts.append(f"${talk.usage.cost:.4f}")
         self.screen.draw(status=[*facts, *turn_facts], progress="")
 
 
-def _short(tokens: int) -> str:
+def _abbreviated(tokens: int) -> str:
     return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)
 
 

@@ -60,7 +60,7 @@ def greet(options: Globals) -> str:
 
     has_model = bool(model_name())
     echo(err=True)
-    _tell(TEXT["opening"].format(many="Two" if has_model else "Three"))
+    _print(TEXT["opening"].format(many="Two" if has_model else "Three"))
     echo(err=True)
     message = ""
     try:
@@ -74,12 +74,12 @@ def greet(options: Globals) -> str:
         pass  # Ctrl-C and Ctrl-D skip the remaining questions
     except MessageInstead as error:
         message = str(error)
-        _tell(TEXT["is_message"])
+        _print(TEXT["is_message"])
     echo(err=True)
     return message
 
 
-def _tell(text: str, indent: str = "") -> None:
+def _print(text: str, indent: str = "") -> None:
     """Print a text, wrapped to the terminal."""
     columns = shutil.get_terminal_size().columns
     filled = textwrap.fill(text, columns, initial_indent=indent, subsequent_indent=indent)
@@ -130,30 +130,30 @@ def _choose_model(options: Globals) -> None:
 
     models = offers(most=MAX_OFFERS)
     if not models:
-        _tell(TEXT["no_offers"])
+        _print(TEXT["no_offers"])
     for number, offer in enumerate(models, start=1):
         echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
-    _tell(TEXT["without_model"])
+    _print(TEXT["without_model"])
     while name := _answer("Which model? (a number, a name, or Enter for none)"):
         if name.isdecimal() and 1 <= int(name) <= len(models):
             name = models[int(name) - 1].model
-        if _connects(options, name):
+        if _try_and_configure(options, name):
             return
 
 
-def _connects(options: Globals, name: str) -> bool:
+def _try_and_configure(options: Globals, name: str) -> bool:
     """Try a model; if it answers, configure it and return True."""
     from assistant.cli.commands import config
     from assistant.model.select import try_model
 
     if " " in name or not name[0].isalnum():
-        _tell(TEXT["no_model"], "  ")
+        _print(TEXT["no_model"], "  ")
         return False
-    _tell(f"trying {spelled(name)} …", "  ")
+    _print(f"trying {spelled(name)} …", "  ")
     try:
-        _tell(f"it says: {spelled(try_model(name))}", "  ")
+        _print(f"it says: {spelled(try_model(name))}", "  ")
         config.put(options, "model.name", [name])
     except AssistantError as error:
-        _tell(spelled(str(error)), "  ")
+        _print(spelled(str(error)), "  ")
         return False
     return True

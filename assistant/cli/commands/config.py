@@ -92,7 +92,7 @@ def set_(
       assistant config set mcpServers.files.args -- -y some-package
     """
     if key == "embedding.model" and values[0]:
-        values = [_embedded_ahead(context.obj, values[0])]
+        values = [_embed_first(context.obj, values[0])]
     put(context.obj, key, values)
 
 
@@ -234,11 +234,11 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
     typed = valid.model_dump(mode="json", exclude_none=True)
     value = value_at(typed, path)
     _put(document, path, value)
-    doubts = _doubts(typed, path)
+    doubts = _warnings(typed, path)
     return tomlkit.dumps(document), value_at(_without_secrets(typed), path), doubts
 
 
-def _doubts(values: Any, path: Keys) -> list[str]:
+def _warnings(values: Any, path: Keys) -> list[str]:
     """Return warnings about a rule for a tool that does not exist, or about an unlikely model."""
     if path[0] == "policy":
         return unknown_tools({f"policy.{path[1]}": value_at(values, path)})
@@ -300,7 +300,7 @@ def _remove(document: Any, path: Keys) -> None:
 # The embedding model
 
 
-def _embedded_ahead(options: Globals, name: str) -> str:
+def _embed_first(options: Globals, name: str) -> str:
     """Embed the workspace's texts with a model, so that no recall has to wait; return its name.
 
     Raises EmbedderError if the model cannot be used. An interrupted run is continued next time.

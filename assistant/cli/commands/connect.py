@@ -53,12 +53,12 @@ def connect(
       assistant connect zed --print
       assistant connect codex --undo
     """
-    place = (context.obj.directory or default_root()).resolve()  # it may not exist
+    workspace = (context.obj.directory or default_root()).resolve()  # it may not exist
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program given", f"Name one of {NAMES}")
-        return _list(place)
-    root = place if undo else context.obj.workspace().root
+        return _list(workspace)
+    root = workspace if undo else context.obj.workspace().root
     launch = Launch(own_command(), root)
     chosen = named(program)
     changes = connecting.changes(chosen, launch, undo=undo)
@@ -80,7 +80,7 @@ def connect(
     backups = list(map(str, copies))
     answer({"program": chosen.name, "changes": diffs, "made": made, "copies": backups})
     if made or not changes:
-        _tell(chosen, copies, made=made, undo=undo)
+        _report(chosen, copies, made=made, undo=undo)
 
 
 def _list(workspace: Path) -> None:
@@ -106,7 +106,7 @@ def _state(connection: Connection | None, workspace: str) -> str:
     return f"connected{'' if workspace in connection.command else ' to another workspace'}{hooks}"
 
 
-def _tell(program: Program, copies: Sequence[Path], *, made: bool, undo: bool) -> None:
+def _report(program: Program, copies: Sequence[Path], *, made: bool, undo: bool) -> None:
     for copy in copies:
         echo(f"Backup: {copy}")
     if not made:

@@ -54,9 +54,9 @@ def context(
         with context.obj.open_chat(ChatOptions()) as chat:
             sections = chat.preview(text, attached)
     else:
-        sections = _past(context.obj, session, turn)
+        sections = _past_sections(context.obj, session, turn)
     if section:
-        sections = _only(sections, section)
+        sections = _section(sections, section)
     answer(
         [
             {"title": part.title, "source": part.source, "tokens": part.tokens, "text": part.text}
@@ -76,7 +76,7 @@ def context(
     echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)
 
 
-def _only(sections: Sequence[Section], title: str) -> list[Section]:
+def _section(sections: Sequence[Section], title: str) -> list[Section]:
     """Return the section with this title, or with this name in the recipe."""
     titles = {part.name: part.title for part in KNOWN}
     full_title = titles.get(title.casefold(), title).casefold()
@@ -87,7 +87,7 @@ def _only(sections: Sequence[Section], title: str) -> list[Section]:
     return chosen
 
 
-def _past(options: Globals, session: str, turn: int | None) -> list[Section]:
+def _past_sections(options: Globals, session: str, turn: int | None) -> list[Section]:
     """Return the prompt of a past turn, by default the latest."""
     workspace = options.workspace()
     name = transcript.find(workspace.sessions, session)

@@ -120,7 +120,7 @@ def _written(
     With `names` for its secrets, there is only one fact.
     """
     if names:
-        yield _give_named(memory, facts[0], names)
+        yield _write_with_names(memory, facts[0], names)
     elif asks:
         yield from (give(memory, fact) for fact in facts)
     else:
@@ -184,12 +184,12 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
                 value = fact.text[secret.start : secret.end]
                 if value not in names:
                     names[value] = ask("Name it", secret.kind if secret.certain else None)
-            return _keep_out(memory, fact, names, learn)
+            return _register_and_write(memory, fact, names, learn)
     say("Nothing was written.")
     return None
 
 
-def _give_named(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
+def _write_with_names(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
     """Write a fact with its secrets registered under these names.
 
     Raises UsageError unless it contains exactly as many secrets.
@@ -204,10 +204,10 @@ def _give_named(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
             "given",
             "Register it with `assistant secrets add NAME`, and write [[secret:NAME]] in its place",
         )
-    return _keep_out(memory, fact, dict(zip(values, names, strict=True)))
+    return _register_and_write(memory, fact, dict(zip(values, names, strict=True)))
 
 
-def _keep_out(
+def _register_and_write(
     memory: Memory, fact: Fact, names: Mapping[str, str], learn: Learn = lambda name, value: None
 ) -> Remembered:
     """Register values under names, and write the fact with placeholders for them.
@@ -383,7 +383,7 @@ def choice(
     located = locate(memory, target)
     passages = located.passages
     if yes:
-        _say_whole(located.one(target))
+        _show_all(located.one(target))
         return passages[0]
     if not located.exact:
         say(f"No fact says exactly {target!r}. Closest matches:")
@@ -397,7 +397,7 @@ def choice(
         )
     chosen = passages[0] if len(passages) == 1 else pick(passages, "Forget which one?")
     if chosen:
-        _say_whole(chosen)
+        _show_all(chosen)
     question = "Remove it for good? No undo brings it back." if purge else "Forget it?"
     asks = purge or len(passages) == 1  # an undo takes back a wrong pick
     if chosen is None or (asks and not confirm(question)):
@@ -406,7 +406,7 @@ def choice(
     return chosen
 
 
-def _say_whole(passage: Passage) -> None:
+def _show_all(passage: Passage) -> None:
     say(passage.citation)
     for line in spelled(passage.readable).strip().split("\n"):
         say(f"  {line}")

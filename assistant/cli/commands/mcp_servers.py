@@ -29,7 +29,7 @@ def list_(
     Arguments:
       [NAME]: Only this server.
     """
-    chosen = [_named(context.obj, name)] if name else _servers(context.obj)
+    chosen = [_server_named(context.obj, name)] if name else _servers(context.obj)
     enabled = [server for server in chosen if not server.settings.disabled]
     results = {result.name: result for result in check_all(enabled)}
     rows = [(server, results.get(server.name, Checked(server.name))) for server in chosen]
@@ -48,7 +48,7 @@ def approve(context: typer.Context, name: str, yes: Yes = False) -> None:
     Arguments:
       NAME: The server.
     """
-    server, pins = _named(context.obj, name), Pins()
+    server, pins = _server_named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
     changed = pin.held_back
     if starts and not changed:
@@ -73,7 +73,7 @@ def _servers(options: Globals) -> Sequence[Server]:
     return named.servers
 
 
-def _named(options: Globals, name: str) -> Server:
+def _server_named(options: Globals, name: str) -> Server:
     present = _servers(options)
     for server in present:
         if server.name == name:

@@ -231,16 +231,16 @@ def merge(
         echo("There are no conflict copies.")
     for copy in planned:
         _show_merge(copy)
-    sound = [copy for copy in planned if not copy.fault]
-    if sound and (yes or not as_json):
+    mergeable = [copy for copy in planned if not copy.fault]
+    if mergeable and (yes or not as_json):
         if not yes and not sys.stdin.isatty():
             echo("Nothing was written. `assistant memory merge --yes` merges them.")
             return
         must_confirm("Merge this?", yes=yes)
         copies.take_in(planned)
-        merged = counted(len(sound), "copy", "copies")
+        merged = counted(len(mergeable), "copy", "copies")
         echo(f"{merged} merged. `assistant memory undo` reverses it.")
-    if len(sound) < len(planned):
+    if len(mergeable) < len(planned):
         raise typer.Exit(1)
 
 
@@ -393,7 +393,7 @@ def core(
             _show_core(context.obj, memory)
 
 
-def _standing(options: Globals, memory: Keeper, most: int) -> Standing:
+def _prompt_facts(options: Globals, memory: Keeper, most: int) -> Standing:
     """Return which facts are in every prompt if all of memory may take `most` tokens there."""
     redact, hidden = redactor().redact, options.hidden()
     return standing(options.workspace(), most, redact, hidden, memory.core)
@@ -401,8 +401,8 @@ def _standing(options: Globals, memory: Keeper, most: int) -> Standing:
 
 def _show_core(options: Globals, memory: Keeper) -> None:
     settings = options.settings()
-    whole = _standing(options, memory, settings.memory.whole)
-    chosen = _standing(options, memory, 0)
+    whole = _prompt_facts(options, memory, settings.memory.whole)
+    chosen = _prompt_facts(options, memory, 0)
     total = sum(entry.tokens for entry in chosen.core)
     facts = [
         {
@@ -453,8 +453,8 @@ def _change_core(options: Globals, memory: Keeper, what: str, target: str) -> No
     if changed:
         effect = "Now in every prompt" if what == ADD else "No longer in the core"
         echo(f"{effect}: {_line(fact)}")
-        stands = _standing(options, memory, options.settings().memory.whole)
-        if what == DROP and stands.text and not stands.core:
+        in_prompt = _prompt_facts(options, memory, options.settings().memory.whole)
+        if what == DROP and in_prompt.text and not in_prompt.core:
             echo("All of memory is in every prompt while it is small (memory.whole).", err=True)
         echo("`assistant memory undo` reverses it.", err=True)
     else:

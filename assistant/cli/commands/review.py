@@ -116,7 +116,7 @@ def tidy(
     workspace = context.obj.workspace()
     with context.obj.memory() as memory:
         if with_model:
-            _add_what_facts_matter_for(context.obj, memory)
+            _mark_occasions(context.obj, memory)
         proposals = _proposals(workspace, memory.pairs(limit))
         if as_json:
             return answer(proposals)
@@ -168,7 +168,7 @@ def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
 # Tidy
 
 
-def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
+def _mark_occasions(options: Globals, memory: Keeper) -> None:
     """Have the model add when old facts matter, and tell the owner in one line."""
     from datetime import date
 
@@ -184,10 +184,10 @@ def _add_what_facts_matter_for(options: Globals, memory: Keeper) -> None:
         )
     facts = mattering.unmarked(workspace, redactor(), options.hidden(), date.today())
     done = mattering.mark(memory, model, facts)
-    told = f"{done.marked} of {counted(done.asked, 'fact')} now say when they matter"
+    summary = f"{done.marked} of {counted(done.asked, 'fact')} now say when they matter"
     left = f"; {done.left:,} left for another run" if done.left else ""
     undo = " `assistant memory undo` reverses it." if done.marked else ""
-    echo(f"{told} ({counted(done.tokens, 'token')}){left}.{undo}", err=True)
+    echo(f"{summary} ({counted(done.tokens, 'token')}){left}.{undo}", err=True)
     if done.failed:
         note(f"the model failed: {done.failed}")
 

@@ -102,7 +102,10 @@ def undo(
         entries = transcript.read_all(workspace.sessions, session) if session else ()
         turns = changed_by(workspace, memory, session, entries)
         changed = undoable(workspace, next(turns, None))
-        lines = (f"“{changed.name}” changed", *(f"  {it}" for it in changed.listed(workspace)))
+        lines = (
+            f"“{changed.name}” changed",
+            *(f"  {change}" for change in changed.listed(workspace)),
+        )
         echo("\n".join(lines), err=True)
         must_confirm("Undo this?", yes=yes)
         echo("\n".join(undo_lines(changed.name, take_back(workspace, memory, changed))))

@@ -59,7 +59,7 @@ class Tree:
             yield "", self.location.directory
             return
         denied, needs_approval = self._rules()
-        walk = os.fwalk(".", onerror=self._count_shut, dir_fd=self.location.directory)
+        walk = os.fwalk(".", onerror=self._count_unopened, dir_fd=self.location.directory)
         for folder, folders, files, descriptor in walk:
             prefix = "" if folder == "." else f"{folder.removeprefix('./')}/"
             if prefix.count("/") >= DEEPEST:
@@ -102,7 +102,7 @@ class Tree:
         approved = needs_approval.holds(str(location.path), directory=location.name is None)
         return rules.denied(tool), Named() if approved else needs_approval
 
-    def _count_shut(self, error: OSError) -> None:
+    def _count_unopened(self, error: OSError) -> None:
         self.shut += 1
 
 

@@ -171,7 +171,7 @@ class Connection:
             if not isinstance(error, Exception):
                 raise
         finally:
-            self._words = self._last_words()
+            self._words = self._stderr_end()
             self._over.set()
             self._log.close()
 
@@ -216,7 +216,7 @@ class Connection:
 
     def _run(self, work: Callable[["Client"], Any], seconds: float, what: str) -> Any:
         if not self.alive:
-            raise ToolError(f"the MCP server {self.server.name} has ended{self._last_words()}")
+            raise ToolError(f"the MCP server {self.server.name} has ended{self._stderr_end()}")
         client: Any = self._client  # open, since the connection is alive
         return self._wait(self._thread.start_task_soon(work, client), seconds, what)
 
@@ -228,7 +228,7 @@ class Connection:
         except ToolError:
             raise
         except TimeoutError as error:
-            name, words = self.server.name, self._last_words()
+            name, words = self.server.name, self._stderr_end()
             if is_started and not self.alive:
                 raise ToolError(f"the MCP server {name} has ended{words}") from error
             raise ToolError(
@@ -245,9 +245,9 @@ class Connection:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         message = one_line(str(error))[:TOLD] or type(error).__name__
-        return f"the MCP server {self.server.name} failed: {message}{self._last_words()}"
+        return f"the MCP server {self.server.name} failed: {message}{self._stderr_end()}"
 
-    def _last_words(self) -> str:
+    def _stderr_end(self) -> str:
         """Return the end of the server's standard error."""
         if self._over.is_set():
             return self._words

@@ -88,8 +88,8 @@ def view(bounds: Bounds) -> list[Step]:
     home = Path.home()
     scratch = (*map(Path, SCRATCH), *([home] if home != Path("/") else []))
     steps: list[Step] = [(bounds.kind(path), str(path), "") for path in bounds.pinned]
-    steps += [("scratch", path, "") for path in _apart(scratch, bounds.writable)]
-    for path in _apart(bounds.readable, bounds.writable):
+    steps += [("scratch", path, "") for path in _outside(scratch, bounds.writable)]
+    for path in _outside(bounds.readable, bounds.writable):
         linked = Path(path).is_symlink()
         steps.append(("link", path, str(Path(path).readlink())) if linked else ("read", path, ""))
     steps.sort(key=lambda step: step[1].rstrip("/").count("/"))
@@ -110,7 +110,7 @@ def system() -> tuple[Path, ...]:
     return tuple(path for path in candidates if os.path.lexists(path))
 
 
-def _apart(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
+def _outside(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
     """Return the distinct paths outside every writable directory."""
     roots = list(writable)
     return list(

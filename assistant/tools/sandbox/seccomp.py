@@ -63,12 +63,12 @@ def _steps(audit: int, column: int) -> Iterable[Instruction]:
     yield _refuse(errno.ENOSYS)
     yield (LOAD, 0, 0, NUMBER)
     if column == 0:
-        yield from _on((AT_LEAST, X32), [_refuse(errno.ENOSYS)])
+        yield from _if((AT_LEAST, X32), [_refuse(errno.ENOSYS)])
     conditional = _conditional()
     for name, numbers in CLOSED.items():
         if (number := numbers[column]) != "-":
             steps = conditional.get(name, [_refuse(errno.EPERM)])
-            yield from _on((EQUAL, int(number)), steps)
+            yield from _if((EQUAL, int(number)), steps)
     yield (RETURN, 0, 0, ALLOW)
 
 
@@ -80,24 +80,24 @@ def _conditional() -> dict[str, list[Instruction]]:
     """
     allow: Instruction = (RETURN, 0, 0, ALLOW)
     no_family, no_permission = _refuse(errno.EAFNOSUPPORT), _refuse(errno.EPERM)
-    families = [_argument(0), *_each(FAMILIES, allow)]
-    routing = [_argument(2), *_each((ROUTING,), allow), no_family]
+    families = [_argument(0), *_if_any(FAMILIES, allow)]
+    routing = [_argument(2), *_if_any((ROUTING,), allow), no_family]
     return {
         "clone3": [_refuse(errno.ENOSYS)],
         "clone": [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), no_permission, allow],
-        "ioctl": [_argument(1), *_each(TERMINAL_INPUT, no_permission), allow],
-        "socket": [*families, *_on((EQUAL, NETLINK), routing), no_family],
+        "ioctl": [_argument(1), *_if_any(TERMINAL_INPUT, no_permission), allow],
+        "socket": [*families, *_if((EQUAL, NETLINK), routing), no_family],
         "socketpair": [*families, no_family],
-        "personality": [_argument(0), *_each(PLAIN, allow), no_permission],
+        "personality": [_argument(0), *_if_any(PLAIN, allow), no_permission],
     }
 
 
-def _each(values: Iterable[int], step: Instruction) -> list[Instruction]:
+def _if_any(values: Iterable[int], step: Instruction) -> list[Instruction]:
     """Apply the step if the loaded value is one of these."""
-    return [instruction for value in values for instruction in _on((EQUAL, value), [step])]
+    return [instruction for value in values for instruction in _if((EQUAL, value), [step])]
 
 
-def _on(condition: tuple[int, int], steps: list[Instruction]) -> list[Instruction]:
+def _if(condition: tuple[int, int], steps: list[Instruction]) -> list[Instruction]:
     """Apply the steps only if the condition holds."""
     code, operand = condition
     return [(code, 0, len(steps), operand), *steps]

@@ -104,7 +104,7 @@ def bounds(roots: Roots, readable: Iterable[str] = ()) -> Bounds:
         if path.parent.is_dir() and not path.is_symlink() and path not in denied
     ]
     # Hard links to guarded files, but not to those of git and of other folders that share them.
-    files = {path for path in guarded if path.exists() and not _shares(path)}
+    files = {path for path in guarded if path.exists() and not _is_shared(path)}
     others = map(Path, _hard_links(files, directories))
     denied += [path for path in others if files.isdisjoint((path, *path.parents))]
     own_code = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
@@ -114,7 +114,7 @@ def bounds(roots: Roots, readable: Iterable[str] = ()) -> Bounds:
     return Bounds(directories, protected, hidden, (*system(), *more), roots.home)
 
 
-def _shares(path: Path) -> bool:
+def _is_shared(path: Path) -> bool:
     return path.name.startswith(".") and path.name not in EXECUTED and path.is_dir()
 
 
@@ -138,13 +138,13 @@ def _submodules(root: Path) -> Iterator[Path]:
     """Yield the `.git` of each submodule, whose files `git status` in the parent obeys."""
     index = root / ".git/index"
     if index.is_file():
-        for path in _linked_in(root, index.stat().st_mtime_ns):
+        for path in _submodule_paths(root, index.stat().st_mtime_ns):
             yield path / ".git"
             yield from _submodules(path)
 
 
 @lru_cache(maxsize=64)
-def _linked_in(root: Path, changed: int) -> tuple[Path, ...]:
+def _submodule_paths(root: Path, changed: int) -> tuple[Path, ...]:
     """Return the submodules in a repository's index; `changed` is its mtime, for the cache key."""
     listed = programs.git(root, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
     if listed is None:

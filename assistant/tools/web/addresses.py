@@ -123,14 +123,14 @@ class Guard:
         return connect(last)
 
     def _check(self, host: str, address: Address) -> None:
-        if not (is_public(address) or any(_holds(name, address) for name in self.allowed)):
+        if not (is_public(address) or any(_contains(name, address) for name in self.allowed)):
             raise ToolError(
                 f"{host} is {address}, a private address: not fetched",
                 "The owner can allow it in `web.allow_private`",
             )
 
 
-def _holds(network: str, address: Address) -> bool:
+def _contains(network: str, address: Address) -> bool:
     """Return whether the address equals `network` or is in it, as the owner wrote it."""
     with suppress(ValueError):  # a name
         return address in ipaddress.ip_network(network, strict=False)

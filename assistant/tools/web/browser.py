@@ -336,8 +336,8 @@ class Browser:
                     step, outcome = request
                     try:
                         is_begun = _began_download(step, self._page(context))
-                        self._keep_downloads(context, Path(home, DOWNLOADS), is_begun)
-                        outcome.set_result(self._seen(context))
+                        self._save_downloads(context, Path(home, DOWNLOADS), is_begun)
+                        outcome.set_result(self._page_result(context))
                     except ToolError as error:
                         outcome.set_exception(error)
                     except Exception as error:  # any error of Playwright's goes to the caller
@@ -390,7 +390,7 @@ class Browser:
         self._tab = opener or page.context.pages[-1]
         self._notes.append("[The tab had nothing to go back to, so it was closed]")
 
-    def _keep_downloads(self, context: "BrowserContext", folder: Path, is_begun: bool) -> None:
+    def _save_downloads(self, context: "BrowserContext", folder: Path, is_begun: bool) -> None:
         """Save finished downloads, with a note for each."""
         self._settle(context, folder, is_begun)
         downloads, self._downloads = self._downloads, []
@@ -440,7 +440,7 @@ class Browser:
         finally:
             download.delete()
 
-    def _seen(self, context: "BrowserContext") -> ToolResult:
+    def _page_result(self, context: "BrowserContext") -> ToolResult:
         """Return the page for the model: Playwright's snapshot for models, and a picture."""
         page = self._page(context)
         page.wait_for_load_state("domcontentloaded")

@@ -75,10 +75,10 @@ def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
 REFUSED = [
     ("context.sections", ["identity", "gaurdrails"], "gaurdrails is none. Did you mean guardr"),
     ("context.sections", ["identity", "identity"], "identity is in it twice"),
-    ("model.api_base", ["localhost:8911/v1"], "an address, as http"),
-    ("profiles", ['[{"name": "openai/a", "api_base": "here"}]'], "an address, as http"),
-    ("web.search_url", ["not-a-url"], "an address, as http"),
-    ("index.url", ["foo"], "an address, as http"),
+    ("model.api_base", ["localhost:8911/v1"], "an address such as http"),
+    ("profiles", ['[{"name": "openai/a", "api_base": "here"}]'], "an address such as http"),
+    ("web.search_url", ["not-a-url"], "an address such as http"),
+    ("index.url", ["foo"], "an address such as http"),
     ("web.allow_private", ["box", "10.0.0.0/99"], "but 10.0.0.0/99 is none"),
 ]
 
