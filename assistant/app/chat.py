@@ -253,7 +253,6 @@ class Chat:
         return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
 
     def _owner_tools(self, roots: Roots, redactor: Redactor, is_attended: bool) -> Iterator[Tool]:
-        """Yield the tools that involve the owner."""
         if not self.options.purpose:
             yield asking_tool()
         if self.trusted:
@@ -276,7 +275,7 @@ class Chat:
             lines += outbox.take(self.workspace)
             lines += ended.take_news(self.workspace, self.memory, datetime.now().astimezone())
         waiting = notices if is_new else ()
-        if not is_attended:  # what was shown today is recorded only if attended
+        if not is_attended:  # only attended conversations record what was shown today
             return [*lines, *waiting]
         waiting = [*waiting, *undecided(self.memory)] if is_new else ()
         return [*lines, *once_a_day(self.workspace, self.memory, today, waiting)]

@@ -64,7 +64,6 @@ def project(item: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _document(project: str, document: Mapping[str, Any]) -> Document | Skipped:
-    """Return a document of a project."""
     text, name = document.get("content"), document.get("filename")
     if not isinstance(text, str) or not text.strip():
         return Skipped("empty documents")

@@ -89,7 +89,6 @@ def mark(
 
 
 def _marks(rows: Sequence[Any], facts: Sequence[Passage]) -> Iterator[Mark]:
-    """Yield the marks of an answer."""
     for row in rows:
         match row:
             case {"fact": int(number), "for": list(said)} if 0 < number <= len(facts):

@@ -95,7 +95,6 @@ def _cut(text: str) -> str:
 
 
 def _channel(setting: str) -> Way:
-    """Return the channel of an address."""
     try:
         address = full(setting)
         service = _service(address)

@@ -174,10 +174,10 @@ def _task(entry: _Entry, inherited: Schedule | None) -> Task | Unread:
 
 
 def _ending(text: str, days: Schedule | None) -> Reading:
-    """Return a schedule after the task, or a time on these days.
+    """Return a schedule after the task, or a time on these days; the task before it may name no
+    time.
 
-    Without inherited days, the task itself may name no time; with them, it may: "review what I do
-    daily".
+    With days, an ending without a time of day belongs to the task: "review what I do daily".
     """
     words = (word.start() for word in re.finditer(r"\b\w", text))
     for begin in words if days else starts(text):

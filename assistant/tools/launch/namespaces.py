@@ -147,7 +147,6 @@ def _copy_mounts(kind: str, path: str) -> int | None:
 
 
 def _apply_step(kind: str, path: str, target: str, copy: int | None, size: str) -> None:
-    """Apply one step of the view."""
     if kind == "link":
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).symlink_to(target)
