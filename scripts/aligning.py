@@ -49,31 +49,31 @@ def fit(embedder: PolyglotEmbedder, folder: Path) -> None:
     """Fit each map, print how close it comes on held-out texts, and write it."""
     texts = sorted(set(_texts(folder)))
     random.Random(1).shuffle(texts)
-    wanted = embedder.english.embed(texts[: max(TEXTS.values())])
+    targets = embedder.english.embed(texts[: max(TEXTS.values())])
     for file, read in ((polyglot.USE_MAP, polyglot.encoded), (polyglot.WIDE_MAP, embedder.wide)):
         known = read(texts[: TEXTS[file]])
-        found, near = fitted(known, wanted[: TEXTS[file]], RIDGE[file])
-        print(f"{file.name}: mean cosine of {SET_ASIDE:,} held-out texts: {near:.3f}")
-        np.save(file, found.astype(np.float16))
+        fitted_map, cosine = fitted(known, targets[: TEXTS[file]], RIDGE[file])
+        print(f"{file.name}: mean cosine of {SET_ASIDE:,} held-out texts: {cosine:.3f}")
+        np.save(file, fitted_map.astype(np.float16))
 
 
-def fitted(known: Vectors, wanted: Vectors, ridge: float) -> tuple[Vectors, float]:
+def fitted(known: Vectors, targets: Vectors, ridge: float) -> tuple[Vectors, float]:
     """Return the map, and how close it comes on held-out texts."""
     known = np.hstack([known, np.ones((len(known), 1), np.float32)])
     rows, new = known[SET_ASIDE:], known[:SET_ASIDE]
     size = ridge * np.eye(known.shape[1])
-    found = np.linalg.solve(rows.T @ rows + size, rows.T @ wanted[SET_ASIDE:])
-    mapped = new @ found
+    solution = np.linalg.solve(rows.T @ rows + size, rows.T @ targets[SET_ASIDE:])
+    mapped = new @ solution
     mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
-    return found, float((mapped * wanted[:SET_ASIDE]).sum(axis=1).mean())
+    return solution, float((mapped * targets[:SET_ASIDE]).sum(axis=1).mean())
 
 
 def _texts(folder: Path) -> Iterator[str]:
     """Yield words, their definitions, and example sentences."""
     for name in ("noun", "verb", "adj", "adv"):
         for line in (folder / f"data.{name}").read_text(encoding="utf-8").splitlines():
-            head, found, gloss = line.partition(" | ")
-            if found:
+            head, separator, gloss = line.partition(" | ")
+            if separator:
                 yield head.split()[4].replace("_", " ")
                 yield gloss.split('"')[0].strip(" ;")
                 yield from re.findall(r'"([^"]+)"', gloss)

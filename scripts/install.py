@@ -73,23 +73,23 @@ def pip(arguments: Sequence[str], *, needed: bool = True) -> int:
     command = [sys.executable, "-u", "-m", "pip", "install", "--disable-pip-version-check"]
     command.append("--no-compile")
     tries = [] if needed else ["--retries", "0", "--timeout", "15"]
-    started, said = time.monotonic(), list[str]()
+    started, output = time.monotonic(), list[str]()
     with subprocess.Popen(
         [*command, *PINNED, *tries, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         assert process.stdout is not None
         for line in lines(process.stdout.fileno()):
-            said += [line] if line else []
-            show(progress(said), time.monotonic() - started)
+            output += [line] if line else []
+            show(progress(output), time.monotonic() - started)
     clear()
     if process.returncode and needed:
-        print(*said[-TAIL:], sep="\n")
+        print(*output[-TAIL:], sep="\n")
     return process.returncode
 
 
 def lines(descriptor: int) -> Iterator[str]:
     """Yield the lines as they arrive, and an empty one for each second without any."""
-    held = b""
+    pending = b""
     while True:
         if not select.select([descriptor], [], [], 1.0)[0]:
             yield ""
@@ -97,15 +97,15 @@ def lines(descriptor: int) -> Iterator[str]:
         data = os.read(descriptor, 1 << 16)
         if not data:
             return
-        *whole, held = (held + data).split(b"\n")
+        *whole, pending = (pending + data).split(b"\n")
         yield from (line.decode("utf-8", "replace").strip() for line in whole)
 
 
-def progress(said: Sequence[str]) -> str:
+def progress(output: Sequence[str]) -> str:
     """Return pip's progress, from its output."""
-    if said and (found := _INSTALLING.match(said[-1])):
-        return f"installing {found[1].count(',') + 1} packages"
-    names = [found[1] for line in said if (found := _NAMED.match(line))]
+    if output and (match := _INSTALLING.match(output[-1])):
+        return f"installing {match[1].count(',') + 1} packages"
+    names = [match[1] for line in output if (match := _NAMED.match(line))]
     return f"collecting {Path(names[-1]).name}, number {len(set(names))}" if names else "starting"
 
 

@@ -47,17 +47,17 @@ def main() -> None:
     home = Path(tempfile.gettempdir(), "robin")  # its path is in the picture
     home.mkdir()
     os.environ |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
-    program, place = str(Path(sys.executable).with_name("assistant")), home / "mind"
+    program, workspace = str(Path(sys.executable).with_name("assistant")), home / "mind"
     try:
-        subprocess.run([program, "init", str(place)], check=True, capture_output=True)
-        (place / ".assistant/new").unlink()  # skip the questions of the first chat
-        recorded(played(place, TALK), DOCS / "terminal.svg")
-        for said in EARLIER:
+        subprocess.run([program, "init", str(workspace)], check=True, capture_output=True)
+        (workspace / ".assistant/new").unlink()  # skip the questions of the first chat
+        recorded(played(workspace, TALK), DOCS / "terminal.svg")
+        for message in EARLIER:
             subprocess.run(
-                [program, "-w", str(place), "ask", said], check=True, capture_output=True
+                [program, "-w", str(workspace), "ask", message], check=True, capture_output=True
             )
-        recorded(played(place, RESUME), DOCS / "resume.svg")
-        subprocess.run([program, "-w", str(place), "daemon", "stop"], check=True)
+        recorded(played(workspace, RESUME), DOCS / "resume.svg")
+        subprocess.run([program, "-w", str(workspace), "daemon", "stop"], check=True)
     finally:
         shutil.rmtree(home)
 
@@ -71,9 +71,9 @@ def recorded(screen: Sequence[Text], target: Path) -> None:
     target.write_text(FONTS.sub("", picture), encoding="utf-8")
 
 
-def played(place: Path, scene: Scene) -> list[Text]:
+def played(workspace: Path, scene: Scene) -> list[Text]:
     """Return the screen after a scene, line by line, without empty lines at the end."""
-    with Tty("-w", str(place), "chat", size=SIZE) as tty:
+    with Tty("-w", str(workspace), "chat", size=SIZE) as tty:
         tty.wait("›")
         for typed, answer in scene:
             tty.send(typed)
@@ -106,7 +106,7 @@ def style_of(cell: pyte.screens.Char) -> Style:
 
 def colour(name: str) -> str | None:
     """Return rich's name of a colour."""
-    if len(name) == 6 and all(each in "0123456789abcdef" for each in name):
+    if len(name) == 6 and all(digit in "0123456789abcdef" for digit in name):
         return f"#{name}"
     bright = name.removeprefix("bright")
     plain = NAMES.get(bright, bright)

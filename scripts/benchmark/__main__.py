@@ -36,13 +36,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 chunks, write nothing")
     parser.add_argument("--against", metavar="COMMIT", help="compare another commit with this one")
-    asked = parser.parse_args()
-    sizes: tuple[int, ...] = QUICK_SIZES if asked.quick else SIZES
+    options = parser.parse_args()
+    sizes: tuple[int, ...] = QUICK_SIZES if options.quick else SIZES
     report = Report()
     with measure.room() as directory:
-        if asked.against:
-            sizes = against.SIZES[:2] if asked.quick else against.SIZES
-            against.against(directory, asked.against, sizes)
+        if options.against:
+            sizes = against.SIZES[:2] if options.quick else against.SIZES
+            against.against(directory, options.against, sizes)
             return
         _measure(report, directory, sizes)
     print(report.page())
@@ -57,11 +57,11 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     embedder = FactEmbedder(encoder, items, kept)
     commands.help_(report)
     bare = indexing.first(report, directory, encoder)
-    place, single = commands.prepare(directory / "single", embedder)
+    workspace, single = commands.prepare(directory / "single", embedder)
     indexing.bare_upsert(directory / "rival", kept, len(single))
-    commands.recall(report, place, directory / "rival", single)
-    commands.edit(report, place, single, bare)
-    chat.chat(report, place)
+    commands.recall(report, workspace, directory / "rival", single)
+    commands.edit(report, workspace, single, bare)
+    chat.chat(report, workspace)
     one_file.side_by_side(report, directory, ONE_FILE, sizes[-1])
     stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
     growth.context(report, directory, (sizes[0], sizes[-1]))

@@ -58,23 +58,23 @@ class Side:
         )
         return done.stdout.decode()
 
-    def ask(self, place: str, question: str) -> Spent:
+    def ask(self, workspace: str, question: str) -> Spent:
         """Recall in a separate process."""
         began = _children()
-        seconds = clocked(lambda: self.run("-w", place, "recall", question))[0]
+        seconds = clocked(lambda: self.run("-w", workspace, "recall", question))[0]
         return seconds, _children() - began
 
     def make(self, size: int) -> str:
         """Create a workspace with this many facts, not indexed yet."""
-        place = self._room / f"w{size}"
-        self.run("init", str(place))
-        (place / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
-        write_many(place, facts(size))
-        return str(place)
+        workspace = self._room / f"w{size}"
+        self.run("init", str(workspace))
+        (workspace / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+        write_many(workspace, facts(size))
+        return str(workspace)
 
-    def daemon(self, place: str) -> int:
+    def daemon(self, workspace: str) -> int:
         """Return the process that owns a workspace's index."""
-        return int(json.loads(self.run("-w", place, "daemon", "status", "--json"))["pid"])
+        return int(json.loads(self.run("-w", workspace, "daemon", "status", "--json"))["pid"])
 
 
 def against(directory: Path, commit: str, sizes: Sequence[int] = SIZES) -> None:
@@ -104,19 +104,19 @@ def _checked_out(tree: Path, commit: str) -> Iterator[Path]:
 
 def _compare(sides: Sequence[Side], size: int) -> None:
     """Index the same facts on each side, then query them alternately."""
-    places = [side.make(size) for side in sides]
+    workspaces = [side.make(size) for side in sides]
     try:
-        for side, place in zip(sides, places, strict=True):
-            _index(side, place, size)
-        _ask(sides, places, size)
+        for side, workspace in zip(sides, workspaces, strict=True):
+            _index(side, workspace, size)
+        _ask(sides, workspaces, size)
     finally:
-        for side, place in zip(sides, places, strict=True):
-            side.run("-w", place, "daemon", "stop")
+        for side, workspace in zip(sides, workspaces, strict=True):
+            side.run("-w", workspace, "daemon", "stop")
 
 
-def _index(side: Side, place: str, size: int) -> None:
-    spent = clocked(lambda: side.run("-w", place, "recall", "ready"))[0]
-    pid = side.daemon(place)
+def _index(side: Side, workspace: str, size: int) -> None:
+    spent = clocked(lambda: side.run("-w", workspace, "recall", "ready"))[0]
+    pid = side.daemon(workspace)
     measure.await_rest(pid, FILLING_SECONDS)
     side.figures |= {
         f"first indexing, {size:,} facts, until the first answer, s": spent,
@@ -124,18 +124,18 @@ def _index(side: Side, place: str, size: int) -> None:
     }
 
 
-def _ask(sides: Sequence[Side], places: Sequence[str], size: int) -> None:
-    pids = [side.daemon(place) for side, place in zip(sides, places, strict=True)]
-    asked = queries(facts(size), QUESTIONS + WARM_UP)
-    for question in asked[:WARM_UP]:
-        for side, place in zip(sides, places, strict=True):
-            side.ask(place, question)
+def _ask(sides: Sequence[Side], workspaces: Sequence[str], size: int) -> None:
+    pids = [side.daemon(workspace) for side, workspace in zip(sides, workspaces, strict=True)]
+    questions = queries(facts(size), QUESTIONS + WARM_UP)
+    for question in questions[:WARM_UP]:
+        for side, workspace in zip(sides, workspaces, strict=True):
+            side.ask(workspace, question)
     before = [measure.ticks(pid) for pid in pids]
-    taken: tuple[list[Spent], list[Spent]] = ([], [])
-    for number, question in enumerate(asked[WARM_UP:]):
+    times: tuple[list[Spent], list[Spent]] = ([], [])
+    for number, question in enumerate(questions[WARM_UP:]):
         for turn in (0, 1) if number % 2 else (1, 0):
-            taken[turn].append(sides[turn].ask(places[turn], question))
-    for side, pid, began, spent in zip(sides, pids, before, taken, strict=True):
+            times[turn].append(sides[turn].ask(workspaces[turn], question))
+    for side, pid, began, spent in zip(sides, pids, before, times, strict=True):
         daemon = (measure.ticks(pid) - began) / _per_second() / QUESTIONS
         side.figures |= {
             f"warm recall, {size:,} facts, whole process, ms": 1000 * median(t for t, _ in spent),

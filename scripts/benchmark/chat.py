@@ -26,16 +26,16 @@ class Sent:
     second: float
 
 
-def chat(report: Report, place: Workspace) -> None:
+def chat(report: Report, workspace: Workspace) -> None:
     """Type a message as soon as there is a prompt, for a model on a local server; then another."""
     chats, imports = [], []
     for _ in range(TIMES):
         imports.append(clocked(lambda: rival("litellm"))[0])
-        chats.append(_chat(place))
-    lifecycle.ask_to_yield(place)
-    prompt, least = median(each.prompt for each in chats), median(imports)
-    first, second = median(each.first for each in chats), median(each.second for each in chats)
-    later = median(each.first - alone for each, alone in zip(chats, imports, strict=True))
+        chats.append(_chat(workspace))
+    lifecycle.ask_to_yield(workspace)
+    prompt, least = median(sent.prompt for sent in chats), median(imports)
+    first, second = median(sent.first for sent in chats), median(sent.second for sent in chats)
+    later = median(sent.first - alone for sent, alone in zip(chats, imports, strict=True))
     report.add(
         Result("chat's prompt visible", f"{prompt:.2f} s", "", "≤ 0.4 s", prompt, 0.4),
         Result("chat's first request leaves", f"{first:.2f} s",
@@ -44,12 +44,12 @@ def chat(report: Report, place: Workspace) -> None:
     )  # fmt: skip
 
 
-def _chat(place: Workspace) -> Sent:
-    arrived: list[float] = []
-    with Provider(respond=lambda received: _noted(received, arrived)) as provider:
+def _chat(workspace: Workspace) -> Sent:
+    arrivals: list[float] = []
+    with Provider(respond=lambda received: _noted(received, arrivals)) as provider:
         start = time.perf_counter()
         child = pexpect.spawn(
-            f"{ASSISTANT} -w {place.root} chat",
+            f"{ASSISTANT} -w {workspace.root} chat",
             env=_environment(provider.url),
             dimensions=(40, 120),
             encoding="utf-8",
@@ -67,11 +67,11 @@ def _chat(place: Workspace) -> Sent:
         child.expect("›")
         child.send("/quit\r")
         child.expect(pexpect.EOF)
-    return Sent(visible - start, arrived[0] - start, arrived[1] - entered)
+    return Sent(visible - start, arrivals[0] - start, arrivals[1] - entered)
 
 
-def _noted(received: Received, arrived: list[float]) -> str:
-    arrived.append(time.perf_counter())
+def _noted(received: Received, arrivals: list[float]) -> str:
+    arrivals.append(time.perf_counter())
     return "Good day."
 
 

@@ -99,9 +99,9 @@ def facts(count: int) -> list[Fact]:
 def markdown(items: list[Fact], start: int = 0) -> str:
     """Return facts as a memory file, under dated headings; `start` is the index of the first."""
     lines = ["# Memory"]
-    for place, fact in enumerate(items, start):
-        if place % PER_HEADING == 0:
-            day = FIRST_DAY + timedelta(days=place // PER_HEADING)
+    for index, fact in enumerate(items, start):
+        if index % PER_HEADING == 0:
+            day = FIRST_DAY + timedelta(days=index // PER_HEADING)
             lines += ["", f"## Remembered -- {day.isoformat()}"]
         lines.append(f"- {fact.text}")
     return "\n".join(lines) + "\n"
@@ -132,9 +132,9 @@ def parted(items: list[Fact]) -> Iterator[tuple[str, int, list[Fact]]]:
 def queries(items: list[Fact], count: int) -> list[str]:
     """Return a mix of questions, keywords and topics, the same for every run."""
     draw = random.Random(SEED + len(items))
-    chosen = draw.choices(items, k=count)
+    sampled = draw.choices(items, k=count)
     forms = ("question", "keywords", "question", "topic")
-    return [getattr(fact, forms[n % len(forms)]) for n, fact in enumerate(chosen)]
+    return [getattr(fact, forms[n % len(forms)]) for n, fact in enumerate(sampled)]
 
 
 def _all() -> Iterator[Fact]:

@@ -47,51 +47,51 @@ class Stage:
 
 def stage(directory: Path, embedder: FactEmbedder, vectors: Path, size: int) -> Stage:
     """Build a memory of this size, then query and edit it through its daemon."""
-    place = measure.make_workspace(directory / f"w{size}")
+    workspace = measure.make_workspace(directory / f"w{size}")
     items = facts(size)
-    last = write_many(place.root, items)
-    made = Synchronizer(place, embedder, IndexSettings())
+    last = write_many(workspace.root, items)
+    made = Synchronizer(workspace, embedder, IndexSettings())
     catalog = clocked(made.refresh)[0]
     made.close()
-    shutil.rmtree(place.index / "chroma", ignore_errors=True)
+    shutil.rmtree(workspace.index / "chroma", ignore_errors=True)
     before = indexing.bare_upsert(directory / "bare", vectors, size)
-    made = Synchronizer(place, embedder, IndexSettings())
+    made = Synchronizer(workspace, embedder, IndexSettings())
     embedded = made.store.catalog.vectors.embedded_total
     chroma = clocked(made.store.dense.drain)[0]
     embedded = made.store.catalog.vectors.embedded_total - embedded
     made.close()
     bare = (before + indexing.bare_upsert(directory / "bare", vectors, size)) / 2
-    with measure.daemon(place) as memory:
-        asked = queries(items, QUERIES)
-        settle(place, memory)
-        found = latency(lambda query: memory.recall(Query(query)), asked)
-        held = about(place)
+    with measure.daemon(workspace) as memory:
+        questions = queries(items, QUERIES)
+        settle(workspace, memory)
+        recall = latency(lambda query: memory.recall(Query(query)), questions)
+        memory_bytes = about(workspace)
         known = memory.status().embedded_total
         edit = insert(memory, last, "The spare key of the boathouse hangs in the pantry.")
         status = memory.status()
     return Stage(
-        size, catalog, chroma, embedded, bare, status.index_bytes, found, edit,
-        status.embedded_total - known, held, int(rival("resident", directory / "bare")),
+        size, catalog, chroma, embedded, bare, status.index_bytes, recall, edit,
+        status.embedded_total - known, memory_bytes, int(rival("resident", directory / "bare")),
     )  # fmt: skip
 
 
-def process(place: Workspace) -> int:
+def process(workspace: Workspace) -> int:
     """Return the process of a workspace's daemon, which must be running."""
-    connection = sockets.connect(place.root)
+    connection = sockets.connect(workspace.root)
     assert connection is not None
     with connection:
         return sockets.peer(connection).process
 
 
-def settle(place: Workspace, memory: Keeper) -> None:
+def settle(workspace: Workspace, memory: Keeper) -> None:
     """Query once, and return when the daemon has then opened Chroma."""
     memory.recall(Query("ready"))
-    measure.await_rest(process(place))
+    measure.await_rest(process(workspace))
 
 
-def about(place: Workspace) -> int:
+def about(workspace: Workspace) -> int:
     """Return the bytes that a workspace's daemon uses; it must not have loaded torch."""
-    daemon = process(place)
+    daemon = process(workspace)
     assert not measure.loads(daemon, "torch"), "the daemon has loaded torch"
     return resident(daemon)
 
@@ -125,36 +125,39 @@ def server(directory: Path) -> Iterator[str]:
 
 def served(directory: Path, embedder: FactEmbedder, size: int) -> Served:
     """Move the vectors of a stage's memory to a server, and query it again."""
-    place = Workspace(directory / f"w{size}")
+    workspace = Workspace(directory / f"w{size}")
     with server(directory / f"server{size}") as url:
-        made = Synchronizer(place, embedder, IndexSettings(url=url))
+        made = Synchronizer(workspace, embedder, IndexSettings(url=url))
         made.refresh()
         chroma = clocked(made.store.dense.drain)[0]
         made.close()
-        with mock.patch.dict(os.environ, ASSISTANT_INDEX__URL=url), measure.daemon(place) as memory:
-            asked = queries(facts(size), QUERIES)
-            settle(place, memory)
-            found = latency(lambda query: memory.recall(Query(query)), asked)
-            return Served(size, chroma, found, about(place))
+        with (
+            mock.patch.dict(os.environ, ASSISTANT_INDEX__URL=url),
+            measure.daemon(workspace) as memory,
+        ):
+            questions = queries(facts(size), QUERIES)
+            settle(workspace, memory)
+            recall = latency(lambda query: memory.recall(Query(query)), questions)
+            return Served(size, chroma, recall, about(workspace))
 
 
 def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
     """Compare a turn's prompt in a large memory with that in a memory of ten facts."""
     small, large = sizes
-    told = []
+    figures = []
     for size in sizes:
-        place = Workspace(directory / f"w{size}")
-        asked = queries(facts(size), QUERIES)
-        with open_chat(place, ChatOptions(off_the_record=True)) as chat:
-            recall = latency(lambda text: chat.memory.recall(Query(text)), asked)
-            turn = latency(chat.conversation.preview, asked)
+        workspace = Workspace(directory / f"w{size}")
+        questions = queries(facts(size), QUERIES)
+        with open_chat(workspace, ChatOptions(off_the_record=True)) as chat:
+            recall = latency(lambda text: chat.memory.recall(Query(text)), questions)
+            turn = latency(chat.conversation.preview, questions)
             tokens = [
                 sum(section.tokens for section in chat.conversation.preview(text))
-                for text in asked[:50]
+                for text in questions[:50]
             ]
-        lifecycle.ask_to_yield(place)
-        told.append((size, recall, turn, sum(tokens) / len(tokens)))
-    (_, _, _, few), (_, recall, turn, many) = told
+        lifecycle.ask_to_yield(workspace)
+        figures.append((size, recall, turn, sum(tokens) / len(tokens)))
+    (_, _, _, few), (_, recall, turn, many) = figures
     report.add(
         Result(f"context of a turn, {large:,} chunks", f"{turn.p50:.1f} ms (p50)",
                f"recall alone {recall.p50:.1f} ms", "≤ recall + 5 ms", turn.p50 - recall.p50, 5.0),

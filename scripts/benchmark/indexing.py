@@ -27,10 +27,10 @@ def first(report: Report, directory: Path, embedder: Embedder) -> float:
     embedder.embed(texts[:100])
     ours, bare, original = [], [], []
     for number in range(ROUNDS):
-        place = measure.make_workspace(directory / f"first{number}")
-        write_single(place.root, items)
+        workspace = measure.make_workspace(directory / f"first{number}")
+        write_single(workspace.root, items)
         before = clocked(lambda: embedder.embed(texts))[0]
-        made = Synchronizer(place, embedder, IndexSettings())
+        made = Synchronizer(workspace, embedder, IndexSettings())
         spent, done = clocked(made.refresh)
         made.close()
         after = clocked(lambda: embedder.embed(texts))[0]
@@ -58,9 +58,9 @@ def bare_upsert(directory: Path, vectors: Path, chunks: int) -> float:
     return float(rival("upsert", directory, vectors, chunks))
 
 
-def index(place: Workspace, embedder: Embedder) -> None:
+def index(workspace: Workspace, embedder: Embedder) -> None:
     """Index a workspace in this process, including Chroma."""
-    made = Synchronizer(place, embedder, IndexSettings())
+    made = Synchronizer(workspace, embedder, IndexSettings())
     made.refresh()
     made.store.dense.drain()
     made.close()

@@ -34,20 +34,20 @@ def room() -> Iterator[Path]:
     """Make an empty temporary home for this process and its children; only compiled models are
     shared."""
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as temporary:
-        place = Path(temporary)
+        home = Path(temporary)
         for variable in [name for name in os.environ if name.startswith(SETTINGS)]:
             del os.environ[variable]
-        (place / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
-        models = place / "cache" / "assistant" / "models"
+        (home / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
+        models = home / "cache" / "assistant" / "models"
         models.parent.mkdir(parents=True)
         models.symlink_to(CACHE / "assistant" / "models")
         os.environ |= {
-            "HOME": str(place),
-            "XDG_CACHE_HOME": str(place / "cache"),
-            "XDG_RUNTIME_DIR": str(place / "run"),
+            "HOME": str(home),
+            "XDG_CACHE_HOME": str(home / "cache"),
+            "XDG_RUNTIME_DIR": str(home / "run"),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }
-        yield place
+        yield home
 
 
 def make_workspace(root: Path) -> Workspace:
@@ -60,14 +60,14 @@ def make_workspace(root: Path) -> Workspace:
 
 
 @contextlib.contextmanager
-def daemon(place: Workspace) -> Iterator[Keeper]:
+def daemon(workspace: Workspace) -> Iterator[Keeper]:
     """Yield the memory of a workspace through its daemon, which ends with the block."""
-    memory = client.connect(place, config.load())
+    memory = client.connect(workspace, config.load())
     try:
         yield memory
     finally:
         memory.close()
-        lifecycle.ask_to_yield(place)
+        lifecycle.ask_to_yield(workspace)
 
 
 def run(*command: str) -> str:
@@ -128,8 +128,8 @@ def latency(work: Callable[[str], object], queries: Sequence[str], warm_up: int 
 
 def spread(milliseconds: Sequence[float]) -> Latency:
     """Return the median and the 95th percentile."""
-    taken = sorted(milliseconds)
-    return Latency(taken[len(taken) // 2], taken[int(len(taken) * 0.95)])
+    ordered = sorted(milliseconds)
+    return Latency(ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)])
 
 
 def resident(pid: int | str = "self") -> int:

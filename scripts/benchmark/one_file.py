@@ -59,15 +59,15 @@ class Costs:
 
 def costs(directory: Path, size: int, *, single: bool) -> Costs:
     """Make a memory of this size, in one file or in many, and write to it."""
-    place = measure.make_workspace(directory / f"{'one' if single else 'many'}{size}")
+    workspace = measure.make_workspace(directory / f"{'one' if single else 'many'}{size}")
     items = facts(size)
-    path = (write_single if single else write_many)(place.root, items)
+    path = (write_single if single else write_many)(workspace.root, items)
     memory = LocalMemory(
-        Workspace(place.root), Settings(), HashingEmbedder(), redactor=CurrentRedactor()
+        Workspace(workspace.root), Settings(), HashingEmbedder(), redactor=CurrentRedactor()
     )
     memory.refresh()
     memory.index.store.dense.drain()
-    works = _works(memory, path, place.root / MEMORY_FILE, [item.text for item in items])
+    works = _works(memory, path, workspace.root / MEMORY_FILE, [item.text for item in items])
     seconds = {name: _clocked(work) for name, work in works.items() if name != "purge"}
     seconds["purge"] = _once(works["purge"], 1)  # the next one would wait until Chroma is filled
     memory.close()
@@ -140,10 +140,10 @@ def _once(work: Callable[[int], object], number: int) -> float:
 def side_by_side(report: Report, directory: Path, sizes: Sequence[int], many: int) -> None:
     """Report the cost of each operation at each size, in one file and in many, and at the size
     `many` in many."""
-    found = [costs(directory, size, single=single) for single in (True, False) for size in sizes]
-    found.append(costs(directory, many, single=False))
+    measured = [costs(directory, size, single=single) for single in (True, False) for size in sizes]
+    measured.append(costs(directory, many, single=False))
     first, last = (
-        next(each for each in found if each.facts == size) for size in (sizes[0], sizes[-1])
+        next(cost for cost in measured if cost.facts == size) for size in (sizes[0], sizes[-1])
     )
     report.add(
         *(
@@ -156,9 +156,9 @@ def side_by_side(report: Report, directory: Path, sizes: Sequence[int], many: in
         )
     )  # fmt: skip
     rows = [
-        ("one file" if each.single else "a thousand a file", f"{each.facts:,}",
-         *(f"{each.seconds[name]:.3f} s" for name in TOLD), f"{each.read:.3f} s")
-        for each in found
+        ("one file" if cost.single else "a thousand a file", f"{cost.facts:,}",
+         *(f"{cost.seconds[name]:.3f} s" for name in TOLD), f"{cost.read:.3f} s")
+        for cost in measured
     ]  # fmt: skip
     report.section(
         "In one file",

@@ -37,8 +37,10 @@ def search(directory: str, query: str) -> None:
 
     vector = SentenceTransformer(_model(), device="cpu").encode([query])
     vector = np.hstack([vector, vector])  # as long as the collection's, which come from two models
-    found = chromadb.PersistentClient(directory).get_collection("bare", embedding_function=None)
-    print(found.query(query_embeddings=vector, n_results=8)["ids"])
+    collection = chromadb.PersistentClient(directory).get_collection(
+        "bare", embedding_function=None
+    )
+    print(collection.query(query_embeddings=vector, n_results=8)["ids"])
 
 
 def encode(texts: str) -> None:
@@ -63,9 +65,11 @@ def resident(directory: str) -> None:
     from scripts.benchmark import measure
 
     embedder = compile.load(EmbeddingSettings())
-    found = chromadb.PersistentClient(directory).get_collection("bare", embedding_function=None)
+    collection = chromadb.PersistentClient(directory).get_collection(
+        "bare", embedding_function=None
+    )
     for query in ("Who is a dentist?", "alarm code", "Where does Ada live?"):
-        found.query(query_embeddings=embedder.embed([query]), n_results=8)
+        collection.query(query_embeddings=embedder.embed([query]), n_results=8)
     print(measure.resident())
 
 
@@ -82,4 +86,4 @@ def _model() -> str:
 
 if __name__ == "__main__":
     rivals = (upsert, search, encode, resident, litellm)
-    {each.__name__: each for each in rivals}[sys.argv[1]](*sys.argv[2:])
+    {rival.__name__: rival for rival in rivals}[sys.argv[1]](*sys.argv[2:])

@@ -44,11 +44,11 @@ class FactEmbedder:
 def synthetic(vectors: NDArray[np.float16], rows: NDArray[np.int64]) -> Vectors:
     """Return the vectors of these facts; beyond the embedded ones, vectors of earlier facts with
     noise."""
-    found = vectors[rows % len(vectors)].astype(np.float32)
+    result = vectors[rows % len(vectors)].astype(np.float32)
     if rows.max(initial=0) < len(vectors):
-        return found
-    noise = np.random.default_rng(rows).standard_normal(found.shape, dtype=np.float32)
-    return normalized(found + NOISE * noise / np.sqrt(found.shape[1]))
+        return result
+    noise = np.random.default_rng(rows).standard_normal(result.shape, dtype=np.float32)
+    return normalized(result + NOISE * noise / np.sqrt(result.shape[1]))
 
 
 def keep(items: Sequence[Fact], embedder: Embedder, directory: Path) -> Path:

@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = report.together(report.rows(plans, embedder, kinds=options.kinds))
     if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not options.suite:
         rows = chain(rows, conversations.rows(Path(folder), embedder))
-    found = list(_printed(rows))
+    results = list(_printed(rows))
     if options.record:
-        report.record(found)
+        report.record(results)
 
 
 def _printed(rows: Iterable[Row]) -> Iterator[Row]:

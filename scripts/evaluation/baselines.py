@@ -47,8 +47,8 @@ class Baseline:
         best = np.argsort(-score, kind="stable")[:MOST]
         chunks = store.catalog.chunks(layout.rowid[best].tolist())
         budget = query.budget or TURN_TOKENS
-        taken, _ = fill(list(map(passage, chunks)), query.k or MOST, budget)
-        return Recall(query.text, tuple(taken))
+        passages, _ = fill(list(map(passage, chunks)), query.k or MOST, budget)
+        return Recall(query.text, tuple(passages))
 
     def _bm25(self, text: str) -> NDArray[np.float32]:
         catalog = self.memory.index.store.catalog

@@ -54,13 +54,13 @@ class Case:
 
 def read_cases(folder: Path) -> list[Case]:
     """Return the cases in a folder of folders, by name. Raises UsageError, StorageError."""
-    found = sorted(path.parent for path in folder.glob(f"*/{QUESTIONS_FILE}"))
-    if not found:
+    folders = sorted(path.parent for path in folder.glob(f"*/{QUESTIONS_FILE}"))
+    if not folders:
         raise UsageError(
             f"{folder} contains no */{QUESTIONS_FILE}",
             f"Give a folder of */{MEMORY_FILE} with them",
         )
-    return [_read_case(each) for each in found]
+    return [_read_case(each) for each in folders]
 
 
 def _read_case(folder: Path) -> Case:

@@ -56,8 +56,8 @@ class KeptEmbedder:
 
     def _known(self, keys: Iterable[bytes]) -> Iterable[tuple[bytes, NDArray[np.float32]]]:
         for key in keys:
-            found = self._kept.execute("SELECT vector FROM vectors WHERE text = ?", (key,))
-            for (vector,) in found:
+            rows = self._kept.execute("SELECT vector FROM vectors WHERE text = ?", (key,))
+            for (vector,) in rows:
                 yield key, np.frombuffer(vector, dtype=np.float32)
 
     def _keep(self, made: Iterable[tuple[bytes, NDArray[np.float32]]]) -> None:

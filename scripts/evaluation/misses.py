@@ -17,20 +17,20 @@ from scripts.evaluation.suites import HALVES, Asked
 def misses(plan: Plan, embedder: Embedder) -> Iterator[str]:
     """Yield a paragraph for each question whose evidence is not complete in the first eight."""
     with opened(plan.files(), embedder) as room:
-        for asked in suites.questions(plan.suite, HALVES[0]):
-            if told := _told(room, asked):
-                yield told
+        for question in suites.questions(plan.suite, HALVES[0]):
+            if paragraph := _paragraph(room, question):
+                yield paragraph
 
 
-def _told(room: Room, asked: Asked) -> str:
-    query = Query(asked.question, k=MOST, budget=UNLIMITED)
+def _paragraph(room: Room, question: Asked) -> str:
+    query = Query(question.question, k=MOST, budget=UNLIMITED)
     recall = room.memory.recall(query)
-    if asked.evidence and covered(recall.passages[:AMONG], asked.evidence) == 1.0:
+    if question.evidence and covered(recall.passages[:AMONG], question.evidence) == 1.0:
         return ""
-    if not asked.evidence and not recall.passages:
+    if not question.evidence and not recall.passages:
         return ""
-    stands = place(recall.passages, asked.evidence) if asked.evidence else None
-    where = f"at {stands}" if stands else "not found"
+    rank = place(recall.passages, question.evidence) if question.evidence else None
+    where = f"at {rank}" if rank else "not found"
     first = recall.passages[0].text if recall.passages else "nothing"
-    wanted = "".join(f"\n  wanted: {wordings[0]}" for wordings in asked.evidence)
-    return f"{asked.question}\n  {where}; first: {' '.join(first.split())}{wanted}"
+    evidence = "".join(f"\n  wanted: {wordings[0]}" for wordings in question.evidence)
+    return f"{question.question}\n  {where}; first: {' '.join(first.split())}{evidence}"

@@ -25,11 +25,11 @@ _LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
 def files(count: int) -> dict[str, str]:
     """Return files of a memory with `count` distractors, under dated headings."""
     notes = sentences()
-    found = {}
+    result = {}
     for start in range(0, count, PER_FILE):
         some = list(islice(notes, min(PER_FILE, count - start)))
-        found[f"memory/bulk/{start // PER_FILE:03}.md"] = _markdown(some, start)
-    return found
+        result[f"memory/bulk/{start // PER_FILE:03}.md"] = _markdown(some, start)
+    return result
 
 
 def sentences() -> Iterator[str]:

@@ -67,20 +67,20 @@ def rows(
     kinds: bool = False,
 ) -> Iterator[Row]:
     """Measure the plans in order; plans with the same memory share a room."""
-    for _, named in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors, plan.edit)):
-        sharing = list(named)
-        tell(f"indexing {sharing[0].name} …")
-        with opened(sharing[0].files(), embedder) as room:
-            for plan in sharing:
+    for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors, plan.edit)):
+        same_memory = list(group)
+        tell(f"indexing {same_memory[0].name} …")
+        with opened(same_memory[0].files(), embedder) as room:
+            for plan in same_memory:
                 tell(f"asking {plan.name} …")
                 yield from measured(plan, room, kinds=kinds, beside=baselines.NAMES)
 
 
 def together(rows: Iterable[Row]) -> Iterator[Row]:
     """Merge consecutive rows of one name into one row per measure."""
-    for _, named in groupby(rows, key=lambda row: row.plan.partition(":")[0]):
+    for _, group in groupby(rows, key=lambda row: row.plan.partition(":")[0]):
         same: dict[tuple[str, Measure], list[Row]] = {}
-        for row in named:
+        for row in group:
             same.setdefault((row.plan, row.measure), []).append(row)
         for (plan, measure), parts in same.items():
             halves = zip(*(part.halves for part in parts), strict=True)
@@ -108,19 +108,19 @@ def measured(
     halves = [suites.questions(plan.suite, half) for half in of]
     for probe in plan.probes:
         rooms = [room] * len(halves) + [replace(room, ranking=name) for name in beside]
-        asked = [*halves, *(halves[-1] for _ in beside)]
+        questions = [*halves, *(halves[-1] for _ in beside)]
         scores = [
-            np.array([_score(probe, of_these, each) for each in half])
-            for of_these, half in zip(rooms, asked, strict=True)
+            np.array([_score(probe, of_room, each) for each in half])
+            for of_room, half in zip(rooms, questions, strict=True)
         ]
         named = sorted({each.kind for half in halves for each in half} - {""}) if kinds else []
         for kind in ["", *named]:
-            chosen = tuple(
-                _of_kind(found, half, kind) for found, half in zip(scores, asked, strict=True)
+            selected = tuple(
+                _of_kind(found, half, kind) for found, half in zip(scores, questions, strict=True)
             )
             for column, measure in enumerate(probe.measures):
                 name = f"{plan.name}: {kind}" if kind else plan.name
-                columns = tuple(each[:, column] for each in chosen)
+                columns = tuple(each[:, column] for each in selected)
                 yield Row(name, measure, columns[: len(of)], columns[len(of) :])
 
 
@@ -130,10 +130,10 @@ def recorded(path: Path = RECORD) -> Figures:
     return figures
 
 
-def record(found: Sequence[Row], path: Path = RECORD) -> None:
+def record(rows: Sequence[Row], path: Path = RECORD) -> None:
     """Record the figures of these rows; those of other plans are unchanged."""
     figures = recorded(path)
-    for row in found:
+    for row in rows:
         figures.setdefault(row.plan, {})[row.measure.name] = row.means
     path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -24,7 +24,7 @@ class Result:
 
     what: str
     measured: str
-    beside: str
+    baseline: str
     goal: str
     value: float
     most: float
@@ -50,11 +50,11 @@ class Report:
 
     def add(self, *results: Result) -> None:
         """Add results, and print them."""
-        for each in results:
-            self.results.append(each)
-            verdict = each.missed or "met"
+        for result in results:
+            self.results.append(result)
+            verdict = result.missed or "met"
             print(
-                f"{each.what}: {each.measured} | {each.beside} | {each.goal} | {verdict}",
+                f"{result.what}: {result.measured} | {result.baseline} | {result.goal} | {verdict}",
                 flush=True,
             )
 
@@ -81,10 +81,10 @@ class Report:
             "that alternate between both sides."
         )
         rows = [
-            (each.what, each.measured, each.beside, each.goal, each.missed or "met")
-            for each in self.results
+            (result.what, result.measured, result.baseline, result.goal, result.missed or "met")
+            for result in self.results
         ]
-        goals = table(("what", "measured", "beside", "goal", "verdict"), rows)
+        goals = table(("what", "measured", "baseline", "goal", "verdict"), rows)
         machine = _machine(self._stolen())
         parts = ["# Benchmarks", fill(head, WIDTH), machine, "## Goals", goals]
         return "\n\n".join([*parts, *self.sections]) + "\n"

@@ -24,13 +24,13 @@ def judge(report: Report, stages: Sequence[Stage]) -> None:
         Result("texts embedded for it", f"{last.chroma_embedded}", f"{last.chunks:,} chunks", "0",
                last.chroma_embedded, 0),
     )  # fmt: skip
-    for each in stages:
-        if goal := MEMORY_GOALS.get(each.chunks):
-            beside = f"bare Chroma and encoder {each.bare_memory / MB:.0f} MB"
-            held = each.daemon / MB
+    for stage in stages:
+        if goal := MEMORY_GOALS.get(stage.chunks):
+            baseline = f"bare Chroma and encoder {stage.bare_memory / MB:.0f} MB"
+            resident = stage.daemon / MB
             report.add(
-                Result(f"daemon's memory, {each.chunks:,} chunks, no torch", f"{held:.0f} MB",
-                       beside, f"≤ {goal} MB", held, goal)
+                Result(f"daemon's memory, {stage.chunks:,} chunks, no torch", f"{resident:.0f} MB",
+                       baseline, f"≤ {goal} MB", resident, goal)
             )  # fmt: skip
 
 
@@ -45,17 +45,18 @@ def _tell_growth(report: Report, stages: Sequence[Stage]) -> None:
              "one line added, save to recallable", "texts embedded for it", "daemon",
              "bare Chroma and encoder")  # fmt: skip
     rows = [
-        (f"{each.chunks:,}", f"{each.catalog:.2f} s", f"{each.chroma:.2f} s", f"{each.bare:.2f} s",
-         f"{each.disk / MB:.1f} MB", each.recall, f"{each.edit * 1000:.0f} ms", each.edit_embedded,
-         f"{each.daemon / MB:.0f} MB", f"{each.bare_memory / MB:.0f} MB")
-        for each in stages
+        (f"{stage.chunks:,}", f"{stage.catalog:.2f} s", f"{stage.chroma:.2f} s",
+         f"{stage.bare:.2f} s", f"{stage.disk / MB:.1f} MB", stage.recall,
+         f"{stage.edit * 1000:.0f} ms", stage.edit_embedded, f"{stage.daemon / MB:.0f} MB",
+         f"{stage.bare_memory / MB:.0f} MB")
+        for stage in stages
     ]  # fmt: skip
     report.charts["memory"] = Chart(
         "Resident memory, MB",
         "chunks",
         {
-            "daemon": [(each.chunks, each.daemon / MB) for each in stages],
-            "bare Chroma + encoder": [(each.chunks, each.bare_memory / MB) for each in stages],
+            "daemon": [(stage.chunks, stage.daemon / MB) for stage in stages],
+            "bare Chroma + encoder": [(stage.chunks, stage.bare_memory / MB) for stage in stages],
         },
     )
     report.section(
@@ -70,21 +71,21 @@ def _tell_growth(report: Report, stages: Sequence[Stage]) -> None:
 
 
 def _tell_server(report: Report, stages: Sequence[Stage], served: Sequence[Served]) -> None:
-    here = {each.chunks: each for each in stages}
+    here = {stage.chunks: stage for stage in stages}
     rows = [
-        (f"{each.chunks:,}", each.recall, here[each.chunks].recall, f"{each.chroma:.1f} s",
-         f"{here[each.chunks].chroma:.1f} s", f"{each.daemon / MB:.0f} MB",
-         f"{here[each.chunks].daemon / MB:.0f} MB")
-        for each in served
+        (f"{stage.chunks:,}", stage.recall, here[stage.chunks].recall, f"{stage.chroma:.1f} s",
+         f"{here[stage.chunks].chroma:.1f} s", f"{stage.daemon / MB:.0f} MB",
+         f"{here[stage.chunks].daemon / MB:.0f} MB")
+        for stage in served
     ]  # fmt: skip
     report.charts["recall"] = Chart(
         "Recall, ms",
         "chunks",
         {
-            "p50": [(each.chunks, each.recall.p50) for each in stages],
-            "p95": [(each.chunks, each.recall.p95) for each in stages],
-            "p50, server": [(each.chunks, each.recall.p50) for each in served],
-            "p95, server": [(each.chunks, each.recall.p95) for each in served],
+            "p50": [(stage.chunks, stage.recall.p50) for stage in stages],
+            "p95": [(stage.chunks, stage.recall.p95) for stage in stages],
+            "p50, server": [(stage.chunks, stage.recall.p50) for stage in served],
+            "p95, server": [(stage.chunks, stage.recall.p95) for stage in served],
         },
     )
     report.section(
@@ -98,5 +99,7 @@ def _tell_server(report: Report, stages: Sequence[Stage], served: Sequence[Serve
 
 
 def _smaller(stages: Sequence[Stage], name: str) -> str:
-    told = [f"{getattr(each.recall, name):.1f} ms at {each.chunks:,}" for each in stages[-3:-1]]
-    return ", ".join(told)
+    figures = [
+        f"{getattr(stage.recall, name):.1f} ms at {stage.chunks:,}" for stage in stages[-3:-1]
+    ]
+    return ", ".join(figures)

@@ -87,11 +87,15 @@ class Opened:
         every = catalog.chunks(catalog.layout().rowid.tolist())
         found = []
         for each in self.case.questions:
-            asked = read(each.text, catalog, date.today())
-            ranked = recaller.rank(asked, Query(each.text))
+            parsed = read(each.text, catalog, date.today())
+            ranked = recaller.rank(parsed, Query(each.text))
             chunks = [every[position] for position in ranked.positions]
-            held = [bool(each.lines & set(range(c.start_line, c.end_line + 1))) for c in chunks]
-            found.append(Example(ranked.matrix.astype(np.float64), np.array(held, dtype=np.bool_)))
+            answering = [
+                bool(each.lines & set(range(c.start_line, c.end_line + 1))) for c in chunks
+            ]
+            found.append(
+                Example(ranked.matrix.astype(np.float64), np.array(answering, dtype=np.bool_))
+            )
         return found
 
 
@@ -109,10 +113,10 @@ def opened(cases: Sequence[Case], *, together: bool = False) -> Iterator[list[Op
     """Yield the cases, each as a temporary real workspace; if `together`, each workspace holds all
     of them, one file per case."""
     embedder: Any = Remembering(compile.load(EmbeddingSettings()))
-    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
-        found = []
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        indexed = []
         for case in cases:
-            root = Path(place) / case.name
+            root = Path(folder) / case.name
             (root / "memory").mkdir(parents=True)
             for other in cases if together else [case]:
                 file = root / (MEMORY_FILE if other is case else f"memory/{other.name}.md")
@@ -121,8 +125,8 @@ def opened(cases: Sequence[Case], *, together: bool = False) -> Iterator[list[Op
             stack.callback(index.close)
             index.refresh()
             index.store.dense.drain()
-            found.append(Opened(case, index, embedder))
-        yield found
+            indexed.append(Opened(case, index, embedder))
+        yield indexed
 
 
 def report(cases: Sequence[Opened], *, ablate: bool) -> dict[str, Scores]:
@@ -150,8 +154,8 @@ def by_category(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
 def by_case(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
     """Print the same by case."""
     heading("By case", "case")
-    for each, found in zip(cases, scores, strict=True):
-        row(each.case.name, found)
+    for each, case_scores in zip(cases, scores, strict=True):
+        row(each.case.name, case_scores)
 
 
 def among_others(cases: Sequence[Opened]) -> None:
@@ -172,24 +176,24 @@ def ablations(cases: Sequence[Opened]) -> dict[str, Scores]:
     examples = [each.examples() for each in cases]
     heading("Learnt on the other cases", "signals")
     rows = {"all, learnt on the others": set[str](), **ABLATIONS}
-    found = {}
+    results = {}
     for name, without in rows.items():
-        found[name] = np.concatenate(
+        results[name] = np.concatenate(
             [
                 each.scores(learnt([e for o in examples if o is not own for e in o], without))
                 for each, own in zip(cases, examples, strict=True)
             ]
         )
-        row(name, found[name])
-    return found
+        row(name, results[name])
+    return results
 
 
 def learnt(examples: Sequence[Example], without: set[str]) -> Weights:
     """Return the weights of the remaining signals."""
     names = [name for name in SIGNALS if name not in without]
     columns = [SIGNALS.index(name) for name in names]
-    chosen = [Example(each.matrix[:, columns], each.answers) for each in examples]
-    return dict(zip(names, learn(chosen).tolist(), strict=True))
+    reduced = [Example(example.matrix[:, columns], example.answers) for example in examples]
+    return dict(zip(names, learn(reduced).tolist(), strict=True))
 
 
 def heading(title: str, first: str) -> None:

@@ -21,12 +21,12 @@ MEASURES = (*(Measure(f"within {budget:,} tokens") for budget in BUDGETS), Measu
 
 def rows(folder: Path, embedder: Embedder) -> Iterator[Row]:
     """Yield evidence recall within each budget and with default settings. Raises UsageError."""
-    found = []
+    scores = []
     for case in read_cases(folder):
         tell(f"asking {case.name} …")
         with opened({MEMORY_FILE: case.memory}, embedder) as room:
-            found += [_scores(room, each) for each in case.questions if each.lines]
-    for measure, column in zip(MEASURES, np.array(found).T, strict=True):
+            scores += [_scores(room, each) for each in case.questions if each.lines]
+    for measure, column in zip(MEASURES, np.array(scores).T, strict=True):
         yield Row("conversations", measure, (column,))
 
 
