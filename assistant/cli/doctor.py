@@ -425,7 +425,7 @@ def doctor(
     remove_unowned: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the setup; each fault comes with its cure. Exits with 1 if there is one.
+    """Check the setup; each problem comes with its fix. Exits with 1 if there is one.
 
     Arguments:
       --with-model/--without-model: Send the model one word, or do not offer to.

@@ -119,7 +119,7 @@ class ModelSettings(Table):
 
 
 class ProfileSettings(Table):
-    """[[profiles]]: models to fall back on, in order, when the one before it is not available."""
+    """[[profiles]]: fallback models, tried in order when the one before is unavailable."""
 
     name: str
     """A model as litellm names it."""
@@ -183,7 +183,7 @@ class DaemonSettings(Table):
 
 
 class SourceSettings(Table):
-    """[[sources]]: notes of yours, recalled in place and never written to."""
+    """[[sources]]: your notes, recalled in place and never written to."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)
     """The name in citations of its passages: `NAME:Folder/Note.md:12`."""
@@ -273,7 +273,7 @@ class ContextSettings(Table):
         return sections
 
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
-    """The share of the history, newest first, that compaction keeps word for word."""
+    """The share of the history, newest first, that compaction keeps verbatim."""
     reserve_tokens: int = Field(default=4096, ge=0)
     """Tokens kept free for the reply."""
     result_characters: int = Field(default=20_000, ge=1_000)
@@ -299,7 +299,7 @@ class PolicySettings(Table):
 
 
 class HookSettings(Table):
-    """[[hooks]]: commands of yours before and after the model's tool calls."""
+    """[[hooks]]: your commands before and after the model's tool calls."""
 
     run: str
     """The command. Before a call it gets `$TOOL` and `$ARGUMENTS` (JSON), after it also `$RESULT`
@@ -357,7 +357,7 @@ class WebSettings(Table):
 
 
 class ServerSettings(Table):
-    """[mcpServers.NAME]: a server of other people's tools, in the Model Context Protocol."""
+    """[mcpServers.NAME]: an external tool server that speaks the Model Context Protocol."""
 
     type: str | None = None
     """`stdio` or `http`, as in other programs; ignored, since `command` or `url` decides."""

@@ -154,7 +154,7 @@ def mcp(
     Arguments:
       --as NAME: The program's name in memory's journal.
       --trust: Store what it writes without your review.
-      --read-only: Let it write nothing.
+      --read-only: Do not let it write.
 
     Examples:
       assistant mcp --as claude-code

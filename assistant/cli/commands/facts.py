@@ -323,7 +323,7 @@ def forget(
     """Remove a fact from memory.
 
     Arguments:
-      ID|FILE:LINE|WORDS...: The fact: where it is, or words of it.
+      ID|FILE:LINE|WORDS...: The fact: its position, or some of its words.
       --purge: Also remove it from the journal and all copies, for good.
       --sessions: With --purge: from past conversations too.
 

@@ -35,7 +35,7 @@ def run(
     """Run the tasks that are due, and answer events that wait; calls no model if there are none.
 
     Arguments:
-      --test: Send a test notification, and do nothing else.
+      --test: Only send a test notification.
     """
     options: Globals = context.obj
     if test:
@@ -174,7 +174,7 @@ def install(
 
     Arguments:
       --with: Use this kind of timer, not the machine's usual one.
-      --print: Show what would be written, and write nothing.
+      --print: Show what would be written, without writing it.
       --undo: Remove the timer.
 
     Examples:

@@ -168,7 +168,7 @@ def capture(
     context: typer.Context,
     wait: bool = False,
 ) -> None:
-    """Extract facts from chats that have ended, as happens by itself.
+    """Extract facts from chats that have ended; this also happens automatically.
 
     Chats whose extraction failed are tried again. Exits with 1 if one could not be read.
 
@@ -374,9 +374,9 @@ def core(
 ) -> None:
     """Show or change which facts are in every prompt.
 
-    A small memory is in every prompt as a whole. Of a larger one, the facts that you add are, then
-    those that say most about health, diet, people, home and strong preferences; a fact that you
-    drop is never chosen. Each choice is a comment at the end of the fact's line.
+    A small memory is in every prompt as a whole. Of a larger one, the facts that you add come
+    first, then those that say most about health, diet, people, home and strong preferences; a fact
+    that you drop is never chosen. Each choice is a comment at the end of the fact's line.
 
     Arguments:
       [add|drop ID|FILE:LINE|WORDS...]: The fact to add or drop.

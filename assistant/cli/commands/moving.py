@@ -40,7 +40,7 @@ def import_(
 
     Arguments:
       PATH: An export: a zip, a folder or a file.
-      --dry-run: Show what would be imported, and import nothing.
+      --dry-run: Show what would be imported, without importing it.
       --again: Also import what you have deleted or refused here.
 
     Examples:

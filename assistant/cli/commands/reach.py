@@ -20,10 +20,10 @@ def reach(
     address: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show, test or change the ways by which news reaches you.
+    """Show, test or change how news reaches you.
 
-    They are the desktop or your command, and addresses of Apprise: ntfy, Telegram, Matrix, mail and
-    others.
+    It comes by the desktop or your command, and by addresses of Apprise: ntfy, Telegram, Matrix,
+    mail and others.
 
     Arguments:
       [list|add|test|remove]: What to do.
