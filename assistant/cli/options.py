@@ -252,6 +252,19 @@ def run_editor(path: Path) -> None:
         raise UsageError(f"the editor {editor!r} failed with {code}", "Set EDITOR to another")
 
 
+def run_pager(text: str) -> None:
+    """Show a text in the owner's pager. Raises UsageError if it cannot be run."""
+    import shlex  # only needed here
+    import subprocess
+
+    pager = os.environ.get("PAGER") or "less"
+    colours = {"LESS": "-R", **os.environ}
+    try:
+        subprocess.run(shlex.split(pager), input=text.encode(), env=colours)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the pager {pager!r} cannot be run: {error}", "Set PAGER") from error
+
+
 def own_command() -> str:
     """Return the absolute path of this program, for other programs to run."""
     own = Path(sys.executable).with_name("assistant")

@@ -61,6 +61,8 @@ class Asking:
                     self._say(TEXT["empty"])
                 elif answer == "?":
                     self._say(explained(TEXT["keys"]))
+                elif answer.casefold() in ALL_WORDS and self.dialogue.view("\n".join(lines)):
+                    shown = len(lines)
                 elif answer.casefold() in (*MORE_WORDS, *ALL_WORDS):
                     page = self._page(columns)  # the window may have been resized
                     until = shown + page if answer.casefold() in MORE_WORDS else len(lines)

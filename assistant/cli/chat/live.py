@@ -33,9 +33,10 @@ from prompt_toolkit.utils import get_cwidth
 from assistant.cli.chat.completion import ChatCompleter, picture_mentions
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
-from assistant.cli.options import ENDING
+from assistant.cli.options import ENDING, run_pager
 from assistant.cli.palette import SGR, owner_text
 from assistant.display import spelled
+from assistant.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.conversation import Conversation
@@ -86,7 +87,7 @@ class LiveScreen:
         self._app.key_processor.before_key_press += self._on_key
         self._lines: Queue[str | BaseException] = Queue()
         self._submitting = threading.Lock()
-        self._busy = self._leaving = False
+        self._busy = self._leaving = self._paging = False
         self._talk: Conversation | None = None
         self._pending: Future[str] | None = None
         self._options: Sequence[str] = ()
@@ -217,6 +218,17 @@ class LiveScreen:
 
         self._do(lambda: run_in_terminal(run, in_executor=True))
         done.result()
+
+    def view(self, text: str) -> bool:
+        """Show a text in the owner's pager; False if it cannot be run."""
+        self._paging = True  # Ctrl-C is the pager's
+        try:
+            self.aside(partial(run_pager, text))
+        except UsageError:
+            return False
+        finally:
+            self._paging = False
+        return True
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
@@ -492,7 +504,7 @@ class LiveScreen:
             loop.call_soon_threadsafe(action, context=context)
 
     def _on_sigint(self, *_: object) -> None:
-        if self._busy:
+        if self._busy and not self._paging:
             raise KeyboardInterrupt
 
     def _on_end(self, *_: object) -> None:

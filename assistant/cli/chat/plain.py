@@ -48,6 +48,10 @@ class LineDialogue:
             self._last = kind
         typer.echo(text, file=self._screen)
 
+    def view(self, text: str) -> bool:
+        """A pager would draw on the screen: there is none here."""
+        return False
+
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
         """Read and keep typed text until no key is pressed for a while."""

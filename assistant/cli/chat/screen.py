@@ -40,6 +40,9 @@ class Dialogue(Protocol):
         """Write a text permanently above the prompt. It may contain only SGR sequences
         (colours)."""
 
+    def view(self, text: str) -> bool:
+        """Show a text in the owner's pager; False if there is none."""
+
     def asking(self) -> AbstractContextManager[None]:
         """Wait until no key has been pressed for a while; text typed before a question, or between
         two, stays in the prompt, unsent."""

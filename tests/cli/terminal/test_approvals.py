@@ -119,6 +119,9 @@ class Scripted:
     def put(self, text: str, kind: Kind = "block") -> None:
         self.shown += f"{text}\n"
 
+    def view(self, text: str) -> bool:
+        return False
+
     def asking(self) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -154,6 +157,33 @@ def test_asking_for_more_of_a_long_call_never_refuses_it(answers: tuple[str, ...
     assert Asking(dialogue).decide(request) == Decision("once")
     shown = re.findall(r"line (\d+)\b", dialogue.shown)
     assert shown == [str(number) for number in range(40)]
+
+
+def test_v_opens_the_whole_in_the_pager_and_returns_to_the_question(
+    place: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "".join(f"Rule {number}: be kind.\n" for number in range(60))
+    call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": text})
+    pager = place / "pager"
+    pager.write_text(f"#!/bin/sh\ncat > {place}/seen\necho in the pager\nread _ < /dev/tty\n")
+    pager.chmod(0o755)
+    monkeypatch.setenv("PAGER", str(pager))
+    provider.enqueue(Reply(tool_calls=(call,)), "Done.")
+    with at(place, provider, "chat") as tty:
+        tty.wait("›")
+        tty.say("change yourself")
+        for times, (question, leave) in enumerate((("more lines", "\r"), (QUESTION, "\x03"))):
+            tty.wait(question)
+            tty.say("v")
+            tty.wait(lambda tty, times=times: tty.raw.count("in the pager") > times)
+            tty.send(leave)
+        tty.wait(QUESTION)
+        tty.say("yes")
+        tty.wait("Done.")
+    seen = SGR.sub("", (place / "seen").read_text()).splitlines()
+    assert [row for row in seen if "Rule" in row] == [
+        f"│ +Rule {number}: be kind." for number in range(60)
+    ]
 
 
 @pytest.mark.parametrize("size", [pytest.param((80, 24), marks=pytest.mark.slow), (40, 24)])
