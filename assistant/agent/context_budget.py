@@ -2,8 +2,9 @@
 
 The steps, each taken only if the previous ones do not suffice: old results are reduced to one line
 (always); the oldest turns are left out; the older results of the running turn are reduced to one
-line; its longest texts are cut, with a note on how to read on; an error is raised. All of this is
-only a view: the transcript keeps everything.
+line; its longest texts are cut, with a note on how to read on; what memory holds is left out; the
+prompt's files are cut; an error is raised. All of this is only a view: the transcript keeps
+everything.
 """
 
 import json
@@ -119,17 +120,17 @@ class ContextBudget:
     ) -> Sequence[Message]:
         """Return the messages to send. Raises ModelError (overflow) if `left_out` is too low."""
         self.sent = None
-        fitted = self._fit_history(prompt, record, specs)
+        system, fitted = self._fit_history(prompt, record, specs)
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
-        self.sent = self.measured([prompt.system]) + self.specs(specs) + fitted.tokens
+        self.sent = self.measured([system]) + self.specs(specs) + fitted.tokens
         messages = [with_pictures(record, message) for message in fitted.messages]
-        return [prompt.system, *mark_for_cache(messages, history(record.entries).turns[-2:])]
+        return [system, *mark_for_cache(messages, history(record.entries).turns[-2:])]
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
         """Return how many of the oldest turns must be omitted. Raises ModelError if the last alone
         is too long."""
-        return self._fit_history(prompt, record, specs).left_out
+        return self._fit_history(prompt, record, specs)[1].left_out
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
         """Return the share of its room that the history takes; over 1 if it does not fit."""
@@ -139,31 +140,34 @@ class ContextBudget:
 
     def _fit_history(
         self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]
-    ) -> "Fitted":
-        """Fit the history into what the system prompt and the tools leave of the window."""
+    ) -> tuple[Message, "Fitted"]:
+        """Fit the history into what the system message and the tools leave of the window; return
+        that message too, shortened if the last turn would not fit otherwise."""
         room = self.room([prompt.system], specs)
         if room < LEAST_ROOM and self._ratio > 1:  # learned from another kind of text
             self._ratio = 1.0
-            room = self.room([prompt.system], specs)
-        if room < LEAST_ROOM:
-            size, tool_tokens = self.measured([prompt.system]), self.specs(specs)
-            raise ModelError(
-                f"the prompt alone is too long for the model: it takes {size:,} tokens, the tools "
-                f"{tool_tokens:,} and the answer {self.reserve:,}, of a window of {self.window:,}",
-                "Shorten SOUL.md or similar files (`assistant context` shows each part), or set a "
-                "larger window: `assistant config set model.context_window …`",
-                kind=ModelFailure.OVERFLOW,
-            )
         past = history(record.entries)
         older, latest = past.turns[:-1], past.turns[-1:]
-        for briefing in (prompt.briefing, *prompt.shorter_briefings()):
+        for system, briefing in prompt.ever_shorter():
+            room = self.room([system], specs)
             briefed = (replace(turn, briefing=briefing) for turn in latest)
             fitting = replace(past, turns=(*older, *briefed))
             try:
-                return fit(fitting, room, self.measured, numbers_in(record))
+                return system, fit(fitting, room, self.measured, numbers_in(record))
             except ModelError as error:
                 failure = error
-        raise failure
+        costs = (
+            f"the prompt takes {self.measured([system]):,} tokens, the tools {self.specs(specs):,} "
+            f"and the answer {self.reserve:,}, of a window of {self.window:,}"
+        )
+        if room >= LEAST_ROOM:
+            raise ModelError(f"{failure.message}: {costs}", failure.cure, kind=failure.kind)
+        raise ModelError(
+            f"the prompt alone is too long for the model: {costs}",
+            "Shorten SOUL.md or similar files (`assistant context` shows each part), or set a "
+            "larger window: `assistant config set model.context_window …`",
+            kind=ModelFailure.OVERFLOW,
+        )
 
 
 def numbers_in(record: Transcript) -> dict[str, int]:

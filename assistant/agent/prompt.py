@@ -40,6 +40,10 @@ CHARACTERS_PER_TOKEN = 4
 """Characters per token, as budgets count them."""
 FIRST = ("SOUL.md", "USER.md")
 """The files that get room in the prompt before the others."""
+FILE_SHARES = (2, 4)
+"""How many parts a file is cut into, of which the first is kept, where a message has no room."""
+PROGRAM = "the program"
+"""The source of sections that come from no file."""
 File = tuple[str, str, str]
 """A file's name, its text for the prompt, and an error message or ""."""
 NO_MEMORY = Standing()
@@ -122,7 +126,7 @@ class Section:
 
     title: str
     text: str
-    source: str = "the program"
+    source: str = PROGRAM
     cut: str = ""
 
     @property
@@ -134,6 +138,13 @@ class Section:
     def rendered(self) -> str:
         """The section as it is sent."""
         return f"# {self.title}\n\n{self.text}"
+
+    def shortened(self, share: int) -> "Section":
+        """Return the section with one part in `share` of its text, unless the program wrote it."""
+        if self.source == PROGRAM:
+            return self
+        start = self.text[: len(self.text) // share]
+        return replace(self, text=f"{start}\n[Cut for lack of room.]")
 
 
 @dataclass(frozen=True)
@@ -155,12 +166,18 @@ class Prompt:
         """The sections that change, which precede the owner's message."""
         return self._as_briefing(self.turn)
 
-    def shorter_briefings(self) -> Iterator[str]:
-        """Yield ever shorter briefings, for lack of room: with fewer and fewer passages, keeping
-        the best ones, and finally only with the time and the workspace."""
+    def ever_shorter(self) -> Iterator[tuple[Message, str]]:
+        """Yield the system message and the briefing, then shorter ones, for lack of room: briefings
+        with fewer and fewer passages, keeping the best ones, then only with the time and the
+        workspace; and finally system messages with the beginnings of the files."""
+        yield self.system, self.briefing
         bearing, *_, now = self.turn
         for text in (*shorter(bearing.text), TEXT["no_room"]):
-            yield self._as_briefing((replace(bearing, text=text), now))
+            briefing = self._as_briefing((replace(bearing, text=text), now))
+            yield self.system, briefing
+        for share in FILE_SHARES:
+            stable = tuple(section.shortened(share) for section in self.stable)
+            yield replace(self, stable=stable).system, briefing
 
     def _as_briefing(self, sections: Iterable[Section]) -> str:
         turn = "\n\n".join(section.rendered for section in sections)
@@ -304,7 +321,7 @@ def stable_sections(
             text = TEXT["behaviour_in_short"]
         if part.name == "rules" and TEXT["briefed"] not in text:  # a copy of the program's has it
             text += TEXT["briefed"]
-        source = ", ".join(name for name, *_ in files) or "the program"
+        source = ", ".join(name for name, *_ in files) or PROGRAM
         sections.append(Section(part.title, text, source, "; ".join(cuts)))
     if not trusted:
         sections.append(Section("Untrusted Workspace", TEXT["untrusted"]))

@@ -13,9 +13,9 @@ import pytest
 
 from assistant.agent.excerpts import batches, quote
 from assistant.conversation import Conversation
-from assistant.events import Notice
+from assistant.events import Notice, TurnFailed
 from assistant.memory.base import Fact
-from assistant.messages import Reply, Usage
+from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
@@ -43,13 +43,19 @@ def count(request: Received) -> int:
 
 @contextmanager
 def talk(
-    workspace: Workspace, window: int, counted: Callable[[Received], int] = count
+    workspace: Workspace,
+    window: int,
+    counted: Callable[[Received], int] = count,
+    *calls: ToolCall,
 ) -> Iterator[tuple[Conversation, list[int]]]:
-    """A conversation, and what its requests cost."""
+    """A conversation in which each message is answered after these calls, and what its requests
+    cost."""
     sizes: list[int] = []
 
     def answer(request: Received) -> Reply:
         sizes.append(counted(request))
+        if calls and request.body.get("tools") and request.roles[-1] == "user":
+            return Reply("Let me see.", tool_calls=calls, usage=Usage(sizes[-1], 5))
         return Reply("All right.", usage=Usage(sizes[-1], 5))
 
     (workspace.root / "SOUL.md").write_text(SOUL, encoding="utf-8")
@@ -77,6 +83,27 @@ def test_a_message_goes_before_what_memory_holds(workspace: Workspace) -> None:
     with talk(workspace, 2_048) as (conversation, sizes):
         assert reply(conversation.send("Where do the boats lie? " + "Tell me. " * 150))
     assert sizes[0] <= 2_048
+
+
+@pytest.mark.parametrize("window", [2_048, 3_072])
+def test_long_files_leave_room_for_a_message_and_what_it_calls(
+    workspace: Workspace, window: int
+) -> None:
+    recall = ToolCall("c1", "recall", {"query": "Where do the boats lie?"})
+    with talk(workspace, window, count, recall) as (conversation, sizes):
+        for name in ("SOUL.md", "USER.md", "IDENTITY.md"):
+            (workspace.root / name).write_text(SOUL * 6, encoding="utf-8")
+        for more in ("", "Tell me. " * 40) * 3:
+            assert reply(conversation.send(f"Where do the boats lie? {more}")) == "All right."
+    assert max(sizes) <= window
+
+
+def test_what_does_not_fit_is_told_with_what_takes_the_room(workspace: Workspace) -> None:
+    with talk(workspace, 2_048) as (conversation, _):
+        *_, last = conversation.send("Where do the boats lie? " + "Tell me. " * 900)
+    assert isinstance(last, TurnFailed)
+    costs = r"\d+ are free\): the prompt takes \d+ tokens, the tools \d+ and the answer 512, "
+    assert re.search(f"{costs}of a window of 2,048$", last.message)
 
 
 @pytest.mark.parametrize("is_dropped", [True, False])
