@@ -211,10 +211,10 @@ class Assistant:
         _check_types(bool, off_the_record=off_the_record, daemon=daemon, create=create)
         if not (approve is None or callable(approve)):
             raise UsageError(f"approve is {approve!r:.80}", "Give it as a function of the request")
-        place = _find_workspace(workspace, create=create)
+        target = _find_workspace(workspace, create=create)
         options = ChatOptions(resume, off_the_record=off_the_record, model=model)
         approver = _CallbackApprover(approve) if approve is not None else None
-        self._chat: Chat = open_chat(place, options, approver=approver, no_daemon=not daemon)
+        self._chat: Chat = open_chat(target, options, approver=approver, no_daemon=not daemon)
         self._turn = threading.Lock()
         self._speaker: int | None = None
         self._closed = False

@@ -516,8 +516,8 @@ class Conversation:
         is_followed = any(BOOTSTRAP_FILE in part.files for part in self.recipe)
         if not (self.trusted and is_followed) or self.transcript.off_the_record:
             return
-        if told := self.workspace.put_bootstrap_away(self.transcript.session):
-            yield notice(self.transcript, told)
+        if text := self.workspace.put_bootstrap_away(self.transcript.session):
+            yield notice(self.transcript, text)
 
     def rewind(self, to: str) -> None:
         """Discard the message with this id and everything after it."""

@@ -337,7 +337,7 @@ def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
         if excess <= 0:
             break
         line = lines[entry.id] = _reduced(entry)
-        full, short = (measured((_as_message(each),)) for each in (entry, line))
+        full, short = (measured((_as_message(item),)) for item in (entry, line))
         excess -= full - short
     return replace(turn, entries=tuple(lines.get(entry.id, entry) for entry in turn.entries))
 

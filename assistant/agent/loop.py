@@ -289,11 +289,11 @@ def _skip_calls(agent: Agent, calls: Iterable[ToolCall], reason: str) -> Events:
 def _record(
     agent: Agent, call: ToolCall, result: ToolResult, *, synthetic: bool = False, seconds: float = 0
 ) -> events.ToolFinished:
-    told = (call.id, call.name, result.content, result.error, result.compact)
-    agent.transcript.append(ToolResultEntry(*told, synthetic, result.whole, seconds))
+    fields = (call.id, call.name, result.content, result.error, result.compact)
+    agent.transcript.append(ToolResultEntry(*fields, synthetic, result.whole, seconds))
     for number, picture in enumerate(result.pictures, 1):
         keep_picture(agent.transcript, f"Picture {number} of {call.name}", picture, call.id)
-    return events.ToolFinished(*told, result.diff, seconds)
+    return events.ToolFinished(*fields, result.diff, seconds)
 
 
 def _visible(agent: Agent, result: ToolResult) -> ToolResult:
@@ -485,9 +485,9 @@ def final_reminder(turn: Sequence[Entry]) -> Reminder | None:
 
 def _was_told_to_stop(turn: Sequence[Entry]) -> bool:
     """Return whether the model had been told of a loop before its latest answer."""
-    told = [getattr(entry, "content", "") == LOOPED for entry in turn]
+    is_notice = [getattr(entry, "content", "") == LOOPED for entry in turn]
     answers = [number for number, entry in enumerate(turn) if isinstance(entry, AssistantEntry)]
-    return any(told[: max(answers, default=0)])
+    return any(is_notice[: max(answers, default=0)])
 
 
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:

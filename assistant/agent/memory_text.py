@@ -214,9 +214,9 @@ def standing(
     if not entries:
         return Standing()
     entries.sort(key=lambda entry: (entry.source, entry.line))
-    places = frozenset(entry.citation for entry in entries)
+    citations = frozenset(entry.citation for entry in entries)
     text = _text(TEXT["core_framing"], entries)
-    return Standing(text, _sources(entries), places, cut, tuple(entries))
+    return Standing(text, _sources(entries), citations, cut, tuple(entries))
 
 
 def _fitting(entries: Iterable[Entry], tokens: int) -> Iterator[Entry]:
@@ -271,12 +271,12 @@ def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> 
         if line.startswith("#"):
             heading = line.strip("# ")
         elif is_core(line) and not BULLET.sub("", line.strip()).startswith("~~"):
-            more = takewhile(partial(_goes_on, line), lines[number + 1 :])
+            more = takewhile(partial(_continues, line), lines[number + 1 :])
             fact = "\n".join(map(without, [line, *more]))
             yield Entry(source, heading, number + 1, fact, recorded(line) or "", marked=True)
 
 
-def _goes_on(first: str, line: str) -> bool:
+def _continues(first: str, line: str) -> bool:
     """Return whether a line belongs to the fact that began with `first`: it is nested, or the next
     of a paragraph."""
     depth = len(line) - len(line.lstrip())

@@ -68,8 +68,8 @@ def matters_for(text: str, shown: str = "") -> tuple[str, ...]:
 
 def searched(plain: str, text: str) -> str:
     """Return the text that a passage is indexed by: its own, and the phrases it matters for."""
-    found = matters_for(text, plain)
-    return f"{plain}\n{', '.join(found)}" if found else plain
+    occasions = matters_for(text, plain)
+    return f"{plain}\n{', '.join(occasions)}" if occasions else plain
 
 
 def phrases(given: Iterable[str]) -> tuple[str, ...]:
@@ -135,9 +135,9 @@ def dated(item: str, day: date) -> str:
     return f"{_DAY.sub('', item)} <!-- {day.isoformat()} -->"
 
 
-def mattering(item: str, found: Iterable[str]) -> str:
+def mattering(item: str, occasions: Iterable[str]) -> str:
     """Return the list item with these phrases in its `for:` comment."""
-    if (kept := phrases(found)) == matters_for(item):
+    if (kept := phrases(occasions)) == matters_for(item):
         return item
     bare = without_phrases(item)
     return f"{bare} <!-- for: {', '.join(kept)} -->" if kept else bare

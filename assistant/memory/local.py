@@ -184,7 +184,7 @@ class LocalMemory:
         asked = query if query.as_of is None else replace(query, k=MOST_UNDATED, budget=MOST_TOKENS)
         result, behind = self._read_index(lambda: self._recaller.recall(asked))
         passages, near_misses = (
-            self._annotated(found, query) for found in (result.passages, result.near_misses)
+            self._annotated(group, query) for group in (result.passages, result.near_misses)
         )
         if query.as_of is not None:
             passages = tuple(fill(passages, *self._recaller.limits(query))[0])
@@ -299,9 +299,9 @@ class LocalMemory:
                 _with_secrets(
                     refusal or (self._hold(fact) if _is_doubtful(fact) else next(answers)),
                     fact,
-                    found,
+                    own_secrets,
                 )
-                for fact, refusal, found in zip(facts, refusals, secrets, strict=True)
+                for fact, refusal, own_secrets in zip(facts, refusals, secrets, strict=True)
             )
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:

@@ -123,8 +123,11 @@ def extraction_request(
     """Return the request to the model. `known` are the existing facts nearest to these turns; a
     fact may be put under one of the owner's `headings`."""
     lines: list[str] = []
-    for place, numbered in groupby(enumerate(known, start=1), lambda item: _place(item[1])):
-        lines += [place, *(f"K{number}: {quoted(passage.shown)}" for number, passage in numbered)]
+    for location, numbered in groupby(enumerate(known, start=1), lambda item: _location(item[1])):
+        lines += [
+            location,
+            *(f"K{number}: {quoted(passage.shown)}" for number, passage in numbered),
+        ]
     text = "[KNOWN]\n" + "\n".join(lines) + "\n[/KNOWN]\n\n"
     if headings:
         text += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
@@ -132,17 +135,17 @@ def extraction_request(
     return [Message("system", _data["prompt"], json=True), Message("user", text)]
 
 
-def _place(passage: Passage) -> str:
+def _location(passage: Passage) -> str:
     heading = " › ".join((passage.source, *passage.heading))
     return f"({one_line(heading)}{f', {passage.date[:10]}' if passage.date else ''})"
 
 
 def by_place(passages: Iterable[Passage]) -> list[Passage]:
     """Group the passages by file, heading and date, in the order of each group's first passage."""
-    places: dict[str, list[Passage]] = {}
+    groups: dict[str, list[Passage]] = {}
     for passage in passages:
-        places.setdefault(_place(passage), []).append(passage)
-    return [passage for group in places.values() for passage in group]
+        groups.setdefault(_location(passage), []).append(passage)
+    return [passage for group in groups.values() for passage in group]
 
 
 def again_request(request: Sequence[Message], answer: str, faults: Sequence[str]) -> list[Message]:
@@ -268,11 +271,15 @@ class _Reader:
         entries = self._entries(operation)
         if not entries:
             raise Refused(text, "`entries` names no entry of the transcript")
-        before = [each for each in self.refused if each.replaces and _are_alike(text, each.text)]
+        before = [
+            refusal
+            for refusal in self.refused
+            if refusal.replaces and _are_alike(text, refusal.text)
+        ]
         replaced: list[Passage] = []
         if op == "supersede" and self.known:
             replaced = self._replaced(text, operation, is_confirmed=bool(before))
-        kind, day_of = self._behind(text, entries, operation, replaced)
+        kind, day_of = self._source_of(text, entries, operation, replaced)
         time = self._time(day_of)
         if kind in ("assistant", "recalled") and any(map(_is_owners, replaced)):
             raise Refused(text, "only the owner replaces what the owner said", may_mend=False)
@@ -300,7 +307,7 @@ class _Reader:
         ids = dict.fromkeys(f"e{int(number)}" for number in numbers)
         return tuple(id_ for id_ in ids if id_ in self.said)
 
-    def _behind(
+    def _source_of(
         self,
         text: str,
         entries: Sequence[str],
@@ -359,7 +366,7 @@ class _Reader:
             return "owner", cited
         if is_backed or self.tainted:
             return kind if is_backed else "tool", cited
-        if words or any(_are_alike(text, each.text) for each in self.refused):
+        if words or any(_are_alike(text, refusal.text) for refusal in self.refused):
             return "guess", cited
         raise Refused(text, "the owner's words do not state it; quote those that do")
 
@@ -595,9 +602,9 @@ def _items(value: object) -> list[object]:
     if isinstance(value, list):
         return [item for inner in value for item in _items(inner)]
     inner = value.values() if isinstance(value, dict) and not _is_operation(value) else ()
-    held = [_items(item) for item in inner if isinstance(item, dict | list)]
-    holding = [items for items in held if any(map(_is_operation, items))]
-    return [item for items in holding or held for item in items] if held else [value]
+    inner_items = [_items(item) for item in inner if isinstance(item, dict | list)]
+    holding = [items for items in inner_items if any(map(_is_operation, items))]
+    return [item for items in holding or inner_items for item in items] if inner_items else [value]
 
 
 def _is_operation(value: object) -> bool:

@@ -131,7 +131,7 @@ def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captu
 
 
 def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
-    """Whether there are unread turns, or facts that have not been written to memory."""
+    """Return whether there are unread turns, or facts that have not been written to memory."""
     return bool(unread(turns, entries)) or any(capture.facts for capture in _unwritten(entries))
 
 

@@ -146,12 +146,12 @@ class _Encoder:
             self._weights[f"embeddings.{name}_embeddings.weight"]
             for name in ("position", "token_type")
         )
-        found = EMBEDDED
+        words = EMBEDDED
         if WORDS in self._weights:
-            found = self.op("Gather", self._weights[WORDS], IDS)
+            words = self.op("Gather", self._weights[WORDS], IDS)
         length = self.op("Slice", self.op("Shape", MASK), [1], [2])
-        places = self.op("Slice", positions + types[0], [0], length)
-        return self._norm("embeddings.LayerNorm", self.op("Add", found, places))
+        sliced = self.op("Slice", positions + types[0], [0], length)
+        return self._norm("embeddings.LayerNorm", self.op("Add", words, sliced))
 
     def _layer(self, name: str, tokens: str) -> str:
         """Apply attention, then two dense steps; each has a residual connection."""
@@ -194,7 +194,7 @@ class _Encoder:
         return self.op("LayerNormalization", tokens, *parts, epsilon=self._sizes.epsilon)
 
     def _gelu(self, tokens: str) -> str:
-        """x · (1 + erf(x / √2)) / 2, in the order that onnxruntime fuses."""
+        """Return x · (1 + erf(x / √2)) / 2, in the order that onnxruntime fuses."""
         root, one, half = (np.float32(value) for value in (2**0.5, 1, 0.5))
         bent = self.op("Add", self.op("Erf", self.op("Div", tokens, root)), one)
         return self.op("Mul", self.op("Mul", tokens, bent), half)

@@ -63,9 +63,9 @@ def _wide(file: Path) -> WideEncoder:
 def directory_of(model: str) -> Path:
     """Return the directory of a model's files; nothing is imported. Raises EmbedderError."""
     if model in (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"):
-        found = importlib.util.find_spec(DEFAULT_PACKAGE)
-        places = list(found.submodule_search_locations or ()) if found else []
-        directory = Path(places[0]) / "model" if places else Path(DEFAULT_PACKAGE)
+        spec = importlib.util.find_spec(DEFAULT_PACKAGE)
+        locations = list(spec.submodule_search_locations or ()) if spec else []
+        directory = Path(locations[0]) / "model" if locations else Path(DEFAULT_PACKAGE)
         cure = "Install this program again; it brings the model"
     else:
         directory = storage.expanded(model)

@@ -45,9 +45,9 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 def installed() -> Path | None:
     """Return the package's file; None if it is not installed."""
-    found = importlib.util.find_spec(PACKAGE)
-    places = list(found.submodule_search_locations or ()) if found else []
-    file = Path(places[0]) / FILE if places else None
+    spec = importlib.util.find_spec(PACKAGE)
+    locations = list(spec.submodule_search_locations or ()) if spec else []
+    file = Path(locations[0]) / FILE if locations else None
     return file if file and file.is_file() else None
 
 
@@ -58,7 +58,7 @@ class Packed:
         try:
             with path.open("rb") as file:
                 self._file = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self._at = 0
+            self._offset = 0
             self._read()
         except (OSError, ValueError, struct.error, KeyError) as error:
             raise EmbedderError(
@@ -73,7 +73,7 @@ class Packed:
         self.sizes = layers, heads, self.width, epsilon
         self._pieces = self._read_pieces()
         _, skipped = self._next("<iI")  # how characters are normalised: nearly as by NFKC
-        self._at += skipped
+        self._offset += skipped
         self._tensors = dict(self._entry() for _ in range(*self._next("<i")))
         self._words = self._blocks("emb.word", self.width)
 
@@ -90,24 +90,24 @@ class Packed:
         return Unigram(pieces, likely, unknown)
 
     def _array(self, kind: type[_Number], count: int) -> NDArray[_Number]:
-        found = np.frombuffer(self._file, kind, count, self._at)
-        self._at += found.nbytes
-        return found
+        values = np.frombuffer(self._file, kind, count, self._offset)
+        self._offset += values.nbytes
+        return values
 
     def _entry(self) -> tuple[str, tuple[int, int]]:
         """Read the name of a tensor, its offset, and its size in bytes."""
         (name,) = self._next(f"<{self._next('<H')[0]}s")
-        _, _, place, length = self._next(_ENTRY)
-        return name.decode("ascii"), (place, length)
+        _, _, offset, length = self._next(_ENTRY)
+        return name.decode("ascii"), (offset, length)
 
     def _next(self, form: str) -> tuple[Any, ...]:
-        found = struct.unpack_from(form, self._file, self._at)
-        self._at += struct.calcsize(form)
-        return found
+        values = struct.unpack_from(form, self._file, self._offset)
+        self._offset += struct.calcsize(form)
+        return values
 
     def _bytes(self, name: str) -> NDArray[np.uint8]:
-        place, length = self._tensors[name]
-        return np.frombuffer(self._file, np.uint8, length, place)
+        offset, length = self._tensors[name]
+        return np.frombuffer(self._file, np.uint8, length, offset)
 
     def _floats(self, name: str) -> Floats:
         """Return a tensor that is stored as floats."""
@@ -119,23 +119,23 @@ class Packed:
 
     def weights(self) -> dict[str, Floats]:
         """Return all weights except the embedding table, by their names in BERT."""
-        found = {
-            f"embeddings.{name}_embeddings.weight": self._floats(kept).reshape(-1, self.width)
-            for name, kept in (("position", "emb.pos"), ("token_type", "emb.type"))
+        result = {
+            f"embeddings.{name}_embeddings.weight": self._floats(stored).reshape(-1, self.width)
+            for name, stored in (("position", "emb.pos"), ("token_type", "emb.type"))
         }
-        found |= {
+        result |= {
             "embeddings.LayerNorm.weight": self._floats("emb.ln.w"),
             "embeddings.LayerNorm.bias": self._floats("emb.ln.b"),
         }
         for layer, (part, name) in itertools.product(range(self.sizes[0]), _PARTS.items()):
-            kept, told = f"l{layer}.{part}", f"encoder.layer.{layer}.{name}"
+            stored, target = f"l{layer}.{part}", f"encoder.layer.{layer}.{name}"
             norm, columns = part.endswith("ln"), self.width * (4 if part == "fo" else 1)
-            weight = f"{kept}.w"
-            found[f"{told}.weight"] = (
+            weight = f"{stored}.w"
+            result[f"{target}.weight"] = (
                 self._floats(weight) if norm else _unpacked(self._blocks(weight, columns))
             )
-            found[f"{told}.bias"] = self._floats(f"{kept}.b")
-        return found
+            result[f"{target}.bias"] = self._floats(f"{stored}.b")
+        return result
 
     def words(self, pieces: Sequence[int]) -> Floats:
         """Return the vectors of these pieces."""
@@ -148,8 +148,8 @@ class Packed:
     def pieces(self, text: str) -> list[int]:
         """Return the most likely pieces of a text, between the special tokens."""
         plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", PREFIX + text)).strip()
-        found = self._pieces.likeliest(_START + plain.replace(" ", _START))
-        return [self._first, *found[: self.longest - 2], self._last]
+        numbers = self._pieces.likeliest(_START + plain.replace(" ", _START))
+        return [self._first, *numbers[: self.longest - 2], self._last]
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
@@ -178,11 +178,13 @@ class Unigram:
         best = [(0.0, 0, 0)] + [(-np.inf, 0, 0)] * len(text)
         """For each prefix of the text: its score, the start of its last piece, and that piece."""
         for start in range(len(text)):
-            so_far = best[start][0]
-            best[start + 1] = max(best[start + 1], (so_far + self._unlikely, start, self._unknown))
+            score_here = best[start][0]
+            best[start + 1] = max(
+                best[start + 1], (score_here + self._unlikely, start, self._unknown)
+            )
             for end in range(start + 1, min(start + self._longest, len(text)) + 1):
                 if (number := self._pieces.get(text[start:end])) is not None:
-                    score = so_far + float(self._scores[number])
+                    score = score_here + float(self._scores[number])
                     best[end] = max(best[end], (score, start, number))
         path, end = [], len(text)
         while end:

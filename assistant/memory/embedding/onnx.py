@@ -63,17 +63,17 @@ class Session:
         vectors = np.empty((len(lengths), self.dimension), dtype=np.float32)
 
         def run(rows: list[int]) -> None:
-            given = [tokens(row) for row in rows]
-            longest = max(map(len, given))
-            padded = np.zeros((len(rows), longest, *given[0].shape[1:]), given[0].dtype)
-            for row, values in zip(padded, given, strict=True):
+            texts = [tokens(row) for row in rows]
+            longest = max(map(len, texts))
+            padded = np.zeros((len(rows), longest, *texts[0].shape[1:]), texts[0].dtype)
+            for row, values in zip(padded, texts, strict=True):
                 row[: len(values)] = values
-            mask = np.arange(longest) < np.array([*map(len, given)])[:, None]
+            mask = np.arange(longest) < np.array([*map(len, texts)])[:, None]
             feeds = {name: padded, "attention_mask": mask.astype(np.int64)}
             vectors[rows] = self._session.run(None, feeds, self._options)[0]
 
-        lots = list(batches(lengths))
-        list((_workers().map if len(lots) > 1 else map)(run, lots))
+        groups = list(batches(lengths))
+        list((_workers().map if len(groups) > 1 else map)(run, groups))
         return vectors
 
 

@@ -231,11 +231,11 @@ class DenseIndex:
         if self._store.count() != catalog.count() and not catalog.outbox.size:
             raise VectorsDamaged("The vector index does not match the catalog")
         positions = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
-        found = 0
+        hits = 0
         for vector in catalog.vectors.read(numbers[positions].tolist()):
             _, cosines = self._store.query(vector, 1)
-            found += len(cosines) > 0 and float(cosines[0]) > SELF_COSINE
-        if found < MIN_FOUND * len(positions):
+            hits += len(cosines) > 0 and float(cosines[0]) > SELF_COSINE
+        if hits < MIN_FOUND * len(positions):
             raise VectorsDamaged("The vector index has lost vectors")
 
     def _failed(self, error: MemoryFailure) -> None:

@@ -117,8 +117,8 @@ def vector_key(plain: str, fingerprint: str) -> bytes:
 
 def embedded_texts(chunk: Chunk) -> list[str]:
     """Return the texts of a chunk that have vectors: its own first, then occasions and headings."""
-    beside = (chunk.matters_for, topic_of(chunk.source, chunk.heading))
-    return [chunk.plain, *filter(None, beside)]
+    others = (chunk.matters_for, topic_of(chunk.source, chunk.heading))
+    return [chunk.plain, *filter(None, others)]
 
 
 def add_vectors(db: sqlite3.Connection, keys: Sequence[bytes], vectors: Vectors) -> None:
@@ -132,7 +132,7 @@ def add_vectors(db: sqlite3.Connection, keys: Sequence[bytes], vectors: Vectors)
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
     """Return the numbers of the cached vectors among these keys."""
     rows = ((key, db.execute("SELECT id FROM vectors WHERE key = ?", (key,))) for key in keys)
-    return {key: row[0] for key, found in rows if (row := found.fetchone())}
+    return {key: row[0] for key, cursor in rows if (row := cursor.fetchone())}
 
 
 def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:

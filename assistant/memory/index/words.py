@@ -146,13 +146,13 @@ class PostingsWriter:
         lengths: dict[int, int] = {}
         for some in _batches(texts):
             lengths |= dict.fromkeys((row for row, _ in some), 0)
-            placed = self._tokenizer.placed(some)
-            for _, row in placed:
+            occurrences = self._tokenizer.placed(some)
+            for _, row in occurrences:
                 lengths[row] += 1
             self._db.executemany(
                 f"INSERT INTO {self._table} VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
                 " SET found = CAST(found || excluded.found AS BLOB)",
-                _packed(placed),
+                _packed(occurrences),
             )
         return lengths
 
@@ -177,13 +177,13 @@ def _batches(texts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]
         yield some
 
 
-def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
+def _packed(occurrences: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
     """Pack terms and the rows that contain them, in order, by block and term."""
-    if not placed:
+    if not occurrences:
         return
     numbers: dict[str, int] = {}
-    term = np.array([numbers.setdefault(item, len(numbers)) for item, _ in placed])
-    row = np.array([item for _, item in placed], dtype=np.int64)
+    term = np.array([numbers.setdefault(item, len(numbers)) for item, _ in occurrences])
+    row = np.array([item for _, item in occurrences], dtype=np.int64)
     first = np.flatnonzero(np.diff(term, prepend=-1) | np.diff(row, prepend=-1))
     counts = np.diff(first, append=len(row))
     term, row = term[first], row[first]

@@ -157,7 +157,7 @@ def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
             chunk.until,
         )
         for chunk, topic, (x, y), near in zip(
-            chunks, drawn.topic.tolist(), drawn.place.tolist(), drawn.near, strict=True
+            chunks, drawn.topic.tolist(), drawn.position.tolist(), drawn.near, strict=True
         )
     )
     circles = zip(titles, drawn.centre.tolist(), drawn.radius.tolist(), strict=True)
@@ -170,7 +170,7 @@ class Plane:
     """The topic, position and nearest facts of each fact; the centre and radius of each topic."""
 
     topic: Rows
-    place: Points
+    position: Points
     near: list[tuple[int, ...]]
     centre: Points
     radius: NDArray[np.float64]
@@ -185,20 +185,20 @@ def plane(vectors: Vectors) -> Plane:
     members = [np.flatnonzero(topic == number) for number in range(len(means))]
     radius = np.array([_radius(len(member)) for member in members])
     centre = _apart(_flat(means) * float(radius.sum()), radius)
-    place = np.empty((len(vectors), 2))
+    position = np.empty((len(vectors), 2))
     for number, member in enumerate(members):
-        place[member] = centre[number] + _rings(vectors[member], means[number])
+        position[member] = centre[number] + _rings(vectors[member], means[number])
     others, cosines = nearest_of_each(vectors, LISTED)
     near = [
         tuple(row[near].tolist()) for row, near in zip(others, cosines >= LEAST_LISTED, strict=True)
     ]
-    return Plane(topic, place, near, centre, radius)
+    return Plane(topic, position, near, centre, radius)
 
 
 def names(texts: Sequence[str], topic: Rows, topics: int) -> list[str]:
     """Name each topic by words that occur in many of its facts and in few others."""
     words = (_WORD.findall(without_function_words(text, "english")) for text in texts)
-    contents = [{word.casefold(): word for word in found} for found in words]
+    contents = [{word.casefold(): word for word in text_words} for text_words in words]
     everywhere = Counter(word for content in contents for word in content)
     inside: list[Counter[str]] = [Counter() for _ in range(topics)]
     spelled: dict[str, Counter[str]] = {}
@@ -285,17 +285,17 @@ def _rings(vectors: Vectors, mean: Vectors) -> Points:
     order = np.argsort(-(vectors @ mean), kind="stable")
     flat = _flat(vectors)
     angle = np.arctan2(flat[:, 1], flat[:, 0])
-    place = np.zeros((len(vectors), 2))
+    position = np.zeros((len(vectors), 2))
     start = 0
     for ring in count():
         if start >= len(order):
-            return place
+            return position
         inside = order[start : start + max(1, 6 * ring)]
         inside = inside[np.argsort(angle[inside], kind="stable")]
         turns = 2 * np.pi * np.arange(len(inside)) / len(inside) + float(angle[inside[0]])
-        place[inside] = SPACING * ring * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        position[inside] = SPACING * ring * np.stack([np.cos(turns), np.sin(turns)], axis=1)
         start += len(inside)
-    return place
+    return position
 
 
 def _radius(facts: int) -> float:

@@ -239,8 +239,8 @@ def _largest(values: NDArray[np.float32], limit: int) -> Rows:
 def _distinct(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
     """Concatenate the lists, keeping the first occurrence of each passage."""
     first: dict[str, Passage] = {}
-    for found in chain.from_iterable(lists):
-        first.setdefault(found.id, found)
+    for result in chain.from_iterable(lists):
+        first.setdefault(result.id, result)
     return list(first.values())
 
 

@@ -145,8 +145,8 @@ def _later_first(results: list[Passage], question: Set[str]) -> list[Passage]:
 def _are_twins(one: Passage, other: Passage, question: Set[str]) -> bool:
     """Return whether two passages concern the same thing, given the words of the question."""
     words, others = _telling(one.plain), _telling(other.plain)
-    alike = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
-    return alike and _in_question(one, question) == _in_question(other, question)
+    is_similar = 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
+    return is_similar and _in_question(one, question) == _in_question(other, question)
 
 
 def _is_later(passage: Passage, other: Passage) -> bool:

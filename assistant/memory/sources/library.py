@@ -88,7 +88,7 @@ class Library:
         conversations, each within its budget."""
         if query.as_of:
             return facts
-        found: list[Passage] = []
+        from_notes: list[Passage] = []
         notices = list(facts.notices)
         inner = replace(query, own=None, without=(), before="", why=False, budget=NOTES_BUDGET)
         for source in self._settings.sources:
@@ -96,11 +96,11 @@ class Library:
             passages = collection.recall(inner, wait=False)
             if not passages and not facts.passages and collection.unread:
                 passages = collection.recall(inner)  # nothing else matches: better late than wrong
-            found += passages
+            from_notes += passages
             notices += collection.news()
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
-        both = merged(facts.passages, found, k, budget)
+        both = merged(facts.passages, from_notes, k, budget)
         past = self._past(query, both) if query.turn else []
         weak = facts.weak and not past
         return replace(facts, passages=(*both, *past), notices=tuple(notices), weak=weak)

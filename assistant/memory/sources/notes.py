@@ -74,13 +74,13 @@ class Notes:
 
         The workspace's own memory files are left out if it is inside the folder.
         """
-        found = Survey()
+        result = Survey()
         templates = self._templates()
         own, visited = identity(self.workspace.root), {identity(self.workspace.root / "memory")}
 
         def unreadable(error: OSError) -> None:
             if name := self._name(error.filename):
-                found.odd[name] = f"cannot be read: {error.strerror}"
+                result.odd[name] = f"cannot be read: {error.strerror}"
 
         pending = [str(self.root)]
         while pending:  # links to folders come last, so notes are named by their real paths
@@ -93,13 +93,13 @@ class Notes:
                     folders.clear()
                     continue
                 folders[:] = filter(_is_visible, folders)
-                pending += filter(os.path.islink, (f"{directory}/{each}" for each in folders))
+                pending += filter(os.path.islink, (f"{directory}/{child}" for child in folders))
                 ours = (*ALWAYS_FILES, *INDEXED_FILES) if folder == own else ()
                 for path in (f"{directory}/{file}" for file in names if file not in ours):
                     if self._is_note(note := self._name(path)) and Path(path).is_file():
-                        found.sources.append(note)
-        found.sources.sort()
-        return found
+                        result.sources.append(note)
+        result.sources.sort()
+        return result
 
     def _name(self, path: str) -> str:
         """Return the name of a path below the root; empty for the root."""

@@ -60,11 +60,11 @@ def without_comments(text: str) -> str:
 
 def properties(text: str) -> Properties:
     """Parse the properties of a note; none if they are not YAML."""
-    found = _FRONT.match(text)
-    if not found:
+    front = _FRONT.match(text)
+    if not front:
         return Properties()
     try:
-        values = yaml.load(found["yaml"], Loader=yaml.BaseLoader)  # strings only, no objects
+        values = yaml.load(front["yaml"], Loader=yaml.BaseLoader)  # strings only, no objects
     except (yaml.YAMLError, RecursionError, ValueError):
         return Properties()
     if not isinstance(values, dict):
@@ -77,10 +77,10 @@ def properties(text: str) -> Properties:
     return Properties(
         aliases,
         tuple(tag.lstrip("#") for tag in tags),
-        tuple(f"{key}: {words(', '.join(told))}" for key, value in named.items()
-              if (told := _listed(value))),
+        tuple(f"{key}: {words(', '.join(texts))}" for key, value in named.items()
+              if (texts := _listed(value))),
         next((day for match in days if match and (day := real_day(match[0]))), None),
-        found.end(),
+        front.end(),
     )  # fmt: skip
 
 
@@ -135,20 +135,20 @@ def _under(title: str, names: str, heading: tuple[str, ...]) -> tuple[str, ...]:
     return (names, *rest)
 
 
-def _link(found: "re.Match[str]") -> str:
+def _link(match: "re.Match[str]") -> str:
     """Return a link as a reader sees it, with the note's name if the link shows another text."""
-    target, part, shown = (group or "" for group in found.groups())
+    target, part, shown = (group or "" for group in match.groups())
     name = PurePosixPath(target.strip()).name
-    if found[0].startswith("!") and _SIZE.fullmatch(shown):
+    if match[0].startswith("!") and _SIZE.fullmatch(shown):
         shown = ""
     if shown:
         return shown if not name or name.casefold() in shown.casefold() else f"{shown} ({name})"
     return " › ".join(word for word in (name, part.strip()) if word)
 
 
-def _blank(found: "re.Match[str]") -> str:
-    hidden = found["hidden"]
-    return found[0] if hidden is None else re.sub(r"[^\r\n]", " ", hidden)
+def _blank(match: "re.Match[str]") -> str:
+    hidden = match["hidden"]
+    return match[0] if hidden is None else re.sub(r"[^\r\n]", " ", hidden)
 
 
 def _listed(value: Any) -> tuple[str, ...]:

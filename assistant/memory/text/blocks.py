@@ -231,8 +231,8 @@ class _Document:
             return
         for first, last in shown(self._text, start, end):
             for left, right in self._pieces(first, last, ends):
-                if standing := plain(self._text[left:right]):
-                    yield self._unit(left, right, Plain(standing))
+                if current := plain(self._text[left:right]):
+                    yield self._unit(left, right, Plain(current))
 
     def _code_pieces(self, start: int, end: int, fence: str) -> Iterator[Unit]:
         """Split a long code block into whole lines; its fences go with the first and last piece."""
@@ -256,11 +256,11 @@ class _Document:
         """Yield units for ranges; the first and the last are extended to `start` and `end`."""
         spans = list(ranges)
         for index, (left, right) in enumerate(spans):
-            standing = words(self._text[left:right])
+            own = words(self._text[left:right])
             left = start if index == 0 else left
             right = end if index == len(spans) - 1 else right
-            if standing.text:
-                yield self._unit(left, right, standing)
+            if own.text:
+                yield self._unit(left, right, own)
 
     def _pieces(self, start: int, end: int, ends: re.Pattern[str]) -> Iterator[tuple[int, int]]:
         return pieces(self._text, start, end, self._fits, ends, self._max_chars)

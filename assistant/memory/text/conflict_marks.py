@@ -31,12 +31,12 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
     """Yield the spans of the markers of each conflict: those of its sides, and those between them.
     A conflict whose end marker was already removed counts."""
     spans: list[_SPAN] = []
-    width, parted = 0, False
+    width, has_separator = 0, False
     for mark in _marks(text):
         if mark["of"] == "<":
-            if parted:
+            if has_separator:
                 yield spans
-            spans, width, parted = [mark.span()], len(mark["mark"]), False
+            spans, width, has_separator = [mark.span()], len(mark["mark"]), False
         elif (
             spans
             and len(mark["mark"])
@@ -44,11 +44,11 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
             and (mark["of"] in "|=>" or (mark["said"] or "").strip())
         ):
             spans.append(mark.span())
-            if mark["of"] == ">" and parted:
+            if mark["of"] == ">" and has_separator:
                 yield spans
-                spans, parted = [], False
-            parted = bool(spans) and (parted or mark["of"] not in "|>")
-    if parted:
+                spans, has_separator = [], False
+            has_separator = bool(spans) and (has_separator or mark["of"] not in "|>")
+    if has_separator:
         yield spans
 
 

@@ -36,7 +36,7 @@ def fold(text: str) -> str:
     that ends a word (A-, B+), punctuation between digits (3.5, 10:30, 2026-11-21), question marks,
     inches and feet. Brackets, quotes, full stops and commas around words are removed.
     """
-    text = _NUMBER_SIGN.sub(lambda found: f"^{found[0]}", text)  # 10² is not 102
+    text = _NUMBER_SIGN.sub(lambda match: f"^{match[0]}", text)  # 10² is not 102
     text = _DASH.sub("-", text.replace("−", "-"))
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     if not text.isascii():

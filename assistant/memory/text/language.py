@@ -94,7 +94,7 @@ def _function_words() -> dict[str, frozenset[str]]:
 
 
 @functools.cache
-def _told_by() -> dict[str, list[str]]:
+def _languages_by_word() -> dict[str, list[str]]:
     """Return the languages in Latin script that each telling word indicates."""
     languages: dict[str, list[str]] = {}
     for language in _LATIN:
@@ -112,13 +112,13 @@ def language_of_script(text: str) -> str:
         if _LEAST_SHARE * len(letters.findall(text)) > len(text):
             words = _WORD.findall(text.casefold())
             others = ((n, other) for n, other in _KNOWN.items() if other.within == script)
-            told = (
+            names = (
                 name
                 for name, other in others
                 if not set(other.letters).isdisjoint(text)
                 or not set(other.telling.split()).isdisjoint(words)
             )
-            return next(told, script)
+            return next(names, script)
     return ""
 
 
@@ -127,11 +127,11 @@ def language_of(text: str) -> str:
     """Return the Snowball name of a text's language, or its script's; English if unclear."""
     if script := language_of_script(text):
         return script
-    words, told_by = _WORD.findall(text.casefold()), _told_by()
+    words, by_word = _WORD.findall(text.casefold()), _languages_by_word()
     if not _NAMES_TOO.isdisjoint(words):
         words = _without_names(_WORD.findall(text))
     written = set() if text.isascii() and "'" not in text else _written_by(text)
-    languages = [told_by[word] for word in words if word in told_by]
+    languages = [by_word[word] for word in words if word in by_word]
     counts = dict.fromkeys(_LATIN, 0)
     for name in chain(*languages, written, written & set(_SELDOM)):
         counts[name] += 1
@@ -241,11 +241,11 @@ def variants(text: str) -> list[str]:
     "CR2032" and "CR 2032", "0531 220 44 71" and "05312204471", "parseInvoiceDate" and
     "parse_invoice_date" are spellings of the same.
     """
-    words = (*_parted(text), *_joined(_DAY.sub("\n", text)))
+    words = (*_split_codes(text), *_joined(_DAY.sub("\n", text)))
     return list(dict.fromkeys(word.casefold() for word in words))
 
 
-def _parted(text: str) -> Iterator[str]:
+def _split_codes(text: str) -> Iterator[str]:
     """Yield the parts of codes, of letters and digits, and of camel-case names; and each whole."""
     for word in _CODE_WORD.findall(text):
         if len(word) > _LONGEST_CODE or word.isdigit() or (word.isalpha() and word[1:].islower()):

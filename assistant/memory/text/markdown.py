@@ -29,12 +29,12 @@ def _normalize(state: StateCore) -> None:
 
 
 def _front_matter(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The plugin's rule, without taking the first item of a list for front matter: `- A--`."""
+    """Apply the plugin's rule, except to the first item of a list: `- A--`."""
     return not state.level and _front_matter_rule(state, first, last, silent)
 
 
 def _closed_html(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The library's rule, except that an unclosed comment is text: CommonMark extends it to the
+    """Apply the library's rule, but read an unclosed comment as text: CommonMark extends it to the
     end."""
     begin = state.bMarks[first] + state.tShift[first]
     if state.src.startswith(COMMENT, begin):
@@ -333,9 +333,9 @@ def inline_words(content: str) -> Plain:
     if span := struck(content):
         start, end, until = span
         return Plain(" ".join(filter(None, _visible(content[start:end]))), True, until)
-    standing, gone = _visible(_NOTE.sub("~~", content))
-    if standing or gone:
-        return Plain(standing or gone, struck=not standing)
+    current, gone = _visible(_NOTE.sub("~~", content))
+    if current or gone:
+        return Plain(current or gone, struck=not current)
     return Plain(_squeeze(without_comments(content)))
 
 
@@ -343,9 +343,9 @@ def _visible(content: str) -> tuple[str, str]:
     """Return the current text, and the struck-out text."""
     tokens: list[Token] = []
     PARSER.inline.parse(content, PARSER, {}, tokens)
-    standing: list[str] = []
+    current: list[str] = []
     struck_out: list[str] = []
-    target = standing
+    target = current
     marks: list[str] = []
     for token in tokens:
         match token.type:
@@ -359,14 +359,14 @@ def _visible(content: str) -> tuple[str, str]:
                 target = struck_out
                 target.append(" ")
             case "s_close":
-                target = standing
+                target = current
             case "softbreak" | "hardbreak":
                 target.append(" ")
             case "html_inline":
                 target.append(_shown_tag(token.content))
             case _:
                 target.append(token.content)
-    return _squeeze("".join(standing)), _squeeze("".join(struck_out))
+    return _squeeze("".join(current)), _squeeze("".join(struck_out))
 
 
 def _shown_tag(tag: str) -> str:

@@ -163,8 +163,8 @@ class _Version:
         """Give prose that only this side changed its name in the base: between the same headings
         and unchanged prose, in order. The last one includes what was typed directly after it."""
         old, new, others = ({unit.name for unit in side.units} for side in (base, self, other))
-        before = _prose_behind(base.units, old & new)
-        after = _prose_behind(self.units, old & new)
+        before = _prose_after(base.units, old & new)
+        after = _prose_after(self.units, old & new)
         renamed = dict[Name, Name]()
         for anchor, gone in before.items():
             typed = [unit for unit in after.get(anchor, []) if unit.name not in others]
@@ -227,7 +227,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
             now = "prose"
         else:
             now = "item" if _ITEM.match(line) else "heading"
-        goes_on = (
+        continues = (
             fence
             or (now == "prose" and kind in ("item", "prose") and (is_nested or not opens))
             or (now == "blank" and kind == "blank")
@@ -236,7 +236,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
             fence = "" if own.startswith(fence) else fence
         elif opens:
             fence = opens[1]
-        if goes_on:
+        if continues:
             lines.append(line)
             continue
         if lines:
@@ -333,8 +333,8 @@ class _Merge:
         for side, order in zip(self._versions, orders, strict=True):
             for unit in side.units:
                 name, heading = unit.name, side.heading_of[unit.name]
-                stands = side is self._base or heading == self._heading_of(name)
-                if name[0] != "heading" and stands:
+                belongs = side is self._base or heading == self._heading_of(name)
+                if name[0] != "heading" and belongs:
                     order.setdefault(heading, []).append(name)
         merged = {}
         for heading in orders[1] | orders[2]:
@@ -399,7 +399,7 @@ class _Merge:
         self._merged[name] = Unit(text, name)
 
 
-def _prose_behind(units: Sequence[Unit], stable: set[Name]) -> dict[Name, list[Unit]]:
+def _prose_after(units: Sequence[Unit], stable: set[Name]) -> dict[Name, list[Unit]]:
     """Return the unstable prose, by the stable heading or prose that it follows."""
     result: dict[Name, list[Unit]] = {}
     anchor = TOP

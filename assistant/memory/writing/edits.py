@@ -79,8 +79,8 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
         _kept_folded(section) if len(section) < LONG_SECTION else _folded(section)
         for section in _SECTION_ENDS.split(text)
     )
-    having = [section for section in sections if all(word in section for word in words)]
-    blocks = itertools.chain.from_iterable(map(_BLOCK_ENDS.split, having))
+    candidates = [section for section in sections if all(word in section for word in words)]
+    blocks = itertools.chain.from_iterable(map(_BLOCK_ENDS.split, candidates))
     if not any(_has(block, words) for block in blocks):
         return None  # parsing a file takes a hundred times as long
     for chunk in chunks_of(text, source):
@@ -125,10 +125,10 @@ def _span(chunks: Sequence[Chunk], passage: Passage) -> tuple[int, int]:
         return span
     if len(whole) > 1:
         whole = [(chunk.start_char, chunk.end_char) for chunk in same if chunk.id == passage.id]
-    places = whole or pieces
-    if len(places) != 1:
+    spans = whole or pieces
+    if len(spans) != 1:
         raise _changed(passage)
-    return places[0]
+    return spans[0]
 
 
 def _changed(passage: Passage) -> LedgerError:
@@ -316,14 +316,14 @@ def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
     if state == edit.after:
         return Splice(edit.at, edit.inserted, removed)
     if not edit.inserted:
-        standing = _below_its_heading(text, removed)
-        return standing or _put_back(text, _place_between(text, edit), edit, removed)
-    places = [match.start() for match in re.finditer(f"(?={re.escape(edit.inserted)})", text)]
-    unmoved = [at for at in places if _has_neighbours(text, at, edit)]
-    if len(unmoved) == 1 or (removed and len(places) == 1):
-        return _put_back(text, (unmoved or places)[0], edit, removed)
+        splice = _below_its_heading(text, removed)
+        return splice or _put_back(text, _position_between(text, edit), edit, removed)
+    offsets = [match.start() for match in re.finditer(f"(?={re.escape(edit.inserted)})", text)]
+    unmoved = [at for at in offsets if _has_neighbours(text, at, edit)]
+    if len(unmoved) == 1 or (removed and len(offsets) == 1):
+        return _put_back(text, (unmoved or offsets)[0], edit, removed)
     if removed:
-        raise _cannot_undo(edit, places)
+        raise _cannot_undo(edit, offsets)
     lines = [without_phrases(line).strip() for line in LINES.findall(edit.inserted)]
     same = [one for one in LINES.finditer(text) if without_phrases(one[0]).strip() == lines[-1]]
     if len(same) != 1:
@@ -366,8 +366,8 @@ def _ends_line(text: str) -> bool:
     return not text or text[-1] in "\r\n"
 
 
-def _cannot_undo(edit: Edit, places: Sequence[object]) -> LedgerError:
-    reason = "occur there more than once" if places else "have been changed since"
+def _cannot_undo(edit: Edit, matches: Sequence[object]) -> LedgerError:
+    reason = "occur there more than once" if matches else "have been changed since"
     return LedgerError(
         f"this cannot be undone: its lines in {edit.source} {reason}", "Edit the file by hand"
     )
@@ -379,24 +379,24 @@ def _has_neighbours(text: str, at: int, edit: Edit) -> bool:
     return above[:1] == edit.above[:1] and below[:1] == edit.below[:1]
 
 
-def _place_between(text: str, edit: Edit) -> int:
+def _position_between(text: str, edit: Edit) -> int:
     """Return the only position between all or most of the removed lines' former neighbours."""
     if not edit.above and not edit.below:
         return 0
     starts = [match.start() for match in _LINE_STARTS.finditer(text)]
     then = edit.above, edit.below
-    scores = {at: sum(map(_alike, neighbours(text, at, at), then)) for at in starts}
+    scores = {at: sum(map(_similarity, neighbours(text, at, at), then)) for at in starts}
     best = max(scores.values(), default=0)
-    places = [at for at, score in scores.items() if score == best]
-    if best == 0 or len(places) != 1:
+    positions = [at for at, score in scores.items() if score == best]
+    if best == 0 or len(positions) != 1:
         raise LedgerError(
             f"this cannot be undone: the lines around it in {edit.source} have changed since",
             "`assistant memory log` shows its text",
         )
-    return places[0]
+    return positions[0]
 
 
-def _alike(now: Sequence[str], then: Sequence[str]) -> int:
+def _similarity(now: Sequence[str], then: Sequence[str]) -> int:
     """Score how well lines match; the nearest counts double, an end of the file less than a
     line."""
     if not then:

@@ -174,7 +174,7 @@ class Ledger:
             if old:
                 item = annotations.inherited(item, "\n".join(passage.text for passage in old))
             item = annotations.in_core(item, fact.core or annotations.core_mark(item))
-            below, splice = _placed(draft.text(MEMORY_FILE), fact, old, item, day)
+            below, splice = _insertion_of(draft.text(MEMORY_FILE), fact, old, item, day)
             edits.append(draft.edit(MEMORY_FILE, splice))
             write = reword(write, below=below)
         action = "supersede" if old else write.action
@@ -194,8 +194,8 @@ class Ledger:
         return self._stated(Draft(self._workspace), fact_words(text))
 
     def _stated(self, draft: Draft, text: str) -> Remembered | None:
-        place = find_fact(draft, self._workspace.sources(), text)
-        return Remembered("exists", "", *place, text) if place else None
+        location = find_fact(draft, self._workspace.sources(), text)
+        return Remembered("exists", "", *location, text) if location else None
 
     def headings(self) -> tuple[str, ...]:
         """Return the owner's headings in MEMORY.md that a fact may be written under."""
@@ -430,7 +430,7 @@ def _recorded(fact: Fact, today: date) -> date:
     return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
-def _placed(
+def _insertion_of(
     text: str, fact: Fact, old: Sequence[Passage], item: str, day: date
 ) -> tuple[str, Splice]:
     """Return the heading of a fact and the edit of MEMORY.md that adds it: under the heading it is

@@ -186,10 +186,10 @@ def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
 
 def _after(text: str, at: int, line: str, end: str) -> Splice:
     """Insert `line` on a separate line after the line that ends at `at`."""
-    found = BREAKS.match(text, at) or BREAKS.search(text, at)
-    if found is None:
+    line_end = BREAKS.match(text, at) or BREAKS.search(text, at)
+    if line_end is None:
         return Splice(len(text), "", f"{end}{line}{end}")
-    return Splice(found.end(), "", f"{line}{end}")
+    return Splice(line_end.end(), "", f"{line}{end}")
 
 
 def _new_section(text: str, at: int, line: str, item: str, end: str, marker: str = "-") -> Splice:

@@ -193,7 +193,7 @@ class _Plan:
         if any(self.reworded(write) != write for write in commits.journal.acknowledged()):
             self.cleared.add("journal")
         self.rewritten = [
-            _beside(path, data, stack) for path, data in chain.from_iterable(files.values())
+            _write_next_to(path, data, stack) for path, data in chain.from_iterable(files.values())
         ]
 
     def _may_occur_in(self, commits: Commits, image: str) -> bool:
@@ -272,7 +272,7 @@ def _without_notes(draft: Draft, words: Words) -> list[Edit]:
     return edits
 
 
-def _beside(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
+def _write_next_to(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
     """Write a file's new content to a temporary file next to it; return both paths."""
     target = path.resolve()
     with storage.reported("written", path):

@@ -94,17 +94,17 @@ def _in_conversations(workspace: Workspace, words: Words, common: Container[str]
     words of each message that only hints at them."""
     typed = config.state_dir() / "prompts"
     sessions = sorted(workspace.sessions.glob("*.jsonl"))
-    told = chain.from_iterable(_purged(path, words, ()) for path in sessions)
-    if any(chain(told, prompts(typed, words))):
+    stating = chain.from_iterable(_purged(path, words, ()) for path in sessions)
+    if any(chain(stating, prompts(typed, words))):
         yield f"past conversations: {PURGE} WORDS"
     files = chain.from_iterable((path, path.with_suffix(PROMPTS)) for path in sessions)
     said = (text for path in files for _, entry in _lines(path) for text in _strings(entry))
     typed_texts = (_typed(entry) for entry in _entries(typed))
     hints: set[tuple[str, ...]] = set()
     for text in chain(said, typed_texts):
-        found = set(words.traces(text, common))
-        if found and words.without(text) == text:
-            hints |= {hint for hint in found if not any(set(hint) < set(o) for o in found)}
+        traces = set(words.traces(text, common))
+        if traces and words.without(text) == text:
+            hints |= {hint for hint in traces if not any(set(hint) < set(o) for o in traces)}
     for hint in sorted(hints):
         if not any(set(other) < set(hint) for other in hints):
             yield f"past conversations, in other words: {PURGE} --yes {shlex.join(hint)}"

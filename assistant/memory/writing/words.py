@@ -70,7 +70,7 @@ class Words:
         for pattern in self._patterns:
             text = pattern.sub(FORGOTTEN, text)
         lines = text.split("\n")
-        for number in self._told(lines):
+        for number in self._stating_lines(lines):
             lines[number] = FORGOTTEN
         return "\n".join(without_phrases(line) if FORGOTTEN in line else line for line in lines)
 
@@ -85,26 +85,26 @@ class Words:
         """Return the 1-based numbers of the lines that contain or state one of the facts."""
         occur = self.occur_in(text)  # if the text does not contain it, no line does
         lines = text.split("\n")
-        told = self._told(lines)
+        stating = self._stating_lines(lines)
         return [
             number
             for number, line in enumerate(lines, start=1)
-            if number - 1 in told or (occur and self.occur_in(line))
+            if number - 1 in stating or (occur and self.occur_in(line))
         ]
 
-    def _told(self, lines: Sequence[str]) -> set[int]:
+    def _stating_lines(self, lines: Sequence[str]) -> set[int]:
         """Return the indices of the lines that have, alone or together with nearby ones, all the
         words of a fact in any form."""
-        told: set[int] = set()
+        stating: set[int] = set()
         searched = _searched("\n".join(lines))
         for words in self._telling:
             if all(word[:BEGINNING] in searched for word in words):
-                held = _held(words, lines)
-                alone = {number for number, has in held.items() if len(has) == len(words)}
-                others = {number: held[number] for number in held.keys() - alone}
-                near = _together(others, lines)
-                told |= alone.union(*(some for some, has in near if len(has) == len(words)))
-        return told
+                by_line = _words_by_line(words, lines)
+                alone = {number for number, has in by_line.items() if len(has) == len(words)}
+                others = {number: by_line[number] for number in by_line.keys() - alone}
+                near = _nearby(others, lines)
+                stating |= alone.union(*(some for some, has in near if len(has) == len(words)))
+        return stating
 
     def traces(self, text: str, common: Container[str]) -> Iterator[tuple[str, ...]]:
         """Yield the words of facts that remain in a text which does not state them: several that
@@ -113,7 +113,7 @@ class Words:
         for words in self._telling:
             rare = [word for word in words if word not in common]
             if _identify({word for word in rare if word[:BEGINNING] in searched}, rare):
-                for _, has in _together(_held(rare, lines), lines):
+                for _, has in _nearby(_words_by_line(rare, lines), lines):
                     if _identify(has, rare):
                         yield tuple(word for word in rare if word in has)
 
@@ -131,9 +131,9 @@ def _searched(text: str) -> str:
     return f"{bare}\n{_MARKUP.sub('', bare)}" if _MARKUP.search(bare) else bare
 
 
-def _held(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[str]]:
+def _words_by_line(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[str]]:
     """Return, by the index of each line with any of these words in any form, those it has."""
-    held = {}
+    by_line = {}
     for number, line in enumerate(lines):
         searched = _searched(line)
         if any(word[:BEGINNING] in searched for word in words):
@@ -141,18 +141,18 @@ def _held(words: Sequence[str], lines: Sequence[str]) -> dict[int, set[str]]:
             tokens = set(_WORD.findall(text))
             has = {word for word in words if any(_is_form(word, token) for token in tokens)}
             if has:
-                held[number] = has
-    return held
+                by_line[number] = has
+    return by_line
 
 
-def _together(
-    held: Mapping[int, set[str]], lines: Sequence[str]
+def _nearby(
+    by_line: Mapping[int, set[str]], lines: Sequence[str]
 ) -> Iterator[tuple[set[int], set[str]]]:
     """Yield, from each line with such words, nearby lines that add others, and all these words."""
-    for first, has in held.items():
+    for first, has in by_line.items():
         near, together, below = {first}, set(has), set[str]()
         for number in range(first + 1, min(first + NEAR, len(lines))):
-            below |= held.get(number, set())
+            below |= by_line.get(number, set())
             if _BEGINS.match(lines[number]) or has <= below:
                 break
             if below - together:

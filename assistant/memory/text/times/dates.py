@@ -38,7 +38,7 @@ def heading_date(text: str) -> str | None:
     `2026-05-08`, `8 May 2023`, `May 8, 2023`, `1:56 pm on 8 May, 2023`; other words may surround
     it.
     """
-    days = [found.period.iso for found in _found(text, FULL, None)]
+    days = [mention.period.iso for mention in _matches(text, FULL, None)]
     return days[-1] if days else None
 
 
@@ -54,14 +54,14 @@ def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
 def mentioned(text: str, anchor: str | None) -> list[Mention]:
     """Return the dates that a text mentions, as in `mentions`, with their positions."""
     day = date.fromisoformat(anchor) if anchor else None
-    found = _found(text, DATED if day is None else ANY, day)
-    sure = [mention for mention in found if not mention.period.yearly or mention.period.is_day]
+    matches = _matches(text, DATED if day is None else ANY, day)
+    sure = [mention for mention in matches if not mention.period.yearly or mention.period.is_day]
     return [replace(mention, period=_nearest(mention.period, day)) for mention in sure]
 
 
 def asked(query: str, today: date) -> list[Mention]:
     """Return the times a question asks about, in order; a month without a year is any year's."""
-    return _found(query, ANY, today)
+    return _matches(query, ANY, today)
 
 
 _AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")
@@ -80,15 +80,15 @@ def day_of(text: str, today: date, *, last: bool = False) -> date:
         for start, end, weekday in languages.weekdays(word):
             if (start, end) == (0, len(word)):
                 return today - timedelta(days=(today.weekday() - weekday) % 7)
-    mention = next(iter(_found(text.strip(), ANY, today)), None)
+    mention = next(iter(_matches(text.strip(), ANY, today)), None)
     if mention is None or (mention.start, mention.end) != (0, len(text.strip())):
         raise UsageError(f"{text!r} is not a date", _DAYS)
     return mention.period.end if last else mention.period.start
 
 
-def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
+def _matches(text: str, level: int, anchor: date | None) -> list[Mention]:
     """Return the matches of the rules, in text order; each rule searches what earlier ones left."""
-    found: list[Mention] = []
+    results: list[Mention] = []
 
     def take(resolve: Resolve, match: re.Match[str]) -> str:
         try:
@@ -98,21 +98,21 @@ def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
         if taken is None:
             return match[0]
         if taken != IMPOSSIBLE:
-            found.append(Mention(match.start(), match.end(), taken))
+            results.append(Mention(match.start(), match.end(), taken))
         return "\0" * len(match[0])
 
     for pattern, resolve in languages.rules(text, level):
         text = pattern.sub(functools.partial(take, resolve), text)
-    return sorted(found, key=lambda mention: mention.start)
+    return sorted(results, key=lambda mention: mention.start)
 
 
-def _nearest(found: Period, anchor: date | None) -> Period:
+def _nearest(named: Period, anchor: date | None) -> Period:
     """Return a yearly day in the year that brings it nearest to the anchor."""
-    if anchor is None or not found.yearly:
-        return found
+    if anchor is None or not named.yearly:
+        return named
     years = (anchor.year - 1, anchor.year, anchor.year + 1)
-    near = [day for y in years if (day := on_day(y, found.start.month, found.start.day))]
-    best = min(near, key=lambda period: abs((period.start - anchor).days), default=found)
+    near = [day for y in years if (day := on_day(y, named.start.month, named.start.day))]
+    best = min(near, key=lambda period: abs((period.start - anchor).days), default=named)
     return Period(best.start, best.end)
 
 
@@ -125,18 +125,19 @@ def numbered(text: str, anchor: date) -> Iterator[Mention]:
     Only those that are surely in the future: "paid on the 1st" is about a past one.
     """
     named = [*languages.monthdays(text)]
-    for place, (start, end, number) in enumerate(named):
+    for index, (start, end, number) in enumerate(named):
         months = (months_from(anchor, shift).start for shift in range(3))
         days = (on_day(month.year, month.month, number) for month in months)
-        found = next((period for period in days if period and period.start >= anchor), None)
-        if found is None:
+        upcoming = next((period for period in days if period and period.start >= anchor), None)
+        if upcoming is None:
             continue
-        beside = named[max(place - 1, 0) : place + 2]
+        neighbours = named[max(index - 1, 0) : index + 2]
         spans_days = any(
-            RE["between"].fullmatch(text, before[1], after[0]) for before, after in pairwise(beside)
+            RE["between"].fullmatch(text, before[1], after[0])
+            for before, after in pairwise(neighbours)
         )
-        if _is_to_come(text, start, end, found.start.weekday(), spans_days):
-            yield Mention(start, end, found)
+        if _is_to_come(text, start, end, upcoming.start.weekday(), spans_days):
+            yield Mention(start, end, upcoming)
 
 
 def _is_to_come(text: str, start: int, end: int, weekday: int, is_sure: bool) -> bool:
@@ -175,10 +176,10 @@ def ahead(text: str, day: date) -> Iterator[Mention]:
     Dates in the text must be blanked out, by zero characters.
     """
     named = languages.weekdays(text)
-    found = [span for span in named if not RE["date_follows"].match(text, span[1])]
+    undated = [span for span in named if not RE["date_follows"].match(text, span[1])]
     to, habit = RE["to_weekday"], languages.says("open", text)
     ended = -1
-    for (start, end, weekday), after in zip(found, [*found[1:], None], strict=False):
+    for (start, end, weekday), after in zip(undated, [*undated[1:], None], strict=False):
         begin = weekday_near(weekday, 1, day)
         if after and to.fullmatch(text, end, after[0]):
             ended = after[0]
@@ -196,9 +197,9 @@ def spans(
     text: str, dates: Sequence[Mention], numbered: Sequence[Mention] = ()
 ) -> Iterator[Mention]:
     """Yield the days, and the spans of which two of these are the ends."""
-    found = sorted([*dates, *numbered], key=lambda mention: mention.start)
+    ordered = sorted([*dates, *numbered], key=lambda mention: mention.start)
     taken: Mention | None = None
-    for mention, after in zip(found, [*found[1:], None], strict=False):
+    for mention, after in zip(ordered, [*ordered[1:], None], strict=False):
         if mention is taken:
             continue
         if after and (span := _between(text, mention, after)):
@@ -228,14 +229,14 @@ def _with_numbers(text: str, named: Mention) -> Iterator[Period]:
         return
     day, span = named.period.start, None
     before = RE["before"].search(text[max(0, named.start - NEAR) : named.start])
-    behind = RE["behind"].match(text, named.end) if text[named.start].isalpha() else None
-    earlier, later = (re.findall(r"\d+", m["days"] or "") if m else [] for m in (before, behind))
+    after = RE["behind"].match(text, named.end) if text[named.start].isalpha() else None
+    earlier, later = (re.findall(r"\d+", m["days"] or "") if m else [] for m in (before, after))
     numbers = [*map(int, earlier), day.day, *map(int, later)]
     days = [on_day(day.year, day.month, number) for number in numbers]
     if before and before["first"]:
         span = _span(on_day(day.year, day.month, int(re.sub(r"\D", "", before["first"]))), day)
-    elif behind and behind["last"]:
-        end = on_day(int(behind["year"] or day.year), day.month, int(behind["last"]))
+    elif after and after["last"]:
+        end = on_day(int(after["year"] or day.year), day.month, int(after["last"]))
         span = end and _span(on_day(end.start.year, day.month, day.day), end.start)
     if span or not (numbers == sorted(set(numbers)) and all(days)):
         yield span or named.period

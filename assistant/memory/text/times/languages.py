@@ -38,7 +38,7 @@ _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _GERMAN_AM = re.compile(r"(?<=\d)\s(?=am\s\w)", re.IGNORECASE)
 _YEARLIKE = re.compile(r"\d{4}")
-_PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
+_PLACEHOLDERS = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
 """The placeholders and spaces of a form; a lookbehind, which has a fixed width, keeps its own."""
 
 Resolve = Callable[[re.Match[str], date], Period | None]
@@ -75,7 +75,7 @@ class Language:
         """Compile a form, with its placeholders filled."""
         units, weekdays = "|".join(self.units.values()), self.weekdays.replace(" ", "|")
         ordinal = f"(?:{self.ordinal})?" if self.ordinal else ""
-        places = {
+        placeholders = {
             " ": r"\s{1,4}",
             "D": rf"(?P<day>[0-3]?\d)(?!\d){ordinal}",
             "M": f"(?P<month>{_longest_first(self.months)})",
@@ -87,12 +87,12 @@ class Language:
             "N": rf"(?P<n>\d{{1,3}}|{_longest_first(self.numbers)})",
             "T": f"(?:(?P<weekday>{weekdays})|(?P<unit>{units}))",
         }
-        pattern = _PLACES.sub(lambda found: places.get(found[0], found[0]), form)
+        pattern = _PLACEHOLDERS.sub(lambda match: placeholders.get(match[0], match[0]), form)
         return re.compile(f"{self.before}(?:{pattern}){self.after}", re.IGNORECASE)
 
-    def unit(self, said: str) -> str:
+    def unit(self, word: str) -> str:
         """Return the unit of time that a word names."""
-        return next(name for name, words in self.units.items() if _says(words, said))
+        return next(name for name, words in self.units.items() if _says(words, word))
 
 
 @functools.cache
@@ -105,11 +105,11 @@ def languages() -> dict[str, Language]:
 def rules(text: str, level: int) -> list[Rule]:
     """Return the forms of the languages a text may be in; of the others, only full dates."""
     has_year, spoken = _YEARLIKE.search(text) is not None, _spoken(text)
-    found = [*_rules("figures")[level]] if has_year or "." in text else []
+    result = [*_rules("figures")[level]] if has_year or "." in text else []
     for name in dict.fromkeys([*spoken[:-1], *_LATIN, "english"]):
         if has_year or (name in spoken and _tells(name, text)):
-            found += _rules(name)[level if name in spoken else FULL]
-    return found
+            result += _rules(name)[level if name in spoken else FULL]
+    return result
 
 
 def may_speak(text: str) -> bool:
@@ -120,7 +120,7 @@ def may_speak(text: str) -> bool:
 def weekdays(text: str) -> list[tuple[int, int, int]]:
     """Return the weekdays named without a date, each with its position; Monday is 0."""
     return sorted(
-        (*match.span(), _place(language.weekdays, match["weekday"]) - 1)
+        (*match.span(), _position(language.weekdays, match["weekday"]) - 1)
         for language, match in _matches("bare", text, _spoken(text))
     )
 
@@ -140,7 +140,7 @@ def in_a_while(text: str) -> Iterator[tuple[int, int, int, str]]:
 def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield the parts of the day that a text names: each with its position and hour in `PARTS`."""
     for language, match in _matches("part", text, languages()):
-        yield *match.span(), PARTS[_place(language.parts, match["part"]) - 1]
+        yield *match.span(), PARTS[_position(language.parts, match["part"]) - 1]
 
 
 def with_plain_am(text: str) -> str:
@@ -168,8 +168,8 @@ def _pattern(language: str, form: str) -> re.Pattern[str]:
 def _spoken(text: str) -> list[str]:
     """Return the languages a text may be in: English, that of its words, those of its scripts."""
     scripts = () if text.isascii() else _scripts()
-    told = {language_of(text)}.intersection(_LATIN)
-    return [*(name for name, script in scripts if script.search(text)), *told, "english"]
+    by_words = {language_of(text)}.intersection(_LATIN)
+    return [*(name for name, script in scripts if script.search(text)), *by_words, "english"]
 
 
 def _tells(name: str, text: str) -> bool:
@@ -228,15 +228,15 @@ def _longest_first(words: str) -> str:
     return "|".join(sorted(re.split(r"[ |](?![^(]*\))", words), key=len, reverse=True))
 
 
-def _says(words: str, said: str) -> bool:
-    return re.fullmatch(words, said, re.IGNORECASE) is not None
+def _says(words: str, text: str) -> bool:
+    return re.fullmatch(words, text, re.IGNORECASE) is not None
 
 
 @functools.lru_cache(4096)
-def _place(words: str, said: str) -> int:
+def _position(words: str, text: str) -> int:
     """Return the 1-based position of a word in a list of words; 0 if it is not in it."""
-    found = (number for number, word in enumerate(words.split(), 1) if _says(word, said))
-    return next(found, 0)
+    positions = (number for number, word in enumerate(words.split(), 1) if _says(word, text))
+    return next(positions, 0)
 
 
 def _year(match: re.Match[str]) -> int:
@@ -249,27 +249,29 @@ def _year(match: re.Match[str]) -> int:
 
 
 def _count(language: Language, match: re.Match[str]) -> int:
-    said = match["n"] or ""
-    return int(said) if said.isdecimal() else _place(language.numbers, said) if said else 1
+    number = match["n"] or ""
+    return (
+        int(number) if number.isdecimal() else _position(language.numbers, number) if number else 1
+    )
 
 
 def _day(language: Language, match: re.Match[str], anchor: date) -> Period | None:
     """Without a year, return the latest by the anchor, as a yearly one."""
-    month, day = _place(language.months, match["month"]), int(match["day"])
+    month, day = _position(language.months, match["month"]), int(match["day"])
     if year := _year(match):
         return on_day(year, month, day) or IMPOSSIBLE
     years = range(anchor.year, max(anchor.year - 9, 0), -1)
-    past = (found for year in years if (found := on_day(year, month, day)))
-    latest = next((found for found in past if found.start <= anchor), IMPOSSIBLE)
+    past = (candidate for year in years if (candidate := on_day(year, month, day)))
+    latest = next((candidate for candidate in past if candidate.start <= anchor), IMPOSSIBLE)
     return latest if latest is IMPOSSIBLE else Period(latest.start, latest.end, yearly=True)
 
 
 def _month(language: Language, match: re.Match[str], anchor: date) -> Period:
-    return _latest(in_month, _place(language.months, match["month"]), _year(match), anchor)
+    return _latest(in_month, _position(language.months, match["month"]), _year(match), anchor)
 
 
 def _season(language: Language, match: re.Match[str], anchor: date) -> Period:
-    month = SEASONS[_place(language.seasons, match["season"]) - 1]
+    month = SEASONS[_position(language.seasons, match["season"]) - 1]
     return _latest(in_season, month, _year(match), anchor)
 
 
@@ -277,8 +279,8 @@ def _latest(make: Callable[[int, int], Period], month: int, year: int, anchor: d
     """Return the period from a month on; without a year the latest by the anchor, yearly."""
     if year:
         return make(year, month)
-    found = make(anchor.year - (month > anchor.month), month)
-    return Period(found.start, found.end, yearly=True)
+    latest = make(anchor.year - (month > anchor.month), month)
+    return Period(latest.start, latest.end, yearly=True)
 
 
 def _ago(language: Language, match: re.Match[str], anchor: date) -> Period | None:
@@ -305,23 +307,23 @@ def _shifted(
 
     A weekday is the nearest before or after the anchor; a week, a month, a year are whole.
     """
-    said = match.groupdict()
-    if said.get("month"):
-        month = _place(language.months, said["month"])
+    groups = match.groupdict()
+    if groups.get("month"):
+        month = _position(language.months, groups["month"])
         turn = {-1: -(month >= anchor.month), 0: 0, 1: month <= anchor.month}[shift]
         return in_month(anchor.year + turn, month)
-    if said.get("season"):
-        month = SEASONS[_place(language.seasons, said["season"]) - 1]
+    if groups.get("season"):
+        month = SEASONS[_position(language.seasons, groups["season"]) - 1]
         return season_near(month, shift, anchor)
-    if said.get("day"):
+    if groups.get("day"):
         month_of = months_from(anchor, shift).start
-        return on_day(month_of.year, month_of.month, int(said["day"])) or IMPOSSIBLE
-    weekday = _place(language.weekdays, said["weekday"]) - 1 if said.get("weekday") else None
+        return on_day(month_of.year, month_of.month, int(groups["day"])) or IMPOSSIBLE
+    weekday = _position(language.weekdays, groups["weekday"]) - 1 if groups.get("weekday") else None
     if unit == "week" and weekday is not None:
         return days_from(anchor, 7 * shift - anchor.weekday() + weekday)
     if weekday is not None:
         return weekday_near(weekday, shift, anchor)
-    named = unit or language.unit(said["unit"])
+    named = unit or language.unit(groups["unit"])
     return None if named == "day" and not unit else _span(named, shift, anchor)
 
 

@@ -110,17 +110,17 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     if not may_speak(text):
         return ()
     text, day = in_figures(text), date.fromisoformat(anchor) if anchor else None
-    rest, rounds = _rounds(text)
+    rest, recurring = _recurring(text)
     dated = languages.says("yearly", text)
-    found: list[Occasion] = list(rounds)
+    result: list[Occasion] = list(recurring)
     for mention, at in _timed(rest, anchor or (YEARLESS if dated else None), day, dated):
         start, end = mention.period.start, mention.period.end
         at = "" if _is_week(mention.period) else at
         if dated and start == end:
-            found.append(_yearly(text, start, at))
+            result.append(_yearly(text, start, at))
         elif not _is_past(text, mention.period, at, day) or _is_planned(rest, mention, day):
-            found.append(Occasion(start, end, at))
-    return tuple(dict.fromkeys(found))
+            result.append(Occasion(start, end, at))
+    return tuple(dict.fromkeys(result))
 
 
 def days_ahead(text: str, today: date) -> list[Period]:
@@ -130,34 +130,34 @@ def days_ahead(text: str, today: date) -> list[Period]:
     return [Period(max(span.start, today), span.end) for span in spans]
 
 
-def _rounds(text: str) -> tuple[str, list[Occasion]]:
+def _recurring(text: str) -> tuple[str, list[Occasion]]:
     """Return the text without the words of a recurrence, and its occasions.
 
     "Every other Wednesday" without a first day may be any Wednesday.
     """
     for begin in starts(text) if may_recur(text) else ():
         words = text[begin:]
-        made = schedule(words) or schedule(words, ORIGIN)
-        if made is None:
+        parsed = schedule(words) or schedule(words, ORIGIN)
+        if parsed is None:
             continue
-        found, end = made
-        if found.every:
+        plan, end = parsed
+        if plan.every:
             break
-        first = found.begins or EVER
-        unknown = "INTERVAL=" in found.rule and first.year == EVER.year
-        daily = found.rule == "FREQ=DAILY" or (unknown and "DAILY" in found.rule)
+        first = plan.begins or EVER
+        unknown = "INTERVAL=" in plan.rule and first.year == EVER.year
+        daily = plan.rule == "FREQ=DAILY" or (unknown and "DAILY" in plan.rule)
         habit = daily or _RE["habit"].search(text, 0, begin + end)
-        vague = not found.is_dated or (habit and not found.is_timed and not _time(text))
-        by_chance = found.rule.startswith("FREQ=YEARLY") and not _RE["each"].match(text, begin)
-        if not found.rule or vague or by_chance or languages.says("yearly", text):
+        vague = not plan.is_dated or (habit and not plan.is_timed and not _time(text))
+        by_chance = plan.rule.startswith("FREQ=YEARLY") and not _RE["each"].match(text, begin)
+        if not plan.rule or vague or by_chance or languages.says("yearly", text):
             continue
-        rule, rhythm_text = found.rule, rhythm(found)
+        rule, rhythm_text = plan.rule, rhythm(plan)
         if unknown:
             rule, first = re.sub(r";INTERVAL=\d+", "", rule), EVER
             rhythm_text += FROM_WHEN
         rest = text[:begin] + text[begin + end :]
-        times = [f"{at:%H:%M} {found.zone}".rstrip() for at in found.times]
-        if not found.is_timed:
+        times = [f"{at:%H:%M} {plan.zone}".rstrip() for at in plan.times]
+        if not plan.is_timed:
             times = ["" if _days(rest, YEARLESS, None, True) else _time(text)]
         return rest, [Occasion(first, first, at, rule, rhythm_text) for at in times]
     return text, []
@@ -177,19 +177,19 @@ def _timed(
 ) -> list[tuple[Mention, str]]:
     """Return the spans that a text names, with the times of their or of adjacent clauses."""
     text = languages.with_plain_am(text)
-    parted = (mark.span() for mark in _RE["clause"].finditer(text) if not mark["span"])
-    marks = [(0, 0), *parted, (len(text), len(text))]
+    separators = (mark.span() for mark in _RE["clause"].finditer(text) if not mark["span"])
+    marks = [(0, 0), *separators, (len(text), len(text))]
     clauses = [text[before[1] : after[0]] for before, after in pairwise(marks)]
     times, begins = [*map(_time, clauses)], [end for _, end in marks]
     named = [(m, bisect(begins, m.end - 1) - 1) for m in _days(text, anchor, day, yearly)]
-    taken = {place for _, place in named}
-    for place in sorted({*range(len(clauses))} - taken):
-        near = [n for n in (place - 1, place + 1) if n in taken and not times[n]]
-        if times[place] and near:
-            times[near[0]] = _time(" ".join(clauses[min(place, near[0]) : max(place, near[0]) + 1]))
-    timed = {mention.period for mention, place in named if times[place]}
-    found = [(mention, times[place]) for mention, place in named]
-    return [(mention, time) for mention, time in found if time or mention.period not in timed]
+    taken = {index for _, index in named}
+    for index in sorted({*range(len(clauses))} - taken):
+        near = [n for n in (index - 1, index + 1) if n in taken and not times[n]]
+        if times[index] and near:
+            times[near[0]] = _time(" ".join(clauses[min(index, near[0]) : max(index, near[0]) + 1]))
+    timed = {mention.period for mention, index in named if times[index]}
+    pairs = [(mention, times[index]) for mention, index in named]
+    return [(mention, time) for mention, time in pairs if time or mention.period not in timed]
 
 
 def _days(text: str, anchor: str | None, day: date | None, yearly: bool) -> list[Mention]:
@@ -221,13 +221,13 @@ def _in_week(text: str, week: Mention) -> tuple[str, list[Mention]]:
     monday, days, at = week.period.start, list[Mention](), week.end
     monday -= timedelta(days=monday.weekday())
     for start, end, weekday in languages.weekdays(text):
-        behind = _RE["also"] if days and at > week.end else _RE["in_week"]
-        found = monday + timedelta(days=weekday)
-        mention = Mention(start, end, Period(found, found), is_dated=False)
-        if days and RE["between"].fullmatch(text, at, start) and found > days[-1].period.start:
-            days[-1] = replace(days[-1], end=end, period=Period(days[-1].period.start, found))
+        pattern = _RE["also"] if days and at > week.end else _RE["in_week"]
+        day = monday + timedelta(days=weekday)
+        mention = Mention(start, end, Period(day, day), is_dated=False)
+        if days and RE["between"].fullmatch(text, at, start) and day > days[-1].period.start:
+            days[-1] = replace(days[-1], end=end, period=Period(days[-1].period.start, day))
             at = end
-        elif _RE["before_week"].fullmatch(text, end, week.start) or behind.fullmatch(
+        elif _RE["before_week"].fullmatch(text, end, week.start) or pattern.fullmatch(
             text, at, start
         ):
             days.append(mention)
@@ -281,7 +281,7 @@ def _time(text: str) -> str:
         half = match["half"] or (_half(match, end) if end and end["half"] else "")
         at = _clock(match, half) or _clock(match, "")
         if at and not half and not match["hour"].startswith("0") and at.hour <= 12:
-            part = _part_beside(text, match) or (end and _part_beside(text, end))
+            part = _adjacent_part(text, match) or (end and _adjacent_part(text, end))
             at = in_part(at, part) or at
             if part is None and 1 <= at.hour < 6:
                 return ""  # "at 3" is in the afternoon to most, and at night to some
@@ -315,7 +315,7 @@ def _is_sure(match: re.Match[str]) -> bool:
     return bool((match["sep"] or ".") != "." or match["half"] or match["clock"])
 
 
-def _part_beside(text: str, match: re.Match[str]) -> int | None:
+def _adjacent_part(text: str, match: re.Match[str]) -> int | None:
     """Return the part of the day that is named next to a time."""
     for start, end, part in languages.parts_of_the_day(text):
         is_before = end <= match.start() and _RE["to_time"].fullmatch(text, end, match.start())

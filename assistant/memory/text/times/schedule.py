@@ -63,8 +63,8 @@ class Schedule:
         if self.zone:
             zone = zone_of(self.zone)
             there = now.astimezone(zone).replace(tzinfo=None)
-            found = replace(self, zone="")._nearest(there, step)
-            return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
+            due_there = replace(self, zone="")._nearest(there, step)
+            return due_there and due_there.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
         if self.every and not self.hours:
             return next(self._multiples(now, step), None)
         due = (datetime.combine(day, at) for day in self._days_near(now, step) for at in self.times)
@@ -76,9 +76,9 @@ class Schedule:
         if self.once:
             return [self.once]
         rule = self._rrule(now)
-        beside = rule.after if step > 0 else rule.before
-        near = beside(datetime.combine(now, time.min), inc=True)
-        return [day for day in (near, near and beside(near)) if day]
+        neighbour = rule.after if step > 0 else rule.before
+        near = neighbour(datetime.combine(now, time.min), inc=True)
+        return [day for day in (near, near and neighbour(near)) if day]
 
     def days(self, first: date, last: date) -> list[date]:
         """Return the days within these on which something is due, for a rule or once."""
@@ -108,8 +108,8 @@ class Schedule:
         if len(product) == len(times):
             return rule
         rule = rule.replace("FREQ=WEEKLY;BYDAY", "FREQ=DAILY;BYDAY")
-        places = _joined([product.index(at) + 1 for at in times])
-        return f"{rule};BYSETPOS={places}" if rule.startswith("FREQ=DAILY") else self.rule
+        positions = _joined([product.index(at) + 1 for at in times])
+        return f"{rule};BYSETPOS={positions}" if rule.startswith("FREQ=DAILY") else self.rule
 
     def key(self, due: datetime) -> str:
         """Return a name for a due time that is the same on every machine."""
@@ -123,8 +123,8 @@ class Schedule:
 
         begin = ANCHOR if "INTERVAL" in self.rule else (near - REACH).replace(month=1, day=1)
         first = datetime.combine(self.begins or begin, time.min)
-        found: rrule = rrulestr(self.rule, dtstart=first)
-        return found
+        result: rrule = rrulestr(self.rule, dtstart=first)
+        return result
 
     def _multiples(self, now: datetime, step: int) -> Iterator[datetime]:
         """Yield the due times of an interval before (including now) or after now, nearest first."""

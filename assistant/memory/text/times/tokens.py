@@ -50,8 +50,8 @@ class Token:
     @property
     def half(self) -> str:
         """The half of the day that its word names, "a" or "p"; "" if none."""
-        found = _RE["half"].search(self.word)
-        return found[0][0].lower() if found else ""
+        match = _RE["half"].search(self.word)
+        return match[0][0].lower() if match else ""
 
 
 @functools.cache
@@ -62,8 +62,8 @@ def pattern(form: str) -> re.Pattern[str]:
 
 def matched(form: re.Pattern[str], tokens: Sequence[Token]) -> "Words":
     """Return the tokens, from the first, that match a pattern; none if it does not match."""
-    found = form.match("".join(f"{token.kind}_" for token in tokens))
-    return Words(tokens[: found[0].count("_")] if found else ())
+    match = form.match("".join(f"{token.kind}_" for token in tokens))
+    return Words(tokens[: match[0].count("_")] if match else ())
 
 
 @functools.cache
@@ -136,24 +136,28 @@ def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
 
     An hour before one is noon.
     """
-    said = matched(pattern(_data["worded"]), tokens[:7])
-    if len(said) < 2:
+    time_words = matched(pattern(_data["worded"]), tokens[:7])
+    if len(time_words) < 2:
         return None
-    *shares, hour = (token for token in said if token.kind in ("num", "clock", *SHARES))
+    *shares, hour = (token for token in time_words if token.kind in ("num", "clock", *SHARES))
     minutes = sum(SHARES.get(share.kind, share.value) for share in shares)
     is_named = before == "at" and minutes in _TO_THE_HOUR
-    if said.has("to") and shares[0].kind == "num" and not is_named:
+    if time_words.has("to") and shares[0].kind == "num" and not is_named:
         return None
-    minutes *= -1 if said.has("to") or said.has("before") else 1
-    minutes -= 30 * said.has("halfto")
+    minutes *= -1 if time_words.has("to") or time_words.has("before") else 1
+    minutes -= 30 * time_words.has("halfto")
     at = _time(hour)
     if at is None or abs(minutes) >= 60 or (minutes and at.minute):
         return None
     near = datetime.combine(ANCHOR, at) + timedelta(minutes=minutes)
     near = near.replace(hour=12) if (at.hour, near.hour) == (1, 0) else near
-    meant = clock(near.hour, near.minute, "pm" if said.has("pm") else "")
-    words = " ".join(token.word for token in said)
-    return (Token("clock", meant, said[0].start, said[-1].end, words), len(said)) if meant else None
+    meant = clock(near.hour, near.minute, "pm" if time_words.has("pm") else "")
+    words = " ".join(token.word for token in time_words)
+    return (
+        (Token("clock", meant, time_words[0].start, time_words[-1].end, words), len(time_words))
+        if meant
+        else None
+    )
 
 
 def _time(token: Token) -> time | None:
@@ -166,10 +170,10 @@ def _time(token: Token) -> time | None:
 def _single_tokens(text: str) -> Iterator[Token]:
     """Yield the words of a text one by one."""
     at = 0
-    while found := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
-        at, word = found.end(), found[0]
+    while token_match := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
+        at, word = token_match.end(), token_match[0]
         meanings: tuple[Meaning, ...]
-        match found.lastgroup:
+        match token_match.lastgroup:
             case "word":
                 meanings = _words().get(word.lower(), ())
                 is_short = len(word) <= 5 and {"day", "month", "unit"} & {
@@ -181,40 +185,42 @@ def _single_tokens(text: str) -> Iterator[Token]:
             case "pm":
                 meanings = (("pm", word, False),)
             case _:
-                meaning = _figure(found)
+                meaning = _figure(token_match)
                 meanings = ((*meaning, False),) if meaning else ()
         if not meanings:
             return
         for kind, value, plural in meanings:
-            yield Token(kind, value, found.start(), at, word, plural)
+            yield Token(kind, value, token_match.start(), at, word, plural)
 
 
-def zone_at(text: str, place: int) -> str:
+def zone_at(text: str, position: int) -> str:
     """Return the time zone at a position of a text, after a time of day; "" if there is none."""
-    found = _RE["token"].match(text, place + len(_SPACE.match(text, place)[0]))  # type: ignore[index]
-    kind, value = (found and (found["zone"] or found["offset"]) and _figure(found)) or ("", "")
+    token_match = _RE["token"].match(text, position + len(_SPACE.match(text, position)[0]))  # type: ignore[index]
+    kind, value = (
+        token_match and (token_match["zone"] or token_match["offset"]) and _figure(token_match)
+    ) or ("", "")
     return value if kind == "zone" else ""
 
 
-def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
+def _figure(match: re.Match[str]) -> tuple[str, Any] | None:
     """Return a date, a zone, a time of day, an ordinal, a year or a number; None if it does not
     exist in a calendar or on a clock."""
-    if found["iso"]:
-        return "date", [int(number) for number in found["iso"].split("-")][::-1]
-    if found["dotted"]:
-        return "date", [int(number) for number in re.findall(r"\d+", found[0])]
-    if found["offset"]:
-        sign, hours, minutes = found["sign"], int(found["hours"]), found["minutes"] or "00"
+    if match["iso"]:
+        return "date", [int(number) for number in match["iso"].split("-")][::-1]
+    if match["dotted"]:
+        return "date", [int(number) for number in re.findall(r"\d+", match[0])]
+    if match["offset"]:
+        sign, hours, minutes = match["sign"], int(match["hours"]), match["minutes"] or "00"
         return ("zone", f"{sign}{hours:02}:{minutes}") if hours < 15 else None
-    if found["zone"]:
-        name = _data["zones"].get(found[0].upper(), found[0])
+    if match["zone"]:
+        name = _data["zones"].get(match[0].upper(), match[0])
         return ("zone", name) if name == "UTC" or name in available_timezones() else None
-    hour, minute = int(found["hour"]), int(found["minute"] or 0)
-    if found["nth"] or found["dot"]:
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    if match["nth"] or match["dot"]:
         return "ord", hour
-    if not (found["half"] or found["sep"] or found["clock"]):
+    if not (match["half"] or match["sep"] or match["clock"]):
         return "year" if 2000 <= hour < 2100 else "num", hour
-    at = clock(hour, minute, found["half"] or "")
+    at = clock(hour, minute, match["half"] or "")
     return None if at is None else ("clock", at)
 
 

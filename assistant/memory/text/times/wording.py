@@ -91,18 +91,18 @@ def schedule(
     An impossible rhythm ("31 February") is none. With `now`, "every other Friday" begins with the
     next one; without, it is none. A time alone uses the `days` of another schedule.
     """
-    found = _read(text, _RHYTHM, now).schedule(days)
-    return (found.schedule, found.end) if found.schedule else None
+    reading = _read(text, _RHYTHM, now).schedule(days)
+    return (reading.schedule, reading.end) if reading.schedule else None
 
 
 def starts(text: str) -> Iterator[int]:
     """Yield the positions in a text where the words of a schedule may begin."""
     words = [*WORD.finditer(text)]
-    for found, after in zip_longest(words, words[1:]):
-        kind = kind_of(found[0])
+    for word, after in zip_longest(words, words[1:]):
+        kind = kind_of(word[0])
         numbered = after and (after[0][0].isdigit() or kind_of(after[0]) in ("nth", "noon"))
         if kind in (*_RECURRING, "on") or (kind in ("at", "the", "from") and numbered):
-            yield found.start()
+            yield word.start()
 
 
 def may_recur(text: str) -> bool:
@@ -117,19 +117,19 @@ def instruction(text: str, now: datetime = datetime.min, days: Schedule | None =
     that could continue it. `now` and `days` are those of `schedule`.
     """
     reader = _read(text, _RHYTHM, now)
-    found = reader.schedule(days)
-    if found.word or not found.end:
-        return found if found.word else reader.stuck()
-    rest, word = reader.behind(text, whole=True)
+    reading = reader.schedule(days)
+    if reading.word or not reading.end:
+        return reading if reading.word else reader.stuck()
+    rest, word = reader.remainder(text, whole=True)
     if word:
-        return Reading(end=found.end, word=word)
-    if found.schedule is None:
-        words = text[: found.end].strip()
+        return Reading(end=reading.end, word=word)
+    if reading.schedule is None:
+        words = text[: reading.end].strip()
         cure = f"It does not say on which days; write “every day {words}:”"
-        return Reading(end=found.end, word=words, cure=cure)
-    if now > datetime.min and (cure := reader.question(found.schedule.times)):
-        return Reading(end=found.end, word=text[: found.end].strip(), cure=cure)
-    return replace(found, rest=rest)
+        return Reading(end=reading.end, word=words, cure=cure)
+    if now > datetime.min and (cure := reader.question(reading.schedule.times)):
+        return Reading(end=reading.end, word=text[: reading.end].strip(), cure=cure)
+    return replace(reading, rest=rest)
 
 
 def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
@@ -143,10 +143,10 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
         return Reading(None, 0, *reader.fault)
     if not (reader.due or reader.once or reader.times or reader.parts):
         return Reading(word=reader.first_unknown())
-    rest, word = reader.behind(text, whole=whole or not reader.is_timed)
-    found = Reading(None, reader.end, word, BEHIND_COLON if word else "", rest=rest)
+    rest, word = reader.remainder(text, whole=whole or not reader.is_timed)
+    reading = Reading(None, reader.end, word, BEHIND_COLON if word else "", rest=rest)
     if reader.due or word:
-        return replace(found, due=reader.due, is_timed=True)
+        return replace(reading, due=reader.due, is_timed=True)
     words, part = text[: reader.end].strip(), next(iter(reader.parts), None)
     at = reader.within(part, reader.times[0]) if reader.times else time(part) if part else NINE
     if at is None:
@@ -162,7 +162,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     if due > now:
         if cure := reader.question([at]):
             return Reading(end=reader.end, word=words, cure=cure)
-        return replace(found, due=due, is_timed=bool(reader.times))
+        return replace(reading, due=due, is_timed=bool(reader.times))
     again = f"Say “tomorrow at {at:%H:%M}{reader.zone and f' {reader.zone}'}”"
     if at.hour < NOON and (due + HALF_A_DAY > now) and not (reader.halved or part or reader.zone):
         again += f" or “today at {due + HALF_A_DAY:%H:%M}”"
@@ -176,7 +176,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
 
 def begins_with_time(text: str) -> str:
     """Return the first words of a text that begins like a time; "" if it does not."""
-    return _Reader(text).goes_on(text)
+    return _Reader(text).continuation(text)
 
 
 def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_Reader":
@@ -186,9 +186,9 @@ def _read(text: str, productions: Sequence["_Production"], now: datetime) -> "_R
     reader.read(productions)
     colon = _COLON.match(text, reader.end)
     if reader.end and colon and not reader.is_timed:
-        behind = text[colon.end() :]
-        if _Reader(behind)._ahead(_pattern("clock | at CLOCK")):
-            return _read(f"{text[: reader.end]}{' ' * len(colon[0])}{behind}", productions, now)
+        rest = text[colon.end() :]
+        if _Reader(rest)._ahead(_pattern("clock | at CLOCK")):
+            return _read(f"{text[: reader.end]}{' ' * len(colon[0])}{rest}", productions, now)
     return reader
 
 
@@ -254,13 +254,13 @@ class _Reader:
 
     def question(self, times: Sequence[time]) -> str:
         """Return what to ask about one of these times: "Friday at 3" is seldom at night."""
-        said = () if self.zone or self.parts else self.times[self._settled :]
-        for at in said:
+        unclear = () if self.zone or self.parts else self.times[self._settled :]
+        for at in unclear:
             if ONE <= at < SIX and at in times and at not in self.halved:
                 return f"Say “at {at:%H:%M}” or “at {at.replace(hour=at.hour + 12):%H:%M}”"
         return ""
 
-    def behind(self, text: str, *, whole: bool) -> tuple[str, str]:
+    def remainder(self, text: str, *, whole: bool) -> tuple[str, str]:
         """Return the text after the time, and its first words if they may belong to the time.
 
         After a colon any text may follow. If `whole`, no word may come before one.
@@ -276,9 +276,9 @@ class _Reader:
         if joint and is_text:
             return rest, ""
         is_known = joint and not (whole and later and word != "-")
-        return rest, self.goes_on(rest) or ("" if is_known else word)
+        return rest, self.continuation(rest) or ("" if is_known else word)
 
-    def goes_on(self, text: str) -> str:
+    def continuation(self, text: str) -> str:
         """Return the first words of a text that may continue the time; "" if it does not."""
         rest = text.lstrip(" ,(")
         word, following = [*(part.strip(":,") for part in rest.split()[:2]), "", ""][:2]
@@ -320,11 +320,11 @@ class _Reader:
         for form, production in productions:
             if self.fault[0]:
                 break
-            if not (said := self._ahead(form)):
+            if not (words := self._ahead(form)):
                 continue
             before = vars(self).copy()
-            if production(self, said):
-                self._at += len(said)
+            if production(self, words):
+                self._at += len(words)
                 return True
             vars(self).update(before, fault=self.fault)  # undo everything else
         self._at = begin
@@ -410,24 +410,24 @@ class _Reader:
 
     # Productions of schedules
 
-    def _each(self, unit: str, count: int = 1) -> bool:
+    def _set_unit(self, unit: str, count: int = 1) -> bool:
         """Set the unit; return False if another one was read."""
         if self._unit:
             return self._unit == unit and count == 1  # "on the 1st of every month"
         self._unit, self._count = unit, count
         return True
 
-    def _fails(self, said: Words, cure: str) -> bool:
+    def _fails(self, words: Words, cure: str) -> bool:
         """Report that these words are an impossible time."""
-        self.fault = self._text[said[0].start : said[-1].end], cure
+        self.fault = self._text[words[0].start : words[-1].end], cure
         return False
 
     @property
     def _has_day(self) -> bool:
         return bool(self._days or self._monthdays or self.once)
 
-    def except_days(self, said: Words) -> bool:
-        kept = [code for code in self._days or CODES if code not in said.weekdays()]
+    def except_days(self, words: Words) -> bool:
+        kept = [code for code in self._days or CODES if code not in words.weekdays()]
         if self._monthdays or self.once or self._unit in ("month", "year") or not kept:
             return False
         if not self._days and self._unit == "week":
@@ -435,162 +435,164 @@ class _Reader:
         self._days = kept
         return True
 
-    def window(self, said: Words) -> bool:
-        times = said.clocks()
+    def window(self, words: Words) -> bool:
+        times = words.clocks()
         if not times or self._unit not in _MINUTES or self._window:
             return False
         self._window = times[0], times[1]
         return True
 
-    def begins(self, said: Words) -> bool:
-        found = said.day_of_year()
-        if found is None or not found[0]:
+    def begins(self, words: Words) -> bool:
+        day = words.day_of_year()
+        if day is None or not day[0]:
             return False
-        self._begins = date(*found)
+        self._begins = date(*day)
         return True
 
-    def nth(self, said: Words) -> bool:
+    def nth(self, words: Words) -> bool:
         """Read the first Monday of the month, the last day of each month, every first Monday."""
-        nth = said.values("nth", "ord")[0]
-        *units, of = said.values("unit") or [""]
-        if said[-1].kind == "day" and nth in (1, -1) and said.has("every"):
+        nth = words.values("nth", "ord")[0]
+        *units, of = words.values("unit") or [""]
+        if words[-1].kind == "day" and nth in (1, -1) and words.has("every"):
             of = "month"
         if of != "month" or nth > 5 or self._days or self._monthdays:
             return False
         if units == ["day"]:
             self._monthdays = [nth]
-        elif said.has("kind") and said.weekdays() == WORKING:
+        elif words.has("kind") and words.weekdays() == WORKING:
             self._days, self._setpos = WORKING, nth
-        elif said.has("day"):
-            self._days = [f"{nth}{code}" for code in said.weekdays()]
+        elif words.has("day"):
+            self._days = [f"{nth}{code}" for code in words.weekdays()]
         else:
             return False
-        return self._each("month")
+        return self._set_unit("month")
 
-    def date(self, said: Words) -> bool:
+    def date(self, words: Words) -> bool:
         """Read a day of the year, or a single day."""
-        found = said.day_of_year()
-        if found is None:
-            return self._fails(said, NO_DAY)
+        named = words.day_of_year()
+        if named is None:
+            return self._fails(words, NO_DAY)
         if self._has_day:
             return False
-        year, self._month, day = found
+        year, self._month, day = named
         if year:
-            self.once = date(*found)
+            self.once = date(*named)
             return not self._unit
         self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
-        return self._each("year")
+        return self._set_unit("year")
 
-    def adverb(self, said: Words) -> bool:
-        count, unit = said[0].value.split(",")
-        return self._each(unit, int(count))
+    def adverb(self, words: Words) -> bool:
+        count, unit = words[0].value.split(",")
+        return self._set_unit(unit, int(count))
 
-    def every(self, said: Words) -> bool:
-        if said.has("half") or said.has("quarter"):
-            return said[-1].value == "hour" and self._each("minute", 30 if said.has("half") else 15)
-        counted = said.values("other", "num", "nth", "ord")
-        count = 2 if said.has("other") else counted[0] if counted else 1
+    def every(self, words: Words) -> bool:
+        if words.has("half") or words.has("quarter"):
+            return words[-1].value == "hour" and self._set_unit(
+                "minute", 30 if words.has("half") else 15
+            )
+        counted = words.values("other", "num", "nth", "ord")
+        count = 2 if words.has("other") else counted[0] if counted else 1
         if count == 0:
-            return self._fails(said, "Say “every 30 minutes”")
-        if said[-1].kind == "unit":
-            return self._each(said[-1].value, count)
-        if count <= 1 or not self._each("week", count):
+            return self._fails(words, "Say “every 30 minutes”")
+        if words[-1].kind == "unit":
+            return self._set_unit(words[-1].value, count)
+        if count <= 1 or not self._set_unit("week", count):
             return False
-        self._days = said.weekdays()
+        self._days = words.weekdays()
         return True
 
-    def part_of_every_day(self, said: Words) -> bool:
+    def part_of_every_day(self, words: Words) -> bool:
         if self._unit not in ("", "day"):
             return False
         self._unit = "day"
-        self._add_parts(said)
-        self.times += said.values("noon")
+        self._add_parts(words)
+        self.times += words.values("noon")
         return True
 
-    def monthdays(self, said: Words) -> bool:
-        days, units = said.values("nth", "ord"), said.values("unit")
+    def monthdays(self, words: Words) -> bool:
+        days, units = words.values("nth", "ord"), words.values("unit")
         if self._has_day or not {*days} <= {-1, *range(1, 32)}:
             return False
         if units not in (["month"], ["day", "month"]) and (units or self._unit != "month"):
             return False
         self._monthdays = days
-        return self._each("month")
+        return self._set_unit("month")
 
-    def weekdays(self, said: Words) -> bool:
+    def weekdays(self, words: Words) -> bool:
         if self._has_day or self._unit not in ("", "day", "week", *_MINUTES):
             return False
-        if said.values("unit") not in ([], ["day"]):  # "working hours"
+        if words.values("unit") not in ([], ["day"]):  # "working hours"
             return False
         joined = self._at and self._tokens[self._at - 1].kind == "and"
-        if joined or (self._unit == "day" and said.has("every")):  # "daily at 9 and every Friday"
+        if joined or (self._unit == "day" and words.has("every")):  # "daily at 9 and every Friday"
             return False
-        self._days = said.weekdays()
-        one_day = said[-1].kind == "day" and len(self._days) == 1
-        is_bare = {token.kind for token in said} <= {"the", "kind"}  # "weekend trip"
-        alone = (one_day or is_bare) and not said[-1].plural
-        self._lone = said[-1].word if alone and not self._unit and not said.has("every") else ""
+        self._days = words.weekdays()
+        one_day = words[-1].kind == "day" and len(self._days) == 1
+        is_bare = {token.kind for token in words} <= {"the", "kind"}  # "weekend trip"
+        alone = (one_day or is_bare) and not words[-1].plural
+        self._lone = words[-1].word if alone and not self._unit and not words.has("every") else ""
         return True
 
-    def part(self, said: Words) -> bool:
-        parts = [token for token in said if token.kind == "part"]
-        if (len(said) == 1 and not parts[0].plural and not self._days) or self._unit in _MINUTES:
+    def part(self, words: Words) -> bool:
+        parts = [token for token in words if token.kind == "part"]
+        if (len(words) == 1 and not parts[0].plural and not self._days) or self._unit in _MINUTES:
             return False
         if parts[0].plural and not self._unit and not self._days:
             self._unit = "day"
-        self._add_parts(said)
+        self._add_parts(words)
         return True
 
-    def _add_parts(self, said: Words) -> None:
+    def _add_parts(self, words: Words) -> None:
         """Add parts of the day: further ones after an "and", or those of the preceding times: "at 8
         every evening"."""
-        self.parts += said.values("part") + [MORNING] * said.has("morgen")
+        self.parts += words.values("part") + [MORNING] * words.has("morgen")
         times = self.times[self._settled :]
         if times and self.parts and self._tokens[self._at - 1].kind != "and":
             del self.times[self._settled :]
-            self._add_times(times, self.parts.pop(), said)
+            self._add_times(times, self.parts.pop(), words)
 
-    def _add_times(self, times: list[time], part: int | None, said: Words) -> None:
+    def _add_times(self, times: list[time], part: int | None, words: Words) -> None:
         """Add times of day that are in this part of it."""
         for at in times:
             if (meant := self.within(part, at)) is None:
-                self._fails(said, "It is not in that part of the day")
+                self._fails(words, "It is not in that part of the day")
             else:
                 self.times.append(meant)
                 self._is_of_night |= part in (EVENING, NIGHT) and meant < SIX
         if part is not None:
             self._settled = len(self.times)
 
-    def time_of_day(self, said: Words) -> bool:
-        times = said.clocks()
+    def time_of_day(self, words: Words) -> bool:
+        times = words.clocks()
         if not times or self._unit in _MINUTES:
             return False
-        self.halved += [token.value for token in said if token.half == "a" or token.word[0] == "0"]
+        self.halved += [token.value for token in words if token.half == "a" or token.word[0] == "0"]
         part = self.parts.pop() if self.parts else None
-        if named := said.values("part"):
+        if named := words.values("part"):
             if part is not None:
-                self.fault = said[-1].word, "Two parts of the day are named"
+                self.fault = words[-1].word, "Two parts of the day are named"
             part = named[0]
-        self._add_times(times, part, said)
+        self._add_times(times, part, words)
         return True
 
-    def in_zone(self, said: Words) -> bool:
+    def in_zone(self, words: Words) -> bool:
         if self.zone or not self._at:
             return False
-        self.zone = said[0].value
+        self.zone = words[0].value
         return True
 
     # Productions of one time
 
-    def in_a_while(self, said: Words) -> bool:
+    def in_a_while(self, words: Words) -> bool:
         """Read a time, "in 20 minutes", "in an hour and a half", or a day, "in three days", "in two
         weeks on Monday"."""
-        weekdays = said.values("day")
-        if self.once or self.times or (weekdays and said.values("unit") != ["week"]):
+        weekdays = words.values("day")
+        if self.once or self.times or (weekdays and words.values("unit") != ["week"]):
             return False
-        if 0 in said.values("num"):
-            return self._fails(said, "The time must lie in the future")
+        if 0 in words.values("num"):
+            return self._fails(words, "The time must lie in the future")
         amounts, count, adds = list[tuple[float, str]](), 0.0, False
-        for token in said:
+        for token in words:
             if token.kind == "num":
                 count = token.value
             elif token.kind in SHARES:
@@ -598,7 +600,7 @@ class _Reader:
                 count = count + share if adds else (count or 1) * share
             elif token.kind == "unit":
                 if token.plural and not count:
-                    return self._fails(said, "Say how many")
+                    return self._fails(words, "Say how many")
                 amounts.append((count or 1, token.value))
                 count = 0.0
             adds |= token.kind == "and"
@@ -614,7 +616,7 @@ class _Reader:
             if number != int(number):
                 return False
             begins = self._now.date()
-            if weekdays and said[-1].kind == "unit":  # "Monday in a week"
+            if weekdays and words[-1].kind == "unit":  # "Monday in a week"
                 begins += ((weekdays[0] - begins.weekday() - 1) % 7 + 1) * DAY
             day = later(begins, int(number), unit)
             self.once = day + (weekdays[0] - day.weekday()) * DAY if weekdays else day
@@ -622,39 +624,39 @@ class _Reader:
             return False
         return True
 
-    def near_day(self, said: Words) -> bool:
+    def near_day(self, words: Words) -> bool:
         """Read today, tonight, tomorrow, this evening, yesterday."""
-        if self.once or said.values("unit") not in ([], ["day"]):
+        if self.once or words.values("unit") not in ([], ["day"]):
             return False
-        kind = said[-1].kind
+        kind = words[-1].kind
         if kind == "tonight":
-            after = [token.kind for token in self._tokens[self._at + len(said) :][:1]]
+            after = [token.kind for token in self._tokens[self._at + len(words) :][:1]]
             self.parts = [EVENING if after == ["at"] else NIGHT]
         ahead = {"yesterday": -1, "today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
-        ahead += said.has("after")
+        ahead += words.has("after")
         self.once = self._now.date() + timedelta(days=ahead)
         return True
 
-    def one_day(self, said: Words) -> bool:
+    def one_day(self, words: Words) -> bool:
         """Read a day, which is the next of its kind: Friday, this weekend, 3 December, the 30th,
         the 5th of next month, Friday of next week, next month."""
-        units, weekdays = said.values("unit"), said.values("day")
-        number, month = (*said.values("ord", "nth"), 0)[0], 0
+        units, weekdays = words.values("unit"), words.values("day")
+        number, month = (*words.values("ord", "nth"), 0)[0], 0
         today = first = self._now.date()
         reach = 9 * 366
-        if self.once or said[-1].plural:
+        if self.once or words[-1].plural:
             return False
-        if {token.kind for token in said} <= {"on", "the", "ord", "nth"}:  # "the 5th avenue"
-            behind = self._text[said[-1].end :]
-            is_followed = self._at + len(said) < len(self._tokens) or _COLON.match(behind)
-            if behind and not is_followed and not (said.has("on") and said.has("ord")):
+        if {token.kind for token in words} <= {"on", "the", "ord", "nth"}:  # "the 5th avenue"
+            rest = self._text[words[-1].end :]
+            is_followed = self._at + len(words) < len(self._tokens) or _COLON.match(rest)
+            if rest and not is_followed and not (words.has("on") and words.has("ord")):
                 return False
-        if said.has("month") or said.has("date"):
-            if (found := said.day_of_year()) is None:
-                return self._fails(said, NO_DAY)
-            year, month, number = found
-            first, reach = (date(*found), 1) if year else (first, reach)
-        elif units == ["week"] and not said.has("next"):
+        if words.has("month") or words.has("date"):
+            if (named_day := words.day_of_year()) is None:
+                return self._fails(words, NO_DAY)
+            year, month, number = named_day
+            first, reach = (date(*named_day), 1) if year else (first, reach)
+        elif units == ["week"] and not words.has("next"):
             first += 8 * DAY
         elif units:
             begins = {
@@ -662,14 +664,14 @@ class _Reader:
                 "month": today.replace(day=1),
                 "year": today.replace(month=1, day=1),
             }.get(units[0])
-            if not begins or not said.has("next"):
+            if not begins or not words.has("next"):
                 return False
             first, reach = later(begins, 1, units[0]), 31
-        elif said.values("kind"):
-            if said[-1].value != "SA,SU":
+        elif words.values("kind"):
+            if words[-1].value != "SA,SU":
                 return False
             weekdays = [5, 6]
-        elif weekdays and not number and not said.has("this"):
+        elif weekdays and not number and not words.has("this"):
             first += DAY
         days = (first + ahead * DAY for ahead in range(reach))
         if number:
@@ -678,23 +680,23 @@ class _Reader:
             named = (day for day in days if not weekdays or day.weekday() in weekdays)
         self.once, self.is_dated = next(named, None), bool(number)
         if self.once is None:
-            return self._fails(said, NO_DAY)
+            return self._fails(words, NO_DAY)
         if weekdays and self.once.weekday() not in weekdays:
-            self._fails(said, f"{self.once} is a {self.once:%A}")
+            self._fails(words, f"{self.once} is a {self.once:%A}")
         return True
 
-    def one_time(self, said: Words) -> bool:
-        times = said.clocks()
+    def one_time(self, words: Words) -> bool:
+        times = words.clocks()
         if self.times or not times:
             return False
         self.times = times
-        self.halved += [token.value for token in said if token.half or token.word[0] == "0"]
+        self.halved += [token.value for token in words if token.half or token.word[0] == "0"]
         return True
 
-    def one_part(self, said: Words) -> bool:
+    def one_part(self, words: Words) -> bool:
         if self.parts:
             return False
-        self.parts = said.values("part")
+        self.parts = words.values("part")
         return True
 
 
