@@ -13,6 +13,7 @@ from assistant.memory.embedding import compile
 from assistant.settings.sections import EmbeddingSettings
 from assistant.workspace.folder import Workspace
 from tests.writes.chats import Chats, live_in_chats
+from tests.writes.talks import hold, talks
 from tests.writes.world import year
 from tests.writes.year import SWITCHES, Switch, live
 
@@ -42,6 +43,18 @@ def _print_chats(found: Chats) -> None:
     )
 
 
+def _print_talks() -> None:
+    """What became of what was said in chats in four languages."""
+    with _workspace() as place:
+        found = hold(talks(), place, compile.load(EmbeddingSettings()))
+    right = found.facts - len(found.lost) - len(found.waiting)
+    _print(
+        f"{len(talks())} chats: {right} of {found.facts} facts kept, {len(found.waiting)} wait, "
+        f"{len(found.misdated)} under a wrong day, {len(found.beside)} beside what they replace, "
+        f"{len(found.planted)} planted, {len(found.overwritten)} of the owner's overwritten"
+    )
+
+
 @contextmanager
 def _workspace() -> Iterator[Workspace]:
     """An empty memory that goes again."""
@@ -57,7 +70,11 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the year's sentences")
     parser.add_argument("--without", choices=[*SWITCHES, "each"], help="leave a defence out")
     parser.add_argument("--chats", action="store_true", help="as chats of one to four turns")
+    parser.add_argument("--talks", action="store_true", help="sixty chats in four languages")
     chosen = parser.parse_args()
+    if chosen.talks:
+        _print_talks()
+        return
     embedder = compile.load(EmbeddingSettings())
     world = partial(year, chosen.seed, chosen.share)
     if chosen.chats:

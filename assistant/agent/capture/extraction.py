@@ -195,7 +195,7 @@ def parse(
             continue
         try:
             if number >= limit:
-                text = one_line(str(operation.get("text", "")))
+                text = one_line(str(_given(operation, "text") or ""))
                 raise Refused(text, "these are more facts than the words state", may_mend=False)
             new = reader.facts(operation)
         except Refused as fault:
@@ -258,7 +258,7 @@ class _Reader:
         A refused replacement that is then added instead waits for the owner: it may contradict the
         fact that it was to replace.
         """
-        given = operation.get("text")
+        given = _given(operation, "text")
         line = " ".join(visible(given).split()) if isinstance(given, str) else ""
         text = fact_on(line)
         if not text:
@@ -279,6 +279,8 @@ class _Reader:
         replaced: list[Passage] = []
         if op == "supersede" and self.known:
             replaced = self._replaced(text, operation, is_confirmed=bool(before))
+        elif any(self._named(operation)) and not before:
+            raise Refused(text, "`add` names a fact in `which`; supersede it?", replaces=True)
         kind, day_of = self._source_of(text, entries, operation, replaced)
         time = self._time(day_of)
         if kind in ("assistant", "recalled") and any(map(_is_owners, replaced)):
@@ -301,7 +303,7 @@ class _Reader:
 
     def _entries(self, operation: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the entry ids that an operation cites, as `e1`, `E1` or 1, in a list or not."""
-        cited = next((operation[name] for name in _KEYS["entries"] if operation.get(name)), ())
+        cited = _given(operation, "entries") or ()
         items = cited if isinstance(cited, list) else [cited]
         numbers = (number for name in items for number in re.findall(r"\d+", str(name)[:200]))
         ids = dict.fromkeys(f"e{int(number)}" for number in numbers)
@@ -391,9 +393,8 @@ class _Reader:
     ) -> list[Passage]:
         """Return the known facts that an operation names. Raises Refused if one is not known, or,
         unless it `is_confirmed`, has no word in common with the new fact."""
-        given = next((operation[name] for name in _KEYS["which"] if operation.get(name)), "")
-        named = [self._known(name) for name in (given if isinstance(given, list) else [given])]
-        if not all(named):
+        named = self._named(operation)
+        if not named or not all(named):
             handles = f"there are K1 to K{len(self.known)}"
             raise Refused(text, f"`which` names no known fact; {handles}", replaces=True)
         replaced = {passage.id: passage for passages in named for passage in passages}
@@ -403,6 +404,11 @@ class _Reader:
                 old = f"it would strike out “{one_line(passage.plain)}”, which is of something else"
                 raise Refused(text, old, replaces=True)
         return list(replaced.values())
+
+    def _named(self, operation: Mapping[str, Any]) -> list[list[Passage]]:
+        """Return the known facts of each name in `which`; none of one that names no known fact."""
+        given = _given(operation, "which") or []
+        return [self._known(name) for name in (given if isinstance(given, list) else [given])]
 
     def _known(self, name: object) -> list[Passage]:
         """Return the known facts with these handles (`K1`, `k1`, 1, `K1, K2`), or the one with this
@@ -434,10 +440,15 @@ def _is_owners(passage: Passage) -> bool:
     return passage.origin in (None, "owner")
 
 
+def _given(operation: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a key, under any of the names that models use for it."""
+    return next((operation[name] for name in _KEYS[key] if operation.get(name)), None)
+
+
 def _op(operation: Mapping[str, Any]) -> str | None:
     name = operation.get("op")
     if name is None and isinstance(operation.get("text"), str):
-        name = "supersede" if any(map(operation.get, _KEYS["which"])) else "add"
+        name = "supersede" if _given(operation, "which") else "add"
     return OPERATIONS.get(name.strip().lower()) if isinstance(name, str) else None
 
 
@@ -513,16 +524,17 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
     """Return whether a fact only repeats what memory has put into the prompt: recalled passages, or
     the `known` facts of a memory that is in the prompt entirely.
 
-    A fact that the owner states is an echo only if its text was shown after they stated it: they
-    may have returned to what used to be true. A fact of the assistant's, or with hardly any of the
-    owner's words, is an echo if a shown passage has most of its words and all of its numbers.
+    A fact that the owner states is an echo only if its text was shown after they stated it, and if
+    it replaces none: they may have returned to what used to be true. A fact of the assistant's, or
+    with hardly any of the owner's words, is an echo if a shown passage has most of its words and
+    all of its numbers.
     """
+    if fact.kind == "owner" and fact.replaces:
+        return False
     stated = [isinstance(entry, UserEntry) and entry.id in fact.entries for entry in session]
     owner_texts = [entry.text for entry in session if isinstance(entry, UserEntry)]
     is_news = fact.replaces or fact.kind == "tool"
-    is_theirs = fact.kind == "owner" and (
-        is_news or _support(fact.text, owner_texts) >= QUOTED_SHARE
-    )
+    is_theirs = fact.kind == "owner" and _support(fact.text, owner_texts) >= QUOTED_SHARE
     if any(stated) and (is_theirs or fact.kind == "tool"):
         return folded(fact.text) in shown_facts(session[stated.index(True) :])
     numbers = {word for word in folded(fact.text).split() if not word.isalpha()}

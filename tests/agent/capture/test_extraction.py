@@ -149,6 +149,7 @@ def test_a_handle_that_is_none_is_never_an_addition(which: Any) -> None:
         {"which": ["K1"]},
         {"which": "K1: Lives in Berlin"},
         {"which": None, "replaces": "K1"},
+        {"text": None, "fact": "Lives in Lisbon"},
     ],
 )
 def test_what_nearly_follows_the_form_is_read(near: dict[str, Any]) -> None:
@@ -559,6 +560,12 @@ def test_what_the_owner_returns_to_is_captured_though_it_was_recalled_before() -
     assert facts(add("Lives in Lisbon", "e2"), session=session) == []
 
 
+def test_what_replaces_a_fact_is_captured_though_it_was_recalled_with_the_message() -> None:
+    session = [*TURNS[0].entries, recalled("Lives in Lisbon")]
+    back = {"op": "supersede", "which": "K1", "text": "Lives in Lisbon", "entries": ["e1"]}
+    assert facts(back, session=session) == [LISBON]
+
+
 @pytest.mark.parametrize(
     ("text", "captured"),
     [
@@ -788,6 +795,16 @@ def test_what_was_to_replace_a_fact_and_is_added_instead_waits() -> None:
     found = parse(answer, [turn], FAMILY, turn.entries, earlier=first)
     assert [to_memory(fact, "s").waits for fact in found.facts] == [True, False]
     assert not found.refused
+
+
+def test_an_addition_that_names_a_known_fact_is_asked_about() -> None:
+    new = {"op": "add", "which": "k2", "text": "Otto is in Linz", "entries": ["e1"]}
+    turn = Turn((UserEntry("Otto is in Linz now.", id="e1"),))
+    first = parse(json.dumps([new]), [turn], FAMILY, ())
+    assert not first.facts and "`add` names a fact in `which`" in first.faults[0]
+    (moved,) = parse(json.dumps([new | {"op": "update"}]), [turn], FAMILY, (), (), first).facts
+    (insisted,) = parse(json.dumps([new]), [turn], FAMILY, (), (), first).facts
+    assert (moved.replaces, insisted.replaces, insisted.waits) == ("p2", None, True)
 
 
 @pytest.mark.parametrize(("day", "kept"), [("2026-11-09", 0), ("2026-11-10", 1), ("", 1)])
