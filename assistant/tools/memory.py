@@ -92,9 +92,10 @@ def memory_tools(
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
         k: Most = 8,
+        past: Annotated[bool, Field(description="Whether to include what is no longer so.")] = False,
     ) -> ToolResult:
         """Search long-term memory. Each passage comes with its file, line and date."""
-        result = memory.recall(Query(query, k=k))
+        result = memory.recall(Query(query, k=k, include_superseded=past))
         text = "\n".join(filter(None, [_render_passages(result.passages), result.caveat]))
         return ToolResult(text, compact=f"recalled {len(result.passages)}")
 

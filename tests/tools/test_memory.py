@@ -1,18 +1,22 @@
 """`recall` and `remember` over a memory that keeps facts in a list."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import SESSIONS, Fact, Origin, Passage, Query, Recall, Remembered
+from assistant.memory.local import LocalMemory
 from assistant.settings.sections import PolicySettings
+from assistant.settings.tree import Settings
 from assistant.tools.files.access import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.policy import DENIED, DenyAll
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import MEMORY_FILE, Workspace
+from tests.support.hashing import HashingEmbedder
 from tests.tools.conftest import calling
 
 
@@ -103,6 +107,17 @@ def test_what_is_denied_is_neither_recalled_nor_written(
     assert call("recall", query="door").content == "Memory holds nothing on this."
     assert call("remember", fact="x").content == DENIED
     assert len(memory.facts) == 1
+
+
+def test_what_used_to_be_so_is_found_if_asked_for(roots: Roots, workspace: Workspace) -> None:
+    workspace.root.joinpath(MEMORY_FILE).write_text(
+        "- ~~Bo lives in Ghent~~ (superseded 2026-11-20: Bo moved)\n- Bo lives in Lisbon\n"
+    )
+    with closing(LocalMemory(workspace, Settings(), HashingEmbedder())) as memory:
+        call = calling(Toolbox(memory_tools(memory, roots)), DenyAll())
+        assert "Ghent" not in call("recall", query="where does Bo live").content
+        found = call("recall", query="where does Bo live", past=True).content
+    assert "Ghent" in found and ", superseded)" in found and "Lisbon" in found
 
 
 def test_what_is_denied_is_left_out_of_every_recall(workspace: Workspace) -> None:

@@ -178,9 +178,10 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
         facts: list[CapturedFact] = []
         left_out: list[str] = []
         usage = NO_USAGE
+        whole = turns[turns_read : turns_read + len(batch)]
         try:
             for part in readings(batch):
-                extracted, used = yield from _extract(job, part, batch)
+                extracted, used = yield from _extract(job, part, whole)
                 facts += extracted.facts
                 left_out += map(str, extracted.refused)
                 usage += used
@@ -214,9 +215,9 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
 def _extract(
     job: Reading, turns: Sequence[Turn], whole: Sequence[Turn]
 ) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """Let the model extract the facts of these turns, or parts of the `whole` turns.
+    """Let the model extract the facts of these turns, which may be parts of the `whole` turns.
 
-    Only a whole message shows what is pasted in it.
+    Only a whole message shows what is pasted in it, and only a whole result what a tool said.
 
     It is asked again if its answer cannot be parsed, if parts of it cannot be used (once), and if
     it was cut off. Raises ModelError if the model fails, or if two answers cannot be parsed.

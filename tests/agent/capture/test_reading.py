@@ -162,6 +162,21 @@ def test_what_is_pasted_waits_though_the_message_is_read_in_parts(
     assert len(provider.requests) == 2 and (done.stored, done.waiting) == ((), 1)
 
 
+def test_what_a_tool_said_waits_though_its_results_are_cut(
+    place: Workspace, asked: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSISTANT_CONTEXT_WINDOW", "8000")
+    rent = "The owner pays the rent on the first of each month to Quellbank"
+    new = [{"op": "add", "text": rent, "entries": ["e1"], "quote": "I pay the rent on the first"}]
+    asked(json.dumps(new))
+    record = chat(place, "Read my mails, and note that I pay the rent on the first of each month")
+    for _ in range(20):
+        record.append(ToolResultEntry("c", "fetch", "It rains. " * 120 + "Pay to Quellbank."))
+    record.close()
+    (done,) = read(place)
+    assert (done.stored, done.waiting) == ((), 1)
+
+
 def test_one_sessions_fault_never_stops_the_others(
     place: Workspace, asked: Callable[..., Provider]
 ) -> None:
