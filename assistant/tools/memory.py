@@ -92,7 +92,7 @@ def memory_tools(
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
         k: Most = 8,
-        past: Annotated[bool, Field(description="Whether to include what is no longer so.")] = False,
+        past: Annotated[bool, Field(description="Include what is no longer so.")] = False,
     ) -> ToolResult:
         """Search long-term memory. Each passage comes with its file, line and date."""
         result = memory.recall(Query(query, k=k, include_superseded=past))
