@@ -4,15 +4,17 @@ nothing."""
 import contextlib
 import os
 import select
+import signal
 import sys
 import termios
 import tty
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO, Unpack
+from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 import typer
 
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
+from assistant.cli.options import ENDING
 from assistant.cli.palette import SGR
 from assistant.cli.questions import edited_line
 from assistant.errors import UsageError
@@ -86,12 +88,17 @@ class PlainScreen(LineDialogue):
     def __init__(self, prompt: str) -> None:
         super().__init__(sys.stdin, sys.stdout)
         self._prompt = prompt
+        self._leaving = False
+        self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "PlainScreen":
+        self._handlers = {number: signal.signal(number, self._on_end) for number in ENDING}
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to restore."""
+        """Restore what the signals did."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def put(self, text: str, kind: Kind = "block") -> None:
         """Write a text without colours."""
@@ -106,6 +113,8 @@ class PlainScreen(LineDialogue):
 
     def read(self) -> str:
         """Return the owner's next line, prefilled with text typed before a question."""
+        if self._leaving:
+            raise EOFError
         typer.echo(file=self._screen)
         kept, self.kept = self.kept.partition("\n")[0], ""
         return edited_line(self._prompt, kept)
@@ -156,3 +165,8 @@ class PlainScreen(LineDialogue):
             if not found:
                 self.put("no match", "line")
             matching = found or matching
+
+    def _on_end(self, *_: object) -> None:
+        """Leave: the window was closed, or the process is to end. A running turn is stopped."""
+        self._leaving = True
+        raise KeyboardInterrupt

@@ -48,6 +48,25 @@ def test_a_file_changed_before_the_command_during_which_the_chat_dies_comes_back
         assert not (place / "made.md").exists()
 
 
+def test_a_plain_chat_that_is_ended_stops_its_turn(
+    place: Path,
+    provider: Provider,  # noqa: F811
+    run: Run,
+) -> None:
+    (place / "diary.md").write_text("May, by hand\n")
+    provider.enqueue(Reply(tool_calls=(ToolCall("c1", "shell", {"command": COMMAND}),)))
+    with chat(place, provider, "--plain") as tty:
+        tty.wait("›")
+        tty.say("tidy up")
+        tty.wait(lambda _: (place / "made.md").exists())
+        tty.child.kill(signal.SIGTERM)
+        assert tty.end() == 0
+        assert "to continue: " in tty.whole
+    undone = run("undo", "--yes")
+    assert (place / "diary.md").read_text() == "May, by hand\n", undone
+    assert not (place / "made.md").exists()
+
+
 @pytest.mark.parametrize("resident", ["true", "false"])
 def test_what_a_command_made_before_its_ask_is_ended_is_taken_back(
     place: Path,
