@@ -298,7 +298,7 @@ def open_chat(
     recipe = workspace.recipe if trusted else None
     raw = config.load(flags, recipe)
     chosen = settings.validate(raw, recipe)
-    untold: list[str] = []
+    untold = settings.unknown_variables()
     with ExitStack() as resources:
         record = _open_session(workspace, options, trusted=trusted)
         resources.callback(record.close)

@@ -189,6 +189,14 @@ def test_it_is_said_what_is_wrong_and_what_to_do(line: str, answered) -> None:
     assert code in (1, 2)
 
 
+def test_a_misspelt_variable_is_named_where_it_would_have_counted(
+    answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSISTANT_MODLE", "openai/test")
+    said = "note: ASSISTANT_MODLE is not a setting; did you mean ASSISTANT_MODEL?"
+    assert said in answered("ask hello")[1]
+
+
 NOT_UTF8 = {
     "remind tomorrow at 9": "WHEN WHAT...",
     "config set heartbeat.notify": "VALUE...",

@@ -124,9 +124,8 @@ class Piped(Host):
         """Handle the lines until `/quit` or an interruption, and return the exit code."""
         if not self.chat.conversation.asks:  # otherwise the first line answers the question
             self.go_on()
-        for line in filter(None, lines):
-            if self._code == INTERRUPTED:
-                break
+        waiting = filter(None, lines)
+        while self._code != INTERRUPTED and (line := next(waiting, "")):
             try:
                 self._take(line)
             except EOFError:

@@ -67,6 +67,30 @@ def test_a_plain_chat_that_is_ended_stops_its_turn(
     assert not (place / "made.md").exists()
 
 
+def test_a_piped_chat_that_is_ended_waits_for_no_other_line(
+    place: Path,
+    provider: Provider,  # noqa: F811
+    run: Run,
+) -> None:
+    (place / "diary.md").write_text("May, by hand\n")
+    provider.enqueue(Reply(tool_calls=(ToolCall("c1", "shell", {"command": COMMAND}),)))
+    settings = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
+    talk = subprocess.Popen(
+        [ASSISTANT, "-w", place, "chat"], stdin=subprocess.PIPE, env={**os.environ, **settings}
+    )
+    assert talk.stdin
+    talk.stdin.write(b"tidy up\n")
+    talk.stdin.flush()
+    while not (place / "made.md").exists() and talk.poll() is None:
+        time.sleep(0.01)
+    talk.terminate()
+    assert talk.wait(120) == 130
+    talk.stdin.close()
+    undone = run("undo", "--yes")
+    assert (place / "diary.md").read_text() == "May, by hand\n", undone
+    assert not (place / "made.md").exists()
+
+
 @pytest.mark.parametrize("resident", ["true", "false"])
 def test_what_a_command_made_before_its_ask_is_ended_is_taken_back(
     place: Path,
