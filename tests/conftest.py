@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from assistant.cli import resident
+from assistant.disk import programs
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.settings.sections import EmbeddingSettings
@@ -49,6 +50,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "compaction")  # no process after each chat
     monkeypatch.setenv("ASSISTANT_MEMORY__UPKEEP", "never")
     return place
+
+
+@pytest.fixture(autouse=True)
+def nothing_closed() -> None:
+    """No folder of another test's keeps programs from being found."""
+    programs.CLOSED.clear()
 
 
 @pytest.fixture

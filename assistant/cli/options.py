@@ -19,6 +19,7 @@ import typer
 from assistant import config
 from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
+from assistant.disk import programs
 from assistant.display import as_json
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Keeper, Progress
@@ -237,15 +238,12 @@ def answer(value: Any) -> None:
 
 def run_editor(path: Path) -> None:
     """Open a file in the owner's editor. Raises UsageError if the editor fails."""
-    import shlex  # only needed here
-    import subprocess
-
-    from assistant.disk import programs
+    import subprocess  # only needed here
 
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     editor = chosen or next(filter(programs.find, EDITORS), "vi")
     try:
-        code = subprocess.run([*shlex.split(editor), str(path)]).returncode
+        code = subprocess.run([*_own_program(editor), str(path)]).returncode
     except (OSError, ValueError) as error:
         raise UsageError(f"the editor {editor!r} cannot be run: {error}", "Set EDITOR") from error
     if code:
@@ -254,15 +252,25 @@ def run_editor(path: Path) -> None:
 
 def run_pager(text: str) -> None:
     """Show a text in the owner's pager. Raises UsageError if it cannot be run."""
-    import shlex  # only needed here
-    import subprocess
+    import subprocess  # only needed here
 
     pager = os.environ.get("PAGER") or "less"
     colours = {"LESS": "-R", **os.environ}
     try:
-        subprocess.run(shlex.split(pager), input=text.encode(), env=colours)
+        subprocess.run(_own_program(pager), input=text.encode(), env=colours)
     except (OSError, ValueError) as error:
         raise UsageError(f"the pager {pager!r} cannot be run: {error}", "Set PAGER") from error
+
+
+def _own_program(command: str) -> list[str]:
+    """Return the words of a command of the owner's, whose program no tool can have written. Raises
+    ValueError if there is none."""
+    import shlex  # only needed here
+
+    name, *arguments = shlex.split(command)
+    if (program := programs.find(name)) is None:
+        raise ValueError("it is not on the PATH, or only where tools write")
+    return [program, *arguments]
 
 
 def own_command() -> str:

@@ -20,8 +20,9 @@ from assistant.cli import COMPLETES
 from assistant.cli.help import Function, Group, Sections, first_sentence, group
 from assistant.cli.options import Globals, at_terminal, option
 from assistant.cli.palette import echo
+from assistant.disk import programs
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
-from assistant.workspace.folder import path_of
+from assistant.workspace.folder import default_root, path_of
 
 DAILY, MORE = "Every day", "More, each with its own --help"
 """The panel of the commands that the first page describes, and the title of the other panels."""
@@ -158,6 +159,7 @@ def options(
 ) -> None:
     """Store the global options for the command."""
     context.obj = Globals(workspace, no_daemon, debug)
+    programs.close([workspace or default_root()])
     if context.invoked_subcommand is not None:
         return
     if not at_terminal():

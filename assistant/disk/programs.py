@@ -7,14 +7,16 @@ sandboxed command plants there must not run outside the sandbox.
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import assistant
 from assistant.errors import StorageError
+
+if TYPE_CHECKING:
+    import subprocess  # imported where a program is run: most commands run none
 
 SECONDS = 30.0
 """Timeout of a program whose end is awaited."""
@@ -29,9 +31,18 @@ OF_TOOLCHAINS = re.compile(r"PYTHON\w+|VIRTUAL_ENV|LD_LIBRARY_PATH|NODE_PATH|GO\
 """Those variables that can make a program load code from a project."""
 
 
+CLOSED: set[Path] = set()
+"""Folders in which tools of this process may write."""
+
+
+def close(folders: Iterable[Path]) -> None:
+    """Take no program from below these folders from now on."""
+    CLOSED.update(folder.resolve() for folder in folders)
+
+
 def find(name: str, roots: Iterable[Path] = ()) -> str | None:
-    """Return the absolute path of a program on the PATH, outside the roots and any active virtual
-    environment; None if there is none."""
+    """Return the absolute path of a program on the PATH, outside the roots, the closed folders and
+    any active virtual environment; None if there is none."""
     if "/" in name:
         return name if Path(name).is_absolute() and os.access(name, os.X_OK) else None
     for folder in _folders(roots):
@@ -68,6 +79,8 @@ def git(
 
     By default git must not come from that folder.
     """
+    import subprocess
+
     closed = (folder,) if roots is None else roots
     if (program := find("git", closed)) is None:
         return None
@@ -86,6 +99,8 @@ def run(
 
     Raises StorageError that `what` failed, with the program's message.
     """
+    import subprocess
+
     try:
         process = subprocess.run(
             command, input=text, text=True, capture_output=True, timeout=SECONDS, env=variables
@@ -100,12 +115,14 @@ def run(
 
 
 def start_own(
-    arguments: Sequence[str], stdin: int | IO[bytes] = subprocess.DEVNULL, fds: Sequence[int] = ()
+    arguments: Sequence[str], stdin: int | IO[bytes] | None = None, fds: Sequence[int] = ()
 ) -> None:
     """Start this program's Python, without a terminal, in a process that outlives this one."""
+    import subprocess
+
     subprocess.Popen(
         [sys.executable, *arguments],
-        stdin=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=Path(assistant.__file__).parent.parent,
@@ -116,9 +133,8 @@ def start_own(
 
 def _folders(roots: Iterable[Path]) -> list[str]:
     virtual_env = os.environ.get("VIRTUAL_ENV")
-    excluded = [
-        Path(root).resolve() for root in (*roots, *([Path(virtual_env)] if virtual_env else []))
-    ]
+    active = [Path(virtual_env)] if virtual_env else []
+    excluded = [*CLOSED, *(Path(root).resolve() for root in (*roots, *active))]
     return [
         folder
         for folder in os.get_exec_path()

@@ -212,7 +212,7 @@ def _pass_on(command: str, text: str) -> str:
     """Pipe the answer into the owner's command; return the fault."""
     try:
         process = subprocess.run(
-            ["sh", "-c", command], input=text, text=True, timeout=SECONDS, check=False
+            ["/bin/sh", "-c", command], input=text, text=True, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the answer could not be passed on: {error}"

@@ -57,7 +57,7 @@ def ways(command: str | None, addresses: Sequence[str]) -> list[Way]:
     """Return every configured channel: the owner's shell `command`, otherwise the desktop, and the
     addresses."""
     if command:
-        own = [Way(COMMAND, partial(_run, ["sh", "-c", command]))]
+        own = [Way(COMMAND, partial(_run, ["/bin/sh", "-c", command]))]
     else:
         own = _desktop() if command is None else []
     return [*own, *map(_channel, addresses)]

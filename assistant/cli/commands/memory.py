@@ -2,6 +2,7 @@
 
 import difflib
 import itertools
+import os
 import subprocess
 import sys
 import webbrowser
@@ -346,7 +347,7 @@ def map_(
     storage.replace(target, page(data).encode("utf-8", "replace"))
     facts, topics = counted(len(data["facts"]), "fact"), counted(len(data["topics"]), "topic")
     echo(f"{facts} in {topics}: {target}")
-    if show and not webbrowser.open(target.as_uri()):
+    if show and not _browse(target.as_uri()):
         raise UsageError("no browser could be opened", f"Open {target} in one")
 
 
@@ -358,8 +359,14 @@ def _serve_map(options: Globals, port: int, draw: Callable[[Keeper], str], show:
     echo(f"Until Ctrl-C: {server.address}")
     sys.stdout.flush()
     if show:
-        webbrowser.open(server.address)
+        _browse(server.address)
     server.serve_forever()
+
+
+def _browse(address: str) -> bool:
+    """Open an address in the owner's browser; return whether there is one."""
+    os.environ["PATH"] = programs.environment()["PATH"]  # where webbrowser looks for it
+    return webbrowser.open(address)
 
 
 # The facts in every prompt

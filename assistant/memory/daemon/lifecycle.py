@@ -289,7 +289,7 @@ def _is_daemon(process: int) -> bool:
         command = listed.read_bytes().replace(b"\0", b" ")
     except OSError:
         command = subprocess.run(
-            ["ps", "-o", "command=", "-p", str(process)], capture_output=True, check=False
+            ["/bin/ps", "-o", "command=", "-p", str(process)], capture_output=True, check=False
         ).stdout
     return b"-m assistant.memory.daemon " in command
 
