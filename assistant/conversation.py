@@ -460,7 +460,7 @@ class Conversation:
         if self.budget.tools_dropped(reported, self.toolbox.specs()):
             yield notice(
                 self.transcript,
-                f"{self.model.name} seems not to be shown its tools: the server counted only "
+                f"{self.model.name} does not seem to see its tools: the server counted only "
                 f"{reported:,} tokens. `assistant config set model.tool_format xml` puts them "
                 "into the prompt",
             )

@@ -157,10 +157,10 @@ def _pdf(data: bytes) -> tuple[str, str]:
 
     document = PdfReader(io.BytesIO(data))
     if document.is_encrypted and not document.decrypt(""):
-        raise ValueError("it is locked by a password")
+        raise ValueError("it is protected by a password")
     pages = [page.extract_text().strip() for page in document.pages]
     if not any(pages):
-        raise ValueError("it holds no text; it may be a scan")
+        raise ValueError("it contains no text; it may be a scan")
     text = "\n\n".join(f"## Page {number}\n\n{page}" for number, page in enumerate(pages, 1))
     return (document.metadata and document.metadata.title) or "", text
 

@@ -80,7 +80,7 @@ def _summarise(
         reason = job.redact(error.message)
         yield notice(
             job.transcript,
-            f"The model could not summarise ({reason}); each older turn is kept as a line",
+            f"The model could not summarise ({reason}); each older turn is kept as one line",
         )
         return replace(entry, usage=usage)
     return replace(entry, summary=summary, method="model", usage=usage)

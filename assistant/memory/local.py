@@ -190,7 +190,7 @@ class LocalMemory:
             passages = tuple(fill(passages, *self._recaller.limits(query))[0])
         answer = replace(result, passages=passages, near_misses=near_misses)
         if behind:
-            notice = f"{', '.join(behind)}: being indexed; this is from what memory held before"
+            notice = f"{', '.join(behind)}: being indexed; this is from the version indexed before"
             answer = replace(answer, behind=behind, notices=(*answer.notices, notice))
         if query.verbatim:
             verbatim = tuple(map(self._redaction.verbatim, answer.passages))
@@ -606,9 +606,9 @@ class LocalMemory:
         wider = [line for other, line in facts.items() if f" {key} " in f" {other} "]
         if wider and key not in facts:
             raise LedgerError(
-                f"{fact!r} is only a part of what memory held: "
+                f"{fact!r} is only a part of what memory contained: "
                 + "; ".join(shortened(line, LONGEST_LINE) for line in wider[:SHOWN_LINES]),
-                "Name each fact in all its words",
+                "Give the complete text of each fact",
             )
 
 

@@ -111,7 +111,7 @@ def prompts_sent(directory: Path, session: str) -> list[Sent]:
     prompts = _prompts(directory / f"{session}{PROMPTS}")
     if not prompts:
         raise SessionError(
-            f"what was sent in session {session} was not kept",
+            f"the prompts of session {session} were not recorded",
             "It is from an older version or another program, or had no turn",
         )
     return prompts

@@ -363,9 +363,7 @@ def find(directory: Path, name: str) -> str:
             f"{len(matches)} sessions match {name!r}: {', '.join(matches[:5])}",
             "Type more of its id",
         )
-    raise SessionError(
-        f"there is no session {name!r}", "Run `assistant sessions list` for those there are"
-    )
+    raise SessionError(f"there is no session {name!r}", "`assistant sessions list` lists them")
 
 
 def session_ids(directory: Path) -> list[str]:

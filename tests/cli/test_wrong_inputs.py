@@ -14,7 +14,7 @@ from assistant.tools.policy import TOOLS
 from assistant.workspace import template, trust
 from tests.cli.conftest import ASSISTANT
 
-SESSION = "there is no session 'zzz'. Run `assistant sessions list` for those there are"
+SESSION = "there is no session 'zzz'. `assistant sessions list` lists them"
 WRONG = {
     # commands
     "recal x": "there is no command `assistant recal`. Did you mean `assistant recall` or "

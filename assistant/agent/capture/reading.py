@@ -312,7 +312,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     ]
     facts = [fact for fact in captured if fact_on(fact.text)]
     left_out = [line for capture in pending for line in capture.left_out]
-    left_out += [f"“{fact.text}”: it is no fact" for fact in captured if fact not in facts]
+    left_out += [f"“{fact.text}”: it is not a fact" for fact in captured if fact not in facts]
     try:
         if facts:
             transcript.check()  # no purged text comes back

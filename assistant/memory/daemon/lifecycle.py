@@ -88,10 +88,10 @@ def claim(
         process = locking.holder(path)
         if time.monotonic() >= deadline:
             raise DaemonError(
-                f"process {process} works on the memory of {workspace.root}",
+                f"process {process} is using the memory of {workspace.root}",
                 "End the `assistant --no-daemon` that runs there, or `assistant daemon stop`",
             )
-        progress(f"Waiting for process {process}, which works on this memory", 0, 0)
+        progress(f"Waiting for process {process}, which is using this memory", 0, 0)
     return lock
 
 
@@ -268,7 +268,7 @@ def _process(workspace: Workspace) -> int | None:
     process = locking.holder(lock_path(workspace))
     if process is None or not _is_daemon(process):
         raise DaemonError(
-            f"process {process or '?'} works on the memory of {workspace.root} and is not a daemon",
+            f"process {process or '?'} is using the memory of {workspace.root} and is not a daemon",
             "End the `assistant --no-daemon` that runs there",
         )
     return process

@@ -390,7 +390,7 @@ class Connection:
             case op if self._settings is not None and op in OPERATIONS:
                 self._answer(request, OPERATIONS[op], self._settings)
             case _:
-                raise DaemonError("the memory daemon got a request before a hello, or unknown")
+                raise DaemonError("the memory daemon got an unknown request, or one before a hello")
 
     def _answer(
         self, request: wire.Request, operation: wire.Operation, settings: MemorySettings

@@ -174,7 +174,7 @@ def peer(connection: socket.socket) -> Peer:
 
 def silent(connection: socket.socket) -> DaemonError:
     """Return the error for a daemon that has been silent for too long."""
-    process = peer(connection).process or "of an unknown number"
+    process = peer(connection).process or "?"
     return DaemonError(
         f"the memory daemon, process {process}, has not responded for {SILENCE_SECONDS:.0f} s", STOP
     )
@@ -206,10 +206,10 @@ def _make_private(directory: Path) -> None:
         directory.mkdir(mode=0o700, exist_ok=True)
         status = directory.lstat()
     except OSError as error:
-        raise DaemonError(f"{directory} cannot be made: {error.strerror}", "Check it") from error
+        raise DaemonError(f"{directory} cannot be created: {error.strerror}", "Check it") from error
     if not _is_private(status):
         raise DaemonError(
-            f"{directory} is not a directory of yours alone",
+            f"{directory} is not private to you",
             "Remove it, or set XDG_RUNTIME_DIR to a directory of your own",
         )
 

@@ -130,7 +130,7 @@ def request(ident: str, op: str, params: Any) -> bytes:
     data = line(Request(ident, op, Raw(encode(params))))
     if len(data) > MAX_REQUEST:
         raise DaemonError(
-            f"the request is {len(data):,} bytes long, and {MAX_REQUEST:,} is the most",
+            f"the request is {len(data):,} bytes long; the limit is {MAX_REQUEST:,}",
             "Shorten it, or split it into several requests",
         )
     return data

@@ -66,7 +66,7 @@ def directory_of(model: str) -> Path:
         spec = importlib.util.find_spec(DEFAULT_PACKAGE)
         locations = list(spec.submodule_search_locations or ()) if spec else []
         directory = Path(locations[0]) / "model" if locations else Path(DEFAULT_PACKAGE)
-        cure = "Install this program again; it brings the model"
+        cure = "Install this program again; it includes the model"
     else:
         directory = storage.expanded(model)
         cure = "`assistant config set embedding.model DIR` names a sentence-transformers model"
@@ -88,7 +88,7 @@ def _compiled(source: Path, fingerprint: str, progress: Progress) -> Path:
     except (OSError, StorageError) as error:
         raise EmbedderError(
             f"the cache of embedding models {models} cannot be written: {error}",
-            "Set XDG_CACHE_HOME to a folder that can be",
+            "Set XDG_CACHE_HOME to a writable folder",
         ) from error
     return graph
 
@@ -118,7 +118,7 @@ def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
             complaint = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
             raise EmbedderError(
                 f"the embedding model {source} cannot be loaded: {complaint[-1]}",
-                "Put the model's files there again, or choose another model",
+                "Restore the model's files there, or choose another model",
             )
         shutil.rmtree(directory, ignore_errors=True)
         building.rename(directory)

@@ -62,7 +62,7 @@ class Packed:
             self._read()
         except (OSError, ValueError, struct.error, KeyError) as error:
             raise EmbedderError(
-                f"the model of other languages {path} cannot be read: {error}",
+                f"the model for other languages {path} cannot be read: {error}",
                 f"Install the package {PACKAGE} again",
             ) from error
 

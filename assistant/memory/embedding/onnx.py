@@ -45,7 +45,7 @@ class Session:
         except Exception as error:  # onnxruntime's errors have no base of their own
             raise EmbedderError(
                 f"the compiled embedding model {path} cannot be loaded: {error}",
-                f"Delete {path.parent}, and it is compiled again",
+                f"Delete {path.parent} to compile it again",
             ) from error
         self._options = onnxruntime.RunOptions()
         """By default, onnxruntime keeps the most memory it has ever needed, some 20 MB."""

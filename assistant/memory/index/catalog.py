@@ -340,7 +340,7 @@ class Catalog:
             if position == NOWHERE:
                 continue
             if checksum != _checksum(*fields):
-                raise CatalogDamaged("a chunk of the index is not as it was written")
+                raise CatalogDamaged("a chunk of the index has changed since it was written")
             id_, text, plain, heading, day, mentions, status, until = fields
             source = layout.source[position]
             start_line, end_line, start_char, end_char = layout.table[position].item()[-4:]
@@ -504,7 +504,7 @@ def _intact(layout: bytes, checksum: int) -> bytes:
     """Return the packed columns of a source's chunks. Raises CatalogDamaged if they have changed
     since they were written."""
     if crc32(layout) != checksum:
-        raise CatalogDamaged("a file's columns in the index are not as they were written")
+        raise CatalogDamaged("a file's columns in the index have changed since they were written")
     return layout
 
 

@@ -308,9 +308,9 @@ class ServerStore(VectorStore):
         elif isinstance(error, OSError) or "connect" in str(error).casefold():
             complaint = "cannot be reached"
         elif name in _FORBIDDEN:
-            complaint = "does not take the token"
+            complaint = "rejects the token"
         else:
-            complaint = "answers what no Chroma server does"
+            complaint = "does not answer like a Chroma server"
         return MemoryFailure(f"the Chroma server at {self.url} {complaint}", CURE)
 
 

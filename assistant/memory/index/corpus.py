@@ -25,7 +25,7 @@ CLOCK_REALTIME_COARSE = 5
 is not scheduled."""
 UNPROVEN = 0
 """The inode stored if a file's stat does not prove that it is unchanged since it was read."""
-KEPT = "What was indexed of it before stays searchable"
+KEPT = "Its indexed content stays searchable"
 
 
 class Corpus(Protocol):

@@ -35,7 +35,7 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if any(sign in str(error) for sign in ("full", "readonly", "unable to open")):
             raise StorageError(
-                f"the index {path} cannot be written: {error}", "Check the disk and who may write"
+                f"the index {path} cannot be written: {error}", "Check the disk and its permissions"
             ) from error
         raise CatalogDamaged(f"the index {path} failed: {error}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message quotes the data
@@ -153,7 +153,7 @@ class Database:
                 if checkpoint.fetchone()[0]:
                     raise StorageError(
                         f"another program reads {self.path}, and what was deleted stays in its log",
-                        "Close that program; it is finished at the next start",
+                        "Close that program; the next start finishes the cleaning",
                     )
 
     def empty_log(self) -> None:

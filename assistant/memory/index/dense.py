@@ -42,7 +42,7 @@ COMPARE_SECONDS = 15.0
 SAMPLE, SELF_COSINE, MIN_FOUND = 32, 0.999, 0.8
 """The check of an opened Chroma: the number of vectors to query, the minimum cosine at which one
 matches itself, and the minimum share that must (the graph sometimes misses one)."""
-STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
+STANDS_IN = "memory answers without it, and fills it again when it is back"
 FILLING = "Filling the vector index"
 
 Nearest = tuple[Rows, NDArray[np.float32]]
@@ -141,7 +141,7 @@ class DenseIndex:
         """Return the server. Raises MemoryFailure if none is set."""
         if self._server is None:
             raise MemoryFailure(
-                "Chroma's data lies in the workspace", "`index.url` in the configuration sets one"
+                "Chroma's data is in the workspace", "`index.url` in the configuration sets one"
             )
         return self._server
 

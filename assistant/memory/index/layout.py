@@ -94,7 +94,7 @@ class Layout:
         """Return the positions of these rows. Raises CatalogDamaged if one is unknown."""
         positions = self.known(rowids)
         if positions.min(initial=0) == NOWHERE:
-            raise CatalogDamaged("the index names chunks that are not there")
+            raise CatalogDamaged("the index names missing chunks")
         return positions
 
     def known(self, rowids: Rows) -> Rows:

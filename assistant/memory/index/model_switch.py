@@ -28,7 +28,7 @@ SLICE = 512
 """Texts embedded between two commits of their vectors."""
 SAMPLED = 64
 """Texts that are embedded to estimate the total time."""
-WHAT = "Embedding by the new model"
+WHAT = "Embedding with the new model"
 
 
 @dataclass(frozen=True, slots=True)

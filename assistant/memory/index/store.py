@@ -41,7 +41,9 @@ NO_WRITES = (
     "The disk of this memory is full or read-only: recall answers from what was indexed before, "
     "and nothing can be remembered until it can be written"
 )
-FOREIGN = "The index was made elsewhere, or by another version or embedding model; it was rebuilt"
+FOREIGN = (
+    "The index was created elsewhere, or by another version or embedding model; it was rebuilt"
+)
 DELETED = "The index was deleted; it was rebuilt"
 
 

@@ -179,7 +179,7 @@ class Collection:
         """Index for that many seconds, or until `stop`."""
         if absence := self._corpus.absence():
             self._is_pending = False
-            self._absence = f"{self.name} {absence}; what was indexed of it stays searchable"
+            self._absence = f"{self.name} {absence}; its indexed content stays searchable"
             return
         self._absence = ""
         deadline = time.monotonic() + seconds

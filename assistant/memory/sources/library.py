@@ -136,7 +136,7 @@ class Library:
             raise LedgerError(
                 f"{address} is from a past conversation, not a fact in memory",
                 f"`assistant sessions delete {match[1]}` removes all of it;"
-                " `assistant forget WORDS --purge --sessions` takes some words out",
+                " `assistant forget WORDS --purge --sessions` removes some words",
             )
 
     def refresh(self) -> None:

@@ -44,7 +44,7 @@ class Images:
             return None
         except (zlib.error, UnicodeDecodeError) as error:
             raise StorageError(
-                f"{self._directory / name} is damaged", "What it held cannot be restored"
+                f"{self._directory / name} is damaged", "Its contents cannot be restored"
             ) from error
 
     def names(self) -> list[str]:

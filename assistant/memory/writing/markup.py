@@ -207,7 +207,7 @@ def _verified(text: str, line: str, item: str, end: str) -> Splice:
         if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
             return splice
     raise LedgerError(
-        "the file has no place where a fact can be added", "Close the block that is left open in it"
+        "no fact can be added to the file", "Close the block that is still open in it"
     )
 
 

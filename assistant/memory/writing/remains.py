@@ -168,7 +168,7 @@ def _in_git(root: Path, words: Words) -> Iterator[str]:
         options = "--replace-text FILE --replace-message FILE"
         yield f"git's history: {command} filter-repo {options}, which names the words"
     elif not is_whole:
-        yield f"git's history: too long to be searched whole; {command} log --patch shows it"
+        yield f"git's history: too long to search completely; {command} log --patch shows it"
 
 
 # What is rewritten
@@ -253,7 +253,7 @@ def _locked(path: Path) -> locking.Lock:
     lock = locking.try_lock(path.with_suffix(".lock"))
     if lock is None:
         raise SessionError(
-            f"session {path.stem} is open in another chat, and holds what is to be forgotten",
+            f"session {path.stem} is open in another chat, and contains what is to be forgotten",
             "Close it there and try again",
         )
     return lock

@@ -107,5 +107,5 @@ def test_another_model_says_what_it_needs(plain: None, tmp_path: Path) -> None:
     (tmp_path / "model/modules.json").write_text("[]")
     done = embed(str(tmp_path / "model"))
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"{EmbedderError.__module__}.EmbedderError: any embedding model but the")
+    assert last.startswith(f"{EmbedderError.__module__}.EmbedderError: any embedding model except")
     assert "scripts/environment models" in last

@@ -16,9 +16,7 @@ def test_a_file_at_fault_is_known_until_it_changes() -> None:
     assert faults.lines() == (f"{NAME} is not UTF-8 text",)
     assert faults.has(NAME, STAT) and not faults.has(NAME, LATER)
     faults.add(NAME, LATER, "cannot be read", indexed=True)
-    assert faults.lines() == (
-        f"{NAME} cannot be read; what was indexed of it before stays searchable",
-    )
+    assert faults.lines() == (f"{NAME} cannot be read; its indexed content stays searchable",)
     faults.clear()
     assert faults.lines() == () and not faults.has(NAME, LATER)
 

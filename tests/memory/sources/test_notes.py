@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_looked_into_keeps_what_was_indexed(
         ("Boat.md",), ["Daily/2026-02-11.md"],
     )  # fmt: skip
     assert done.faults == (
-        "Daily cannot be read: Permission denied. What was indexed of it before stays searchable",
+        "Daily cannot be read: Permission denied. Its indexed content stays searchable",
     )
     index.close()
 
@@ -263,5 +263,5 @@ def test_documents_are_notes(vault: Path, opened: Open) -> None:
     (lease,) = memory.recall(Query("rent of the flat", k=1, within="vault")).passages
     assert "950" in lease.text
     told = " ".join(memory.status().notices)
-    assert "scan.pdf cannot be read: it holds no text; it may be a scan" in told
+    assert "scan.pdf cannot be read: it contains no text; it may be a scan" in told
     assert "UTF-8" not in told  # as none of them is

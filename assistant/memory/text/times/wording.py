@@ -55,7 +55,7 @@ _TASKS = ("remind", "reminder", "erinnere", "erinnerung")
 _ARTICLES = ("the", "a", "an", "to")
 _PREPOSITIONS = ("on", "in", "at", "from", "past", "before")
 """Kinds of words that a task may begin with, too, if no time follows them."""
-BEHIND_COLON = "If it is no time but the text, put a colon before it"
+BEHIND_COLON = "If it belongs to the text, not to the time, put a colon before it"
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that indicate a recurrence; so do the plurals of days."""
 _data = beside(__file__)
@@ -150,7 +150,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     words, part = text[: reader.end].strip(), next(iter(reader.parts), None)
     at = reader.within(part, reader.times[0]) if reader.times else time(part) if part else NINE
     if at is None:
-        return Reading(word=words, cure="The time is not in that part of it")
+        return Reading(word=words, cure="That time is not in that part of the day")
     day = reader.once or now.date()
     ends_today = day == now.date() and not reader.is_dated
     due = datetime.combine(day, at)
@@ -169,7 +169,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     return Reading(
         end=reader.end,
         word=words,
-        cure=again if day == now.date() else "Name a time to come",
+        cure=again if day == now.date() else "Name a future time",
         passed=True,
     )
 
@@ -590,7 +590,7 @@ class _Reader:
         if self.once or self.times or (weekdays and words.values("unit") != ["week"]):
             return False
         if 0 in words.values("num"):
-            return self._fails(words, "The time must lie in the future")
+            return self._fails(words, "The time must be in the future")
         amounts, count, adds = list[tuple[float, str]](), 0.0, False
         for token in words:
             if token.kind == "num":
