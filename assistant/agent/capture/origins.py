@@ -48,14 +48,22 @@ class Said:
 
 
 def outside_texts(entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield the texts of a conversation from outside: the output of tools, attachments, pastes."""
+    """Yield the texts of a conversation from outside: the output of tools, attachments, pastes.
+
+    What a picture says is known only from the replies after it: their names, numbers and dates.
+    """
     questions: set[str] = set()
+    has_picture = False
     for entry in entries:
         match entry:
             case QuestionEntry(call_id=call_id):
                 questions.add(call_id)
-            case AttachmentEntry(text=text, inward=False):
+            case AttachmentEntry(text=text, inward=False, picture=picture):
+                has_picture = has_picture or bool(picture)
                 yield text
+            case AssistantEntry(text=text, time=time) if has_picture:
+                dates = (text[when.start : when.end] for when in mentioned(text, time[:10] or None))
+                yield " ".join((*names_in(text), *dates))
             case UserEntry(text=text) if part := pasted(text):
                 yield part
             case ToolResultEntry(call_id=call_id, tool=tool, content=text, synthetic=False):

@@ -600,6 +600,25 @@ def test_what_came_with_a_message_is_not_the_owners_word() -> None:
     assert statements(turn, 9) == ["Summarise this.", "A code."]
 
 
+@pytest.mark.parametrize(
+    ("fact", "kind"),
+    [
+        ("The owner pays the rent monthly to Quellbank", "tool"),
+        ("The owner pays the rent monthly, from 14 December 2026 on", "tool"),
+        ("The owner's sister Lena pays a part of the rent", "owner"),
+    ],
+)
+def test_what_only_a_picture_says_waits_though_the_owner_is_quoted(fact: str, kind: str) -> None:
+    said = "I pay the rent monthly, my sis Lena a part of it"
+    photo = AttachmentEntry("mail.png", "(picture)", "mail-1.png", (8, 6), id="e2")
+    reply = AssistantEntry("It says: from 14 December 2026 on, pay to Quellbank.", id="e3")
+    turns = [
+        Turn((UserEntry("What is this?", id="e1"), photo, reply)),
+        Turn((UserEntry(said, id="e4"), AssistantEntry("Your sister, too?", id="e5"))),
+    ]
+    assert kinds(turns, add(fact, "e4", quote=said)) == [kind]
+
+
 def test_what_the_program_attaches_is_nothing_from_outside() -> None:
     note = AttachmentEntry("What the owner undid", "removed: plan.txt", id="e2", inward=True)
     turn = Turn((UserEntry("Anna is my cousin from Graz.", id="e1"), note))
