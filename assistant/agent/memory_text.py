@@ -34,6 +34,8 @@ FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re
 FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[ \t]*$)", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#{1,5} ", re.MULTILINE)
 TOP_HEADING = re.compile(r"^# ", re.MULTILINE)
+BOLD = re.compile(r"`[^`\n]*`|(?<![\w*\\])\*\*(?=[^\s*])([^\n]*?[^\s*])\*\*(?![\w*])")
+"""Code, which stays, and bold text. One mark alone may be a glob's, and stays too."""
 ITEM = re.compile(r"^- .*$", re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 MOST_CITED = 8
@@ -73,15 +75,21 @@ def whole_procedures(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove front matter, HTML comments and repeated blank lines from markdown, and shift its
-    headings below those of the prompt."""
+    """Remove front matter, HTML comments, the marks of bold text and repeated blank lines from
+    markdown, and shift its headings below those of the prompt."""
     text = FRONT_MATTER.sub("", text.replace("\r\n", "\n"), count=1)
     deeper = "#" if TOP_HEADING.search(FENCE.sub("", text)) else ""
     prose = [
-        HEADING.sub(rf"{deeper}\g<0>", COMMENT.sub("", piece)) if index % 2 == 0 else piece
+        HEADING.sub(rf"{deeper}\g<0>", _without_bold(COMMENT.sub("", piece)))
+        if index % 2 == 0
+        else piece
         for index, piece in enumerate(FENCE.split(text))
     ]
     return BLANK_LINES.sub("\n\n", "".join(prose)).strip()
+
+
+def _without_bold(text: str) -> str:
+    return BOLD.sub(lambda match: match[1] or match[0], text)
 
 
 def readable_lines(text: str) -> list[str]:

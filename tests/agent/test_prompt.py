@@ -140,6 +140,18 @@ def test_markdown_noise_is_stripped() -> None:
     assert clean("a\n\n---\n\nb") == "a\n\n---\n\nb"
 
 
+def test_marks_of_bold_text_are_stripped_and_what_only_looks_like_them_stays() -> None:
+    assert clean("- **Never** send mail, **ever**: **a b**.") == "- Never send mail, ever: a b."
+    for text in (
+        "`**kwargs`",
+        "2**3 and 4**5",
+        "src/**/*.py or **/*.ts",
+        "** a **",
+        "```\n**a**\n```",
+    ):
+        assert clean(text) == text
+
+
 def test_headings_stand_below_those_of_the_prompt() -> None:
     code = "\n```\n# a comment\n```\n"
     assert clean(f"# I am Zed\n## Voice{code}### Deep") == f"## I am Zed\n### Voice{code}#### Deep"
