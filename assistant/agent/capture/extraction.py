@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from typing import Any
 
 from assistant.agent.capture.origins import (
@@ -31,6 +31,7 @@ from assistant.agent.capture.origins import (
     outside_texts,
     owners_words,
     pasted,
+    sentences,
     speakers,
     statements_of,
 )
@@ -76,7 +77,6 @@ _data = beside(__file__)
 OPERATIONS = {name: op for op, names in _data["operations"].items() for name in names.split()}
 """Our operation for every name that models use for it."""
 _KEYS = {key: names.split() for key, names in _data["keys"].items()}
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _WORD = re.compile(r"\w+")
 _HANDLES = re.compile(r"[\W_]*(?:[kK]?\d{1,4}[\W_]*)+")
 _HANDLE = re.compile(r"\W*[kK](\d{1,4})\W+")
@@ -159,13 +159,11 @@ def again_request(request: Sequence[Message], answer: str, faults: Sequence[str]
 
 
 def statements(turn: Turn, most: int) -> list[str]:
-    """Return the sentences of the owner's messages and of the reply to look up, at most `most`."""
+    """Return the sentences to look up: the owner's, and of the reply's at most `most`."""
     messages = [entry.text for entry in turn.entries if isinstance(entry, UserEntry)]
     replies = [entry.text for entry in turn.entries if isinstance(entry, AssistantEntry)][-1:]
-    sentences = (
-        part.strip() for text in [*messages, *replies] for part in _SENTENCE_END.split(text)
-    )
-    return [sentence[:QUERY_LIMIT] for sentence in dict.fromkeys(sentences) if sentence][:most]
+    owners, replied = (list(chain.from_iterable(map(sentences, t))) for t in (messages, replies))
+    return [sentence[:QUERY_LIMIT] for sentence in dict.fromkeys([*owners, *replied[:most]])]
 
 
 def parse(

@@ -120,8 +120,8 @@ def least_trusted(cited: Sequence[str], said: Mapping[str, Said]) -> str:
 def is_repeated(text: str, said: Mapping[str, Said], owners: Sequence[str]) -> bool:
     """Return whether the assistant states a text in one sentence, and the owner's words do not."""
     others = [message.text for message in said.values() if message.kind != "owner"]
-    sentences = (part for other in others for part in _SENTENCE_END.split(other))
-    return not is_said(text, owners) and any(is_said(text, [part]) for part in sentences)
+    parts = (part for other in others for part in sentences(other))
+    return not is_said(text, owners) and any(is_said(text, [part]) for part in parts)
 
 
 # What the owner has pasted
@@ -275,10 +275,14 @@ def _even(text: str) -> str:
     return " ".join(straight.casefold().split())
 
 
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    return [part for part in map(str.strip, _SENTENCE_END.split(text)) if part]
+
+
 def statements_of(text: str) -> list[str]:
     """Return the sentences of a text that are not questions."""
-    parts = (part.strip() for part in _SENTENCE_END.split(text))
-    return [part for part in parts if part and part.rstrip("\"'”’»)! ")[-1:] not in "?？؟"]
+    return [part for part in sentences(text) if part.rstrip("\"'”’»)! ")[-1:] not in "?？؟"]
 
 
 def names_in(text: str, anchor: str | None = None) -> list[str]:

@@ -68,7 +68,7 @@ KNOWN_SHARE = 4
 MOST_HEADINGS = 100
 """The maximum number of the owner's headings that are shown."""
 LOOKED_UP = 12
-"""The maximum number of sentences of a turn that are looked up in memory."""
+"""The maximum number of sentences of a reply that are looked up in memory."""
 ASKED_AGAIN = 3
 """How often the model is asked to correct or complete its answer."""
 CUT = "it was cut off at your limit: go on with the operations that are missing"

@@ -724,11 +724,11 @@ def test_a_fact_names_what_it_matters_for() -> None:
 
 
 def test_each_sentence_of_the_owner_is_looked_up() -> None:
-    said = UserEntry("I moved to Rome. Ada didn't!\nNor did Ben")
-    turn = Turn((said, UserEntry("Or did he?", joins=True), AssistantEntry("Who knows.")))
-    sentences = ["I moved to Rome.", "Ada didn't!", "Nor did Ben", "Or did he?", "Who knows."]
-    assert statements(turn, 9) == sentences
-    assert statements(turn, 2) == sentences[:2]
+    said = UserEntry("I moved. Ada didn't!\nNor did Ben. 小雨搬家了。她很好。")
+    reply = AssistantEntry("Who knows. I do. Not I.")
+    turn = Turn((said, UserEntry("Or did he?", joins=True), reply))
+    owners = ["I moved.", "Ada didn't!", "Nor did Ben.", "小雨搬家了。", "她很好。", "Or did he?"]
+    assert statements(turn, 2) == [*owners, "Who knows.", "I do."]
 
 
 def test_the_same_fact_twice_in_an_answer_is_one() -> None:
