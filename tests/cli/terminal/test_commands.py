@@ -226,7 +226,7 @@ def test_commands_are_completed_with_what_they_do(place: Path) -> None:
     with chat(place) as tty:
         tty.wait("offline")
         tty.send("/und")
-        tty.wait("Take back what the last turn changed")
+        tty.wait("Undo what the last turn changed")
         tty.send("\x15see @memory/my")
         tty.wait(lambda tty: any(row.strip() == "my day.md" for row in tty.rows))
         tty.send("\t")
