@@ -91,21 +91,25 @@ def test_a_piped_chat_that_is_ended_waits_for_no_other_line(
     assert not (place / "made.md").exists()
 
 
-@pytest.mark.parametrize("resident", ["true", "false"])
+@pytest.mark.parametrize(
+    ("words", "resident"), [("ask tidy", "true"), ("ask tidy", "false"), ("heartbeat run", "false")]
+)
 def test_what_a_command_made_before_its_ask_is_ended_is_taken_back(
     place: Path,
     provider: Provider,  # noqa: F811
     run: Run,
+    words: str,
     resident: str,
 ) -> None:
     (place / "diary.md").write_text("May, by hand\n")
+    (place / "HEARTBEAT.md").write_text("- every minute: tidy\n")
     provider.enqueue(Reply(tool_calls=(ToolCall("c1", "shell", {"command": COMMAND}),)))
     settings = {
         "ASSISTANT_MODEL": "openai/test",
         "ASSISTANT_API_BASE": provider.url,
         "ASSISTANT_MODEL__RESIDENT": resident,
     }
-    ask = subprocess.Popen([ASSISTANT, "-w", place, "ask", "tidy"], env={**os.environ, **settings})
+    ask = subprocess.Popen([ASSISTANT, "-w", place, *words.split()], env={**os.environ, **settings})
     made = place / "made.md"
     while not made.exists() and ask.poll() is None:
         time.sleep(0.01)
