@@ -140,11 +140,14 @@ class Section:
         return f"# {self.title}\n\n{self.text}"
 
     def shortened(self, share: int) -> "Section":
-        """Return the section with one part in `share` of its text, unless the program wrote it."""
-        if self.source == PROGRAM:
+        """Return the section with one part in `share` of its text, unless the program wrote it, or
+        it holds memory, whose end is marked."""
+        if self.source == PROGRAM or self.source.startswith("memory"):
             return self
-        start = self.text[: len(self.text) // share]
-        return replace(self, text=f"{start}\n[Cut for lack of room.]")
+        text = f"{self.text[: len(self.text) // share]}\n[Cut for lack of room.]"
+        if TEXT["briefed"] in self.text:
+            text += TEXT["briefed"]
+        return replace(self, text=text)
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,18 @@ def test_where_all_files_are_long_each_has_a_share_and_the_rules_the_largest(
     assert dict(cuts) == {"SOUL": "1,000", "USER": "500", "IDENTITY": "500"}
 
 
+def test_the_shortest_prompt_keeps_what_guards_it(workspace: Workspace) -> None:
+    for name in ("SOUL.md", "RULES.md"):
+        (workspace.root / name).write_text("- Never lie.\n" * 100)
+    memory = Section("Memory", "[MEMORY]\n- The key is with Ada\n[/MEMORY]", "memory: MEMORY.md")
+    turn = turn_sections(None, now=NOW, workspace=workspace)
+    prompt = Prompt((*stable_sections(workspace), memory), tuple(turn))
+    *_, (system, _) = prompt.ever_shorter()
+    assert len(system.content) < len(prompt.system.content) / 2
+    for guard in ("not negotiable", "between [BRIEFING] and [/BRIEFING]", memory.text):
+        assert guard in system.content
+
+
 def test_an_untrusted_workspace_stays_out(full: Workspace) -> None:
     text = "\n".join(each.text for each in stable_sections(full, skills="- x: y", trusted=False))
     assert "Text of" not in text and "- x: y" not in text and "assistant trust" in text
