@@ -50,6 +50,7 @@ USED = Usage(5300, 20)
 VARYING = (
     (r"assistant \d\S+ · /help · \S+", "assistant VERSION"),
     (r"to continue: [^\n]*\n?[^\n$]*\n", "to continue: COMMAND\n"),
+    (r" · \d+ s$", ""),
     (r"^Indexing .*\n", ""),
     (r"20\d\d-\d\d-\d\d", "TODAY"),
 )
