@@ -16,6 +16,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Self
 
@@ -325,14 +326,15 @@ def _chunks(answer: Json) -> Iterator[Json]:
 # Repairs to a stream that litellm's adapters would lose or misread: of server-sent events they know
 # only `data`, each on one line; they split lines at text that only looks like a line ending; they
 # drop a refusal, and content that is a list of parts; they ignore Anthropic's arguments that arrive
-# whole; they fail on Gemini's call without arguments; and they take Ollama's `<think>` anywhere as
-# the start of reasoning, or ignore it.
+# whole, and give a piece of any to the call that began last; they fail on Gemini's call without
+# arguments; and they take Ollama's `<think>` anywhere as the start of reasoning, or ignore it.
 
 FIELD = re.compile(rb"(data|event|id|retry)?:")
 """The start of a line of server-sent events; without a name it is a comment."""
 DONE = b"[DONE]"
 SEPARATORS = re.compile(rb"[\x0b\x0c\x1c-\x1e]|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """Characters at which Python splits lines, other than line breaks."""
+BLOCK_EVENTS = ("content_block_start", "content_block_delta", "content_block_stop")
 IN_TAG = re.compile(r"(?<=<)(?=/?think>)")
 MARKS = re.compile(rb'functionCall|tool_use|think|"refusal"|"content"\s*:\s*\[')
 """Every event that needs a repair contains one of these."""
@@ -343,14 +345,15 @@ def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
     Raises ValueError for a broken event.
     """
-    inputs: dict[int, dict[Any, Any]] = {}  # Anthropic's arguments that arrived whole, by block
+    blocks = _Blocks()
     data: list[bytes] = []  # of an incomplete event
     for line in _lines(pieces):
         field = FIELD.match(line)
         if field and field[1] == b"data":
             data.append(line.removeprefix(b"data:").strip())
             text = b"".join(data)
-            if parts := [DONE] if text == DONE else _repaired(text, inputs):
+            parts = [DONE] if text == DONE else _repaired(text, blocks)
+            if parts is not None:
                 data.clear()
                 objects = (part for part in parts if part.startswith((b"{", DONE)))
                 yield from (b"data: " + part + b"\n\n" for part in objects)
@@ -359,7 +362,8 @@ def repaired(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 json.loads(b"".join(data))
             data.clear()
         elif not field:
-            yield from [part.strip() + b"\n" for part in _repaired(line, inputs)] or [line]
+            parts = _repaired(line, blocks)
+            yield from [line] if parts is None else (part.strip() + b"\n" for part in parts)
     if data:
         yield b"data: " + b"".join(data)
 
@@ -377,15 +381,50 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield SEPARATORS.sub(_escaped, last)
 
 
-def _repaired(text: bytes, inputs: dict[int, dict[Any, Any]]) -> list[bytes]:
-    """Return the events that replace one; none if it is incomplete."""
+@dataclass(slots=True)
+class _Blocks:
+    """Anthropic's blocks: the tool call that is `open`, the events of other blocks, `held` until it
+    ends, and `inputs`, arguments that arrived whole, by block."""
+
+    open: int | None = None
+    held: list[Any] = field(default_factory=list)
+    inputs: dict[int, dict[Any, Any]] = field(default_factory=dict)
+
+    def in_order(self, event: Any) -> Iterator[Any]:
+        """Yield the event, and those that it releases, one block after the other."""
+        match event:
+            case {"type": str() as kind, "index": int() as index} if kind in BLOCK_EVENTS:
+                if self.open not in (None, index):
+                    self.held.append(event)
+                    return
+                if kind == BLOCK_EVENTS[0] and "tool_use" in str(event.get("content_block")):
+                    self.open = index
+                yield event
+                if kind == BLOCK_EVENTS[-1]:
+                    yield from self._released()
+            case {"type": "message_delta" | "message_stop"}:
+                while self.open is not None:
+                    yield from self._released()
+                yield event
+            case _:
+                yield event
+
+    def _released(self) -> Iterator[Any]:
+        held, self.held, self.open = self.held, [], None
+        for event in held:
+            yield from self.in_order(event)
+
+
+def _repaired(text: bytes, blocks: _Blocks) -> list[bytes] | None:
+    """Return the events that replace one; None if it is incomplete."""
     try:
         event = json.loads(text)
     except ValueError:
-        return []
-    if not inputs and not MARKS.search(text):
+        return None
+    if blocks.open is None and not MARKS.search(text):
         return [text]
-    return [json.dumps(part).encode() for part in _events(event, inputs)]
+    ordered = blocks.in_order(event)
+    return [json.dumps(part).encode() for each in ordered for part in _events(each, blocks.inputs)]
 
 
 def _events(event: Any, inputs: dict[int, dict[Any, Any]]) -> Iterator[Any]:

@@ -41,6 +41,14 @@ def used(identity: str, given: dict[str, Any], *pieces: str) -> Any:
     return {"type": "tool_use", "id": identity, "name": "look", "input": given}, deltas
 
 
+def in_turns(parts: Parts, first: int = 1) -> Parts:
+    """The events of the two blocks from the `first` event on, one of each block in turn."""
+    start, blocks, end = parts[:first], parts[first:-2], parts[-2:]
+    half = len(blocks) // 2
+    pairs = zip(blocks[:half], blocks[half:], strict=True)
+    return [*start, *(part for pair in pairs for part in pair), *end]
+
+
 def ollama(*contents: str) -> Parts:
     ends = [*({"done": False} for _ in contents[1:]), {"done": True, "done_reason": "stop"}]
     return [
@@ -65,6 +73,12 @@ CASES: dict[str, tuple[str, Parts, str, list[Any]]] = {
         claude(used("c1", AT_A, "", '{"at": ', '"a"}')),
         "",
         [AT_A],
+    ),
+    "pieces of several calls take turns": (
+        CLAUDE,
+        in_turns(claude(used("c1", {}, '{"at": ', '"a"}'), used("c2", {}, '{"at": ', '"b"}'))),
+        "",
+        [AT_A, AT_B],
     ),
     "a call without arguments": (
         GEMINI,
@@ -164,6 +178,8 @@ def test_what_stands_between_the_events_of_a_stream_costs_none_of_them(
 @pytest.mark.parametrize("path", [path for path in NAMES if path != "/api/chat"])
 def test_data_over_several_lines_and_without_empty_lines_is_whole(path: str) -> None:
     pieces = list(WIRES[path](TALK))
+    if path == "/messages":
+        pieces = [*in_turns(pieces, 5)]
     several = [piece.replace(b", ", b",\ndata: ") for piece in pieces]
     packed = [piece.replace(b"\n\n", b"\n") for piece in pieces]
     for parts in (several, packed):
