@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def beside(module: str) -> dict[str, Any]:
+def table_of(module: str) -> dict[str, Any]:
     """Return the table of a module, given its `__file__`."""
     return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
 

@@ -45,7 +45,7 @@ from assistant.session.entries import (
 from assistant.session.history import last_turn, unanswered
 from assistant.session.keeping import keep_picture
 from assistant.session.transcript import Transcript, notice
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.tools.base import MOST_PICTURES, ToolResult
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox, Verdict
@@ -62,7 +62,7 @@ LOOPED = (
     f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
     "what you have."
 )
-_data = beside(__file__)
+_data = table_of(__file__)
 REMINDERS: Mapping[Reminder, str] = _data["reminders"]
 CUT_SHORT: Mapping[str, str] = _data["cut_short"]
 

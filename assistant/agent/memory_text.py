@@ -16,7 +16,7 @@ from assistant.memory.annotations import is_core, recorded, without
 from assistant.memory.base import Passage, Recall, readable
 from assistant.messages import estimate_tokens
 from assistant.quoting import COMMENT, one_line, quoted
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import (
     ARCHIVE,
     PROCEDURE_FILES,
@@ -25,7 +25,7 @@ from assistant.workspace.folder import (
     read_text,
 )
 
-TEXT: Mapping[str, str] = beside(__file__)
+TEXT: Mapping[str, str] = table_of(__file__)
 WHOLE_TOKENS = 1_500
 """AGENTS.md is included in the cached prefix entirely up to this many tokens, some 35 procedures.
 Procedures lose against facts in recall: a task seldom mentions what its procedure says."""

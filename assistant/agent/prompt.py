@@ -23,7 +23,7 @@ from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history import shown_attachment
 from assistant.settings.sections import REST, ContextSettings, SectionSettings
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import BOOTSTRAP_FILE, PROCEDURES_FILE, Workspace, read_text
 
 BEARING = "What Bears on This Message"
@@ -66,7 +66,7 @@ class Part:
     given: tuple[File, ...] = ()
 
 
-_data = beside(__file__)
+_data = table_of(__file__)
 TEXT: Mapping[str, str] = _data["text"]
 KNOWN = msgspec.convert(_data["part"], tuple[Part, ...])
 HOW = next(part.text for part in KNOWN if part.name == "rules")

@@ -76,9 +76,9 @@ def choose(name: str) -> str:
 
     `?` and unknown keys show what each key does, and the question is asked again.
     """
-    from assistant.tables import beside  # tomllib: only for a question
+    from assistant.tables import table_of  # tomllib: only for a question
 
-    asked = beside(__file__)[name]
+    asked = table_of(__file__)[name]
     keys: Keys = asked["keys"]
     while True:
         answer = ask(f"{asked['question']} {listed(keys)}", asked["default"]).casefold()

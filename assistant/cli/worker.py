@@ -58,7 +58,7 @@ def end(listener: sockets.Listener) -> None:
 def serve(listener: sockets.Listener, seconds: float, code: Code) -> None:
     """Fork for each connection until idle for `seconds` or this code has changed."""
     running, last = 0, time.monotonic()
-    while listener.stands() and (running or time.monotonic() - last < seconds):
+    while listener.is_current() and (running or time.monotonic() - last < seconds):
         ready = select.select([listener.socket], [], [], min(TICK, seconds))[0]
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:

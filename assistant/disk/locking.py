@@ -34,7 +34,7 @@ class Lock:
         self._descriptor: int | None = descriptor
         self._inode = os.fstat(descriptor).st_ino
 
-    def stands(self) -> bool:
+    def is_current(self) -> bool:
         """Return False if the file was removed or replaced: another may hold its successor."""
         try:
             return self.path.stat().st_ino == self._inode
@@ -90,7 +90,7 @@ def try_lock(path: Path) -> Lock | None:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return None
             raise
-    if not acquired.stands():  # removed between the two calls: this lock excludes nobody
+    if not acquired.is_current():  # removed between the two calls: this lock excludes nobody
         acquired.release()
         return try_lock(path)
     with contextlib.suppress(OSError):  # on a full disk the holder remains unknown

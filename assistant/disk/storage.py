@@ -232,7 +232,7 @@ def replace(path: Path, data: bytes) -> None:
     """
     target = path.resolve()
     with reported("written", path):
-        temporary, _ = beside(target, data)
+        temporary, _ = write_temporary(target, data)
         try:
             DISK.rename(temporary, target)
         finally:
@@ -240,7 +240,7 @@ def replace(path: Path, data: bytes) -> None:
         sync_directory(target.parent)
 
 
-def beside(target: Path, data: bytes) -> tuple[Path, bool]:
+def write_temporary(target: Path, data: bytes) -> tuple[Path, bool]:
     """Write a temporary file in the same folder, flushed to the device; return it, and whether it
     matches the target in mode, owner, group and extended attributes."""
     import tempfile  # imports five more modules, which readers do not need

@@ -13,13 +13,13 @@ from typing import Any
 from assistant.errors import UsageError
 from assistant.quoting import neutralised
 from assistant.session.listing import title
-from assistant.tables import beside
+from assistant.tables import table_of
 
 MOST_BYTES = 1_000_000
 """Maximum size of an event."""
 MOST_SHOWN = 50_000
 """Maximum characters of an event that the model reads."""
-_data = beside(__file__)
+_data = table_of(__file__)
 FIELDS: Sequence[str] = _data["title_fields"]
 SOURCE = re.compile(r"[\w.-]{1,64}")
 _HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<title>.*)$", re.M)

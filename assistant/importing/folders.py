@@ -29,7 +29,7 @@ from assistant.importing.items import (
 )
 from assistant.importing.package import Package, encoding, head, loads
 from assistant.session.adopting import Message
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import original_of
 
 TEXTS = (".md", ".markdown", ".txt")
@@ -40,7 +40,7 @@ PERSONA = frozenset(
 )
 """OpenClaw's rules for its assistant, which are not imported."""
 _SESSION = re.compile(r"(?:^|/)sessions/[^/]+\.jsonl$")
-_PROGRAMS = beside(__file__)
+_PROGRAMS = table_of(__file__)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 

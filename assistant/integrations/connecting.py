@@ -20,9 +20,9 @@ from assistant.disk import programs, storage
 from assistant.errors import ConfigError, StorageError
 from assistant.integrations.edits import Entry, changed
 from assistant.integrations.programs import PROGRAMS, File, Launch, Program
-from assistant.tables import beside
+from assistant.tables import table_of
 
-HELLO: str = beside(__file__)["hello"]
+HELLO: str = table_of(__file__)["hello"]
 
 
 @dataclass(frozen=True, slots=True)

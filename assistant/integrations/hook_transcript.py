@@ -18,11 +18,11 @@ from assistant.importing.items import message, text_of
 from assistant.integrations.visible import label
 from assistant.secrets.registered import redactor
 from assistant.session.adopting import Message, adopt
-from assistant.tables import beside, patterns
+from assistant.tables import patterns, table_of
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
-_data = beside(__file__)
+_data = table_of(__file__)
 ROLES: Mapping[str, str] = _data["roles"]
 _RE = patterns(_data["patterns"])
 INSERTED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")

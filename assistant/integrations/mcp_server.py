@@ -22,7 +22,7 @@ from assistant.integrations.mcp_tools import MemoryTools, Permissions
 from assistant.integrations.visible import SCHEME
 from assistant.memory.open import open_memory
 from assistant.quoting import neutralised
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import Workspace, command_for
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ QUOTING = ("recall", "read", "context", "agenda")
 """Tools whose answers quote memory verbatim; a command in any other answer is for the owner."""
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 FAILED, NO_RESOURCE = -32603, -32002
-_data: Json = beside(__file__)
+_data: Json = table_of(__file__)
 
 
 class Refused(Exception):

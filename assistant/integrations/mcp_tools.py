@@ -20,7 +20,7 @@ from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles, label, pa
 from assistant.memory.base import AGENDA_DAYS, Fact, Keeper, Origin, Passage, Query
 from assistant.memory.daemon import wire
 from assistant.quoting import neutralised, quoted
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace import project
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
@@ -33,7 +33,7 @@ FACT_LENGTH = 10_000
 Words = Annotated[str, Meta(max_length=QUERY_LENGTH)]
 Short = Annotated[str, Meta(max_length=FACT_LENGTH)]
 PROFILE = "USER.md"
-_data = beside(__file__)
+_data = table_of(__file__)
 INSTRUCTIONS: str = _data["instructions"]
 AGENDA: str = _data["agenda"]
 ARGUMENTS: Mapping[str, Mapping[str, str]] = _data["arguments"]

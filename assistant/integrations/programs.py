@@ -14,7 +14,7 @@ from assistant.disk import storage
 from assistant.errors import UsageError
 from assistant.integrations import jsonc, toml
 from assistant.integrations.edits import Edit, Entry, Hook, OwnFile
-from assistant.tables import beside
+from assistant.tables import table_of
 
 SERVER = "assistant"
 """The name of our server in every program."""
@@ -200,5 +200,5 @@ _FILES = {
     "claude-desktop": _claude_desktop,
     "zed": _zed,
 }
-_data = beside(__file__)
+_data = table_of(__file__)
 PROGRAMS = {name: Program(name, files=_FILES[name], **texts) for name, texts in _data.items()}

@@ -195,7 +195,7 @@ class LocalMemory:
         if query.verbatim:
             verbatim = tuple(map(self._redaction.verbatim, answer.passages))
             answer = replace(answer, passages=verbatim)
-        return answer if query.within else self._library.beside(query, answer)
+        return answer if query.within else self._library.joined_with(query, answer)
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
         return self._read(lambda: tuple(map(self._dated, self._recaller.core(tokens))))

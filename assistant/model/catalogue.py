@@ -15,9 +15,9 @@ from typing import Any
 
 from assistant.errors import ConfigError
 from assistant.model.provider.litellm_model import has_provider
-from assistant.tables import beside
+from assistant.tables import table_of
 
-KEYS: Mapping[str, str] = beside(__file__)
+KEYS: Mapping[str, str] = table_of(__file__)
 """The environment variable of each provider's key, and a model of that provider that calls
 tools."""
 OLLAMA = "http://127.0.0.1:11434"

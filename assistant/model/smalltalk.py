@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from assistant.characters import plain_words
-from assistant.tables import beside
+from assistant.tables import table_of
 
 Kind = Literal["greeting", "thanks", "farewell", "abilities", "chat"]
 
@@ -25,7 +25,7 @@ def _pattern(listed: str) -> "re.Pattern[str]":
     return re.compile(f"(?:{phrases}){BESIDE}{HOW}")
 
 
-_phrases = beside(__file__)
+_phrases = table_of(__file__)
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWERS: Mapping[Kind, str] = _phrases["answers"]
 """The offline responder's answer to each kind."""

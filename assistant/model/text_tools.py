@@ -25,7 +25,7 @@ from assistant.model.base import ChatModel, Piece, ToolSpec, Wrapper
 from assistant.model.provider.failures import NO_TOOLS
 from assistant.model.provider.stream import ENDED, TOOL_NAME, decode_arguments
 from assistant.quoting import without_calls
-from assistant.tables import beside
+from assistant.tables import table_of
 
 HEAD, END = "<tool_call", "</tool_call>"
 OPEN = re.compile(rf"{HEAD}(?:\s+name\s*=\s*[\"']?(?P<name>[\w.-]+)[\"']?)?\s*>", re.IGNORECASE)
@@ -46,7 +46,7 @@ ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
 FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*(?P<fence>`{3,}|~{3,})")
 """The start of a line that opens or closes a fence, also in a list or a quotation."""
 QUOTATION = re.compile(r"\s*>")
-FORMAT: str = beside(__file__)["format"]
+FORMAT: str = table_of(__file__)["format"]
 """The prompt text on tools and the form of a call."""
 
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from assistant.tables import beside
+from assistant.tables import table_of
 
 
 def data(name: str) -> str:
@@ -18,7 +18,7 @@ WORDS = {
 }
 """Each word list by its title, in lower case."""
 
-_data = beside(__file__)
+_data = table_of(__file__)
 PARTS: dict[str, str] = _data["parts"] | {
     "prepositions": "|".join(WORDS["prepositions"]),
     "links": "|".join(WORDS["links"]).replace(" ", r"[ \t]"),

@@ -18,7 +18,7 @@ from pydantic import (
 from assistant import config
 from assistant.errors import ConfigError
 from assistant.settings import sections
-from assistant.tables import beside
+from assistant.tables import table_of
 
 
 class Settings(sections.Table):
@@ -68,7 +68,7 @@ class Settings(sections.Table):
         return sources
 
 
-EXPECTED: Mapping[str, str] = beside(__file__)
+EXPECTED: Mapping[str, str] = table_of(__file__)
 LISTED: dict[str, type[BaseModel]] = {
     "profiles": sections.ProfileSettings,
     "hooks": sections.HookSettings,

@@ -1,8 +1,8 @@
 """Paths and programs that the tools treat specially; `places.toml` explains each list."""
 
-from assistant.tables import beside
+from assistant.tables import table_of
 
-_lists = {name: tuple(places.split()) for name, places in beside(__file__).items()}
+_lists = {name: tuple(places.split()) for name, places in table_of(__file__).items()}
 SYSTEM, TOOLCHAINS, KEYS = _lists["system"], _lists["toolchains"], _lists["keys"]
 EXECUTED_FILES, EXECUTED_FOLDERS = _lists["executed_files"], _lists["executed_folders"]
 EXECUTED = (*EXECUTED_FILES, *EXECUTED_FOLDERS)

@@ -23,7 +23,7 @@ from assistant.memory.text.times.wording import (
     starts,
 )
 from assistant.quoting import COMMENT
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import HEARTBEAT_FILE
 
 GRACE = timedelta(minutes=15)
@@ -39,7 +39,7 @@ _ENTRY = re.compile(
 """A heading; or an item or line, with the lines indented below it."""
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*")
 _ITEM = re.compile(rf"{_MARKER}\s*(?P<box>\[[ xX]\]\s+)?(?P<text>.*)", re.DOTALL)
-_data = beside(__file__)
+_data = table_of(__file__)
 _LATE = [re.compile(pattern, re.IGNORECASE) for pattern in _data["late"]]
 _REMINDS = re.compile(_data["reminds"], re.IGNORECASE)
 _UNITS: Mapping[str, int] = _data["units"]

@@ -252,9 +252,9 @@ _LEFTOVER_SUFFIXES = (".orig", ".rej")
 
 @cache
 def _patterns() -> "dict[str, re.Pattern[str]]":
-    from assistant.tables import beside, patterns  # a warm recall needs none
+    from assistant.tables import patterns, table_of  # a warm recall needs none
 
-    return patterns(beside(__file__))
+    return patterns(table_of(__file__))
 
 
 @lru_cache(KEPT)

@@ -21,9 +21,9 @@ OWNER = "machine"
 @functools.lru_cache(maxsize=64)
 def is_synced(root: Path) -> bool:
     """Return whether a folder appears to be inside one that a sync program manages."""
-    from assistant.tables import beside  # a warm recall needs none
+    from assistant.tables import table_of  # a warm recall needs none
 
-    table = beside(__file__)
+    table = table_of(__file__)
     marks, names = table["marks"].split(), tuple(table["names"])
     for folder in (root, *root.parents):
         if folder.name.startswith(names) or any((folder / mark).exists() for mark in marks):

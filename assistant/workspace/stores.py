@@ -15,7 +15,7 @@ import msgspec
 
 from assistant import config
 from assistant.disk.storage import TEMPORARY
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import Workspace
 
 Base = Literal["workspace", "state", "cache", "config"]
@@ -57,7 +57,7 @@ def _regex(pattern: str) -> str:
     return re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
 
 
-_data = beside(__file__)
+_data = table_of(__file__)
 STORES = tuple(msgspec.convert({"name": name, **store}, Store) for name, store in _data.items())
 
 

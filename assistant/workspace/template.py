@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assistant.disk import programs, storage
 from assistant.errors import StorageError, WorkspaceError
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace.folder import Workspace
 
 
@@ -80,7 +80,7 @@ def set_up_git(workspace: Workspace, program: Path) -> list[str]:
     if inside.returncode:
         _git(workspace, "init", "--quiet")
         actions.append("made a git repository")
-    table = beside(__file__)
+    table = table_of(__file__)
     attributes = [f"{name} merge={DRIVER}" for name in table["united"]]
     for name, lines in ((".gitignore", table["ignored"]), (".gitattributes", attributes)):
         if _add_lines(workspace.root / name, lines):

@@ -70,7 +70,7 @@ def test_who_holds_a_lock_too_long_is_named(tmp_path: Path) -> None:
         holding.kill()
         holding.wait()
         with locking.lock(path, 0.1) as held:
-            assert held.stands()
+            assert held.is_current()
             assert locking.holder(path) == os.getpid()
 
 
@@ -90,9 +90,9 @@ def test_a_lock_whose_file_was_removed_keeps_nobody_out(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first = locking.lock(path)
     path.unlink()
-    assert not first.stands()
+    assert not first.is_current()
     with locking.lock(path, 0.1) as second:
-        assert second.stands()
+        assert second.is_current()
         first.release()
         first.release()
         assert locking.try_lock(path) is None

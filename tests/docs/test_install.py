@@ -53,7 +53,7 @@ def test_one_line_says_how_far_pip_is(install: ModuleType) -> None:
     said += ["Requirement already satisfied: numpy>=2 in ./x", "Collecting numpy (from y)"]
     assert install.progress(said) == "collecting numpy, number 2"
     said += ["Installing collected packages: a, b, c"]
-    assert install.progress(said) == "putting 3 packages in place"
+    assert install.progress(said) == "installing 3 packages"
 
 
 def test_pips_own_words_are_shown_when_it_fails(tmp_path: Path) -> None:

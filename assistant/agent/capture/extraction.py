@@ -53,7 +53,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
-from assistant.tables import beside
+from assistant.tables import table_of
 
 QUERY_LIMIT = 1_000
 """Maximum number of characters of a sentence that are used to look up existing facts."""
@@ -73,7 +73,7 @@ DEEPEST = 100
 FEWEST_FACTS, MOST_FACTS = 10, 200
 """An answer may contain ten facts, or one for each word of the owner's, but at most 200: a message
 of twelve words does not state a thousand facts."""
-_data = beside(__file__)
+_data = table_of(__file__)
 OPERATIONS = {name: op for op, names in _data["operations"].items() for name in names.split()}
 """Our operation for every name that models use for it."""
 _KEYS = {key: names.split() for key, names in _data["keys"].items()}

@@ -30,7 +30,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import Turn
-from assistant.tables import beside
+from assistant.tables import table_of
 
 MEMORY_TOOLS = frozenset({"recall", "agenda", "remember"})
 """Tools whose results are memory's own text."""
@@ -126,7 +126,7 @@ def is_repeated(text: str, said: Mapping[str, Said], owners: Sequence[str]) -> b
 
 # What the owner has pasted
 
-_DATA = beside(__file__)
+_DATA = table_of(__file__)
 
 
 def _compiled(name: str, pattern: str) -> "re.Pattern[str]":

@@ -22,14 +22,14 @@ from assistant.cli.palette import diff_colour, diff_pieces, styled
 from assistant.cli.questions import explained, listed
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.tools.policy import Decision
 
 BAR, BAR_AGAIN = "│ ", "┆ "
 """Prefix of each line of a text, and of each row that continues one."""
 LEAST_WIDTH = 10
 WORD = re.compile(r"\S+\s*|\s+")
-TEXT = beside(__file__)
+TEXT = table_of(__file__)
 QUESTION = f"Allow it? {listed(TEXT['keys'])}: "
 MORE_WORDS, ALL_WORDS = ("m", "more"), ("v", "view")
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")

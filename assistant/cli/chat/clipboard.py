@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from assistant.cli.palette import DUMB
 from assistant.disk import programs
 from assistant.errors import UsageError
-from assistant.tables import beside
+from assistant.tables import table_of
 
-PROGRAMS: Mapping[str, Sequence[Sequence[str]]] = beside(__file__)
+PROGRAMS: Mapping[str, Sequence[Sequence[str]]] = table_of(__file__)
 """Programs that `copy`, and that print a copied `picture`, each with the variable it needs."""
 PATIENCE = 5.0
 

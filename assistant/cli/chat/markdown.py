@@ -16,7 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from assistant.cli.palette import ACCENT, BAD, FAINT, GOOD, SECOND
-from assistant.tables import beside
+from assistant.tables import table_of
 
 FENCES = ("```", "~~~")
 CODE = ANSISyntaxTheme(
@@ -33,7 +33,7 @@ CODE = ANSISyntaxTheme(
 )
 COLOURS = {"accent": ACCENT, "faint": FAINT, "second": SECOND}
 THEME = Theme(
-    {f"markdown.{name}": style.format_map(COLOURS) for name, style in beside(__file__).items()}
+    {f"markdown.{name}": style.format_map(COLOURS) for name, style in table_of(__file__).items()}
 )
 MARK = re.compile(r" *(?:[·✗›+-] ?)?")
 """The start of a line of the chat: an indent, and the mark of a message, a tool or a change."""

@@ -40,7 +40,7 @@ from assistant.session.entries import AssistantEntry, RecalledEntry
 from assistant.session.history import group
 from assistant.session.listing import markdown
 from assistant.session.transcript import session_ids
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.upkeep.agenda import coming
 
 ATTACHED = "attached to your next message"
@@ -426,7 +426,7 @@ def help_(host: Host, _: str) -> None:
     echo(_data["keys"], faint=True)
 
 
-_data = beside(__file__)
+_data = table_of(__file__)
 OTHER_NAMES: Mapping[str, str] = _data["other_names"]
 """Names of these commands in other programs."""
 BEGINS = ("/", "!")

@@ -15,10 +15,10 @@ from assistant.cli.palette import echo
 from assistant.disk import storage
 from assistant.display import spelled
 from assistant.errors import AssistantError
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.workspace import folder
 
-TEXT = beside(__file__)
+TEXT = table_of(__file__)
 EMPTY_PROFILE = r"^- I have just made this workspace.*\n?"
 """The line of USER.md that the name replaces."""
 VOICE = r"(?<=^## Voice\n\n)"

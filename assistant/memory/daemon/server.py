@@ -187,7 +187,7 @@ class Server:
             return
         with self._changed:
             idle = time.monotonic() - self._used if self._is_idle() else 0.0
-        if not listener.stands():
+        if not listener.is_current():
             self.leave("its socket is gone")
         elif idle > self._idle_seconds:
             self.leave("idle")
@@ -196,7 +196,7 @@ class Server:
 
     def is_leaving(self) -> bool:
         """Return whether the server accepts no more requests."""
-        if not (self._lock.stands() and self._root.exists()):
+        if not (self._lock.is_current() and self._root.exists()):
             self.leave("the workspace is gone")
         return self._leaving.is_set()
 

@@ -77,14 +77,14 @@ class Listener:
     inode: int
     link: Path
 
-    def stands(self) -> bool:
+    def is_current(self) -> bool:
         """Return whether clients can find the socket: its file was not removed or replaced."""
         return storage.inode(self.path) == self.inode
 
     def close(self) -> None:
         """Stop listening; remove the file, unless another socket has replaced it."""
         with contextlib.suppress(OSError):  # leftovers do no harm
-            if self.stands():
+            if self.is_current():
                 self.path.unlink()
             if self.link.readlink() == self.path:
                 self.link.unlink()

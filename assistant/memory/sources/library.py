@@ -83,7 +83,7 @@ class Library:
         passages = tuple(collection.recall(inner))
         return Recall(query.text, passages, notices=collection.news())
 
-    def beside(self, query: Query, facts: Recall) -> Recall:
+    def joined_with(self, query: Query, facts: Recall) -> Recall:
         """Return the recalled facts with passages of the notes and, for a turn, of past
         conversations, each within its budget."""
         if query.as_of:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
-from assistant.tables import beside
+from assistant.tables import table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _Language:
     speller: str = ""
 
 
-_TABLE = beside(__file__)
+_TABLE = table_of(__file__)
 _SHARED, _ENGLISH_TOO, _NAMES_TOO, _WITH_NUMBERS = (
     frozenset(_TABLE.pop(key).split())
     for key in ("shared", "english_too", "names_too", "with_numbers")

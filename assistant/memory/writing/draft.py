@@ -212,7 +212,7 @@ class _Replacement:
 
     def prepare(self, notify: Notify, patience: float) -> None:
         """Write the new bytes next to the file, and lock writers out of it."""
-        self._temporary, has_attributes = storage.beside(self._target, self._data)
+        self._temporary, has_attributes = storage.write_temporary(self._target, self._data)
         if self.snapshot.stat is not None:
             self._guard = _guarded(self._target, notify, patience)
             self._in_place = not has_attributes or self._target.stat().st_nlink > 1

@@ -207,7 +207,7 @@ class Record:
         return bool(write.edits) and write.action != "undo" and not write.purged and not self.undone
 
     @property
-    def stands(self) -> bool:
+    def is_in_effect(self) -> bool:
         """Whether it was acknowledged, and can be reversed."""
         return self.state == "done" and self.reversible
 
@@ -219,7 +219,7 @@ class Record:
     @property
     def adds(self) -> bool:
         """Whether it stands and added a fact."""
-        return self.item is not None and self.stands
+        return self.item is not None and self.is_in_effect
 
 
 class Journal:

@@ -329,11 +329,11 @@ class Ledger:
         """Return the reversible writes among these, or the latest with those that belong to it;
         newest first."""
         records = list(reversed(self._journal.records.values()))
-        writes = [record.write for record in records if record.stands]
+        writes = [record.write for record in records if record.is_in_effect]
         if ids:
             return [write for write in writes if write.id in ids]
         latest = next(
-            (record for record in records if record.stands or record.forgot_for_good), None
+            (record for record in records if record.is_in_effect or record.forgot_for_good), None
         )
         if latest and latest.forgot_for_good:
             raise LedgerError(

@@ -193,7 +193,8 @@ class _Plan:
         if any(self.reworded(write) != write for write in commits.journal.acknowledged()):
             self.cleared.add("journal")
         self.rewritten = [
-            _write_next_to(path, data, stack) for path, data in chain.from_iterable(files.values())
+            _write_temporary(path, data, stack)
+            for path, data in chain.from_iterable(files.values())
         ]
 
     def _may_occur_in(self, commits: Commits, image: str) -> bool:
@@ -272,11 +273,11 @@ def _without_notes(draft: Draft, words: Words) -> list[Edit]:
     return edits
 
 
-def _write_next_to(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
+def _write_temporary(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
     """Write a file's new content to a temporary file next to it; return both paths."""
     target = path.resolve()
     with storage.reported("written", path):
-        temporary, _ = storage.beside(target, data)
+        temporary, _ = storage.write_temporary(target, data)
     stack.callback(temporary.unlink, missing_ok=True)
     return temporary, target
 

@@ -96,7 +96,7 @@ class SavedText:
         return {
             record.write.id: "seen"
             for record in self._journal.of_file(self._source)
-            if record.verdict in ABSENT and record.item in self._line_set and record.stands
+            if record.verdict in ABSENT and record.item in self._line_set and record.is_in_effect
         }
 
     def deleted(self) -> dict[str, Verdict]:
@@ -144,7 +144,7 @@ class SavedText:
 
     def _standing(self, *actions: str) -> list[Record]:
         """Return the standing writes to the file with these actions; oldest first."""
-        records = (record for record in self._journal.of_file(self._source) if record.stands)
+        records = (record for record in self._journal.of_file(self._source) if record.is_in_effect)
         return [record for record in records if record.write.action in actions]
 
     def _missing(self, watched: Sequence[Record]) -> list[Record]:

@@ -21,9 +21,9 @@ from urllib.parse import urlsplit
 
 from assistant.display import shortened
 from assistant.errors import ModelError, ModelFailure
-from assistant.tables import beside
+from assistant.tables import table_of
 
-_DATA: Mapping[str, Any] = beside(__file__)
+_DATA: Mapping[str, Any] = table_of(__file__)
 
 
 def _compiled(pattern: str) -> "re.Pattern[str]":

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from assistant.characters import SURROGATE, mend
 from assistant.events import ReasoningDelta, TextDelta
 from assistant.messages import Reply, ToolCall, Usage
-from assistant.tables import beside
+from assistant.tables import table_of
 
 # Tool calls: a provider may merge parallel ones under one index (Ollama), repeat an ID, omit it, or
 # truncate the JSON. So a delta opens a new call if it has a name and its ID is new or, without an
@@ -138,7 +138,7 @@ UNKNOWN = "“"
 """The prefix of an unknown finish reason."""
 QUOTED_LENGTH = 60
 """Maximum characters quoted of a provider's finish reason."""
-MEANINGS: Mapping[str, str] = beside(__file__)
+MEANINGS: Mapping[str, str] = table_of(__file__)
 """Patterns in the providers' finish reasons; the first match counts. A provider's new reason mostly
 consists of known words. An unknown reason is passed on if the response lacks something; otherwise
 the response counts as complete."""

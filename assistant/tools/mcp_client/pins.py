@@ -18,7 +18,7 @@ from assistant.display import in_words
 from assistant.errors import StorageError
 from assistant.model.base import ToolSpec
 from assistant.quoting import COMMENT, neutralised
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.tools.mcp_client.servers import Server
 
 LONGEST_NAME = 64
@@ -43,7 +43,7 @@ class Definition:
         return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, default=str)
 
 
-_data = beside(__file__)
+_data = table_of(__file__)
 RESOURCES, PROMPTS = (Definition(name, **_data[name]) for name in ("resources", "prompts"))
 """Offered as tools of a server that has any resources or prompts, unless it has a tool of that
 name."""

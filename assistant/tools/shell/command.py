@@ -25,7 +25,7 @@ from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.tools.base import INTERRUPTED, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.places import EXECUTED_SUFFIXES
@@ -44,7 +44,7 @@ from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
 SHELL = Path(programs.shell()).name
-PROGRAMS = beside(__file__)["programs"].split()
+PROGRAMS = table_of(__file__)["programs"].split()
 Keeping = Callable[[], AbstractContextManager[None]]
 HEAD, TAIL = 400_000, 100_000
 """Number of bytes kept from the start and from the end of a command's output."""

@@ -11,7 +11,7 @@ from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.settings.sections import WebSettings
-from assistant.tables import beside
+from assistant.tables import table_of
 from assistant.tools.base import Plan, Tool, ToolResult, tool
 from assistant.tools.web.addresses import Guard
 
@@ -26,7 +26,7 @@ ANSWER = 2_000_000
 
 
 Json = dict[str, Any]
-SERVICES: Mapping[str, Json] = beside(__file__)
+SERVICES: Mapping[str, Json] = table_of(__file__)
 REFUSALS = dict.fromkeys((401, 403), ": its key is not accepted, or it gives no JSON")
 REFUSALS |= dict.fromkeys((429, 432, 433), ": too many requests, or its quota is used up")
 """The meaning of some of a service's status codes."""

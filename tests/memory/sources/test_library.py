@@ -52,7 +52,9 @@ def test_what_is_deleted_is_not_cited_while_its_rows_go(
 
     def recall() -> Recall:
         asked = Query("hull red", within=within)
-        return library.recall(asked) if within else library.beside(asked, Recall("hull red", ()))
+        return (
+            library.recall(asked) if within else library.joined_with(asked, Recall("hull red", ()))
+        )
 
     assert len(recall().passages) == 1
     (tmp_path / "vault" / "New.md").write_text("a zebra\n")

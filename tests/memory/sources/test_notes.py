@@ -12,6 +12,7 @@ from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
+from assistant.memory.sources import collection
 from assistant.memory.sources.library import merged
 from assistant.memory.sources.notes import Notes
 from assistant.settings.sections import IndexSettings, SourceSettings
@@ -179,7 +180,11 @@ def test_a_folder_that_cannot_be_looked_into_keeps_what_was_indexed(
     index.close()
 
 
-def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) -> None:
+def test_what_cannot_be_read_is_told_with_its_source(
+    opened: Open, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "SLICE", 60.0)
+    monkeypatch.setattr(collection, "PATIENCE", 60.0)
     (vault / "Odd.md").write_bytes(b"\xff\xfe odd, and all that follows can be read\n")
     memory = opened()
     (notice,) = memory.recall(Query("hull")).notices

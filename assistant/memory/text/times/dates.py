@@ -12,13 +12,13 @@ from assistant.errors import UsageError
 from assistant.memory.text.times import languages
 from assistant.memory.text.times.languages import ANY, DATED, FULL, IMPOSSIBLE, Resolve
 from assistant.memory.text.times.period import Period, months_from, on_day, weekday_near
-from assistant.tables import beside, patterns
+from assistant.tables import patterns, table_of
 
 LONGEST = 366
 """Maximum number of days between two dates that form a span."""
 NEAR = 40
 """The number of characters around a date in which the other end of its span is searched."""
-RE = patterns(beside(__file__))
+RE = patterns(table_of(__file__))
 
 
 @dataclass(frozen=True, slots=True)

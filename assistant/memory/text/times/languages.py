@@ -23,7 +23,7 @@ from assistant.memory.text.times.period import (
     season_near,
     weekday_near,
 )
-from assistant.tables import beside
+from assistant.tables import table_of
 
 FULL, DATED, ANY = range(3)
 """A day with its year; also a month or year in figures; also what is relative to a day."""
@@ -98,7 +98,7 @@ class Language:
 @functools.cache
 def languages() -> dict[str, Language]:
     """Return all languages, by name."""
-    tables = beside(__file__)
+    tables = table_of(__file__)
     return {name: Language(**table) for name, table in tables.items()}
 
 

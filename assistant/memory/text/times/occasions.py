@@ -27,7 +27,7 @@ from assistant.memory.text.times.period import Period, later
 from assistant.memory.text.times.schedule import DAY, ORIGIN, Schedule, rhythm, zone_of
 from assistant.memory.text.times.tokens import clock, in_figures, in_part, zone_at
 from assistant.memory.text.times.wording import may_recur, schedule, starts
-from assistant.tables import beside, patterns
+from assistant.tables import patterns, table_of
 
 LONGEST = timedelta(days=31)
 """A longer span is an occasion only on its first day."""
@@ -46,7 +46,7 @@ _BEFORE_SPAN = (" from", " between", " von", " zwischen")
 """Words that turn two bare numbers into a span of hours."""
 LATEST = date(9999, 12, 29)
 """From here on, a day in another time zone may be outside the calendar."""
-_RE = patterns(beside(__file__))
+_RE = patterns(table_of(__file__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from zoneinfo import available_timezones
 
 from assistant.memory.text.times.languages import Language, languages
 from assistant.memory.text.times.schedule import ANCHOR, CODES, WORKING
-from assistant.tables import beside, patterns
+from assistant.tables import patterns, table_of
 
 LONGEST = 300
 """The number of characters in which a time is searched."""
@@ -27,7 +27,7 @@ _TO_THE_HOUR = (5, 10, 20, 25)
 _IN_WORDS = ("half", "quarter", "halfto", "past", "before", "to")
 """Kinds of words in a time of day that is not only in figures."""
 _BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
-_data = beside(__file__)
+_data = table_of(__file__)
 _RE = patterns(_data["patterns"])
 WORD = re.compile(r"(?<![\w-])\w+")
 _SPACE = re.compile(r"\s*")

@@ -36,7 +36,7 @@ from assistant.memory.text.times.tokens import (
     pattern,
     tokens,
 )
-from assistant.tables import beside
+from assistant.tables import table_of
 
 FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026-11-24”"
 NO_DAY = "The calendar has no such day"
@@ -58,7 +58,7 @@ _PREPOSITIONS = ("on", "in", "at", "from", "past", "before")
 BEHIND_COLON = "If it belongs to the text, not to the time, put a colon before it"
 _RECURRING = ("every", "adverb", "once", "nth", "ord")
 """Kinds of words that indicate a recurrence; so do the plurals of days."""
-_data = beside(__file__)
+_data = table_of(__file__)
 _ZONELIKE = re.compile(_data["zonelike"], re.IGNORECASE)
 _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
 """Separates a time from the text; after it only a time of day is a time."""
