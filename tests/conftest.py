@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from assistant.cli import resident
-from assistant.disk import programs
+from assistant.disk import storage
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.settings.sections import EmbeddingSettings
@@ -55,7 +55,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def nothing_closed() -> None:
     """No folder of another test's keeps programs from being found."""
-    programs.CLOSED.clear()
+    storage.OF_TOOLS.clear()
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ import typer
 from assistant import config
 from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
-from assistant.disk import programs
 from assistant.display import as_json
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Keeper, Progress
@@ -240,6 +239,8 @@ def run_editor(path: Path) -> None:
     """Open a file in the owner's editor. Raises UsageError if the editor fails."""
     import subprocess  # only needed here
 
+    from assistant.disk import programs  # as above
+
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     editor = chosen or next(filter(programs.find, EDITORS), "vi")
     try:
@@ -266,6 +267,8 @@ def _own_program(command: str) -> list[str]:
     """Return the words of a command of the owner's, whose program no tool can have written. Raises
     ValueError if there is none."""
     import shlex  # only needed here
+
+    from assistant.disk import programs  # as above
 
     name, *arguments = shlex.split(command)
     if (program := programs.find(name)) is None:

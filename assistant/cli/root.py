@@ -20,7 +20,7 @@ from assistant.cli import COMPLETES
 from assistant.cli.help import Function, Group, Sections, first_sentence, group
 from assistant.cli.options import Globals, at_terminal, option
 from assistant.cli.palette import echo
-from assistant.disk import programs
+from assistant.disk import storage
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 from assistant.workspace.folder import default_root, path_of
 
@@ -159,7 +159,7 @@ def options(
 ) -> None:
     """Store the global options for the command."""
     context.obj = Globals(workspace, no_daemon, debug)
-    programs.close([workspace or default_root()])
+    storage.OF_TOOLS.add(workspace or default_root())
     if context.invoked_subcommand is not None:
         return
     if not at_terminal():

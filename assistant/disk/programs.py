@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import assistant
+from assistant.disk import storage
 from assistant.errors import StorageError
 
 if TYPE_CHECKING:
@@ -31,18 +32,9 @@ OF_TOOLCHAINS = re.compile(r"PYTHON\w+|VIRTUAL_ENV|LD_LIBRARY_PATH|NODE_PATH|GO\
 """Those variables that can make a program load code from a project."""
 
 
-CLOSED: set[Path] = set()
-"""Folders in which tools of this process may write."""
-
-
-def close(folders: Iterable[Path]) -> None:
-    """Take no program from below these folders from now on."""
-    CLOSED.update(folder.resolve() for folder in folders)
-
-
 def find(name: str, roots: Iterable[Path] = ()) -> str | None:
-    """Return the absolute path of a program on the PATH, outside the roots, the closed folders and
-    any active virtual environment; None if there is none."""
+    """Return the absolute path of a program on the PATH, outside the roots, the tools' folders
+    and any active virtual environment; None if there is none."""
     if "/" in name:
         return name if Path(name).is_absolute() and os.access(name, os.X_OK) else None
     for folder in _folders(roots):
@@ -134,7 +126,7 @@ def start_own(
 def _folders(roots: Iterable[Path]) -> list[str]:
     virtual_env = os.environ.get("VIRTUAL_ENV")
     active = [Path(virtual_env)] if virtual_env else []
-    excluded = [*CLOSED, *(Path(root).resolve() for root in (*roots, *active))]
+    excluded = [Path(root).resolve() for root in (*storage.OF_TOOLS, *roots, *active)]
     return [
         folder
         for folder in os.get_exec_path()

@@ -31,7 +31,7 @@ def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
     local = open_in_process(workspace, Settings())
     assert running(workspace) is None
     assert found(local, FACTS[0]) == [FACTS[0]]
-    with pytest.raises(DaemonError, match=f"process {os.getpid()} works on") as caught:
+    with pytest.raises(DaemonError, match=f"process {os.getpid()} is using") as caught:
         lifecycle.claim(workspace, 0.1)
     assert "--no-daemon" in caught.value.cure
     local.close()

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
-from assistant.disk import programs, storage
+from assistant.disk import storage
 from assistant.disk.storage import DIRECTORY, REGULAR, status_in
 from assistant.errors import ToolError
 from assistant.settings.sections import PolicySettings
@@ -57,7 +57,7 @@ class Roots:
         self.workspace = workspace
         self._kept = tuple(path.resolve() for path in kept)
         self.directories = (workspace.root, *(path.resolve() for path in added), *self._kept)
-        programs.close(self.directories)
+        storage.OF_TOOLS.update(self.directories)
         self.rules = Rules(policy, self.directories)
         own = (config_file().parent, state_dir(), cache_dir())
         keys = [(Path.home() / name).resolve() for name in KEYS]

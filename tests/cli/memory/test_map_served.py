@@ -60,7 +60,7 @@ def test_only_the_page_itself_is_answered(address: str, place: Path, run: Run) -
     assert fault == "this fact has changed since the page was drawn. Reload the page"
     secret = {"do": "correct", "id": id, "text": "My password is Xk7!pq92Lm"}
     status, fault = asked(address, json.dumps(secret))
-    assert status == 409 and "contain a secret" in fault
+    assert status == 409 and "contains a secret" in fault
     assert (place / "MEMORY.md").read_bytes() == before
     assert asked(address, forget, Origin=f"http://{host}") == (200, "")
     assert FACT not in (place / "MEMORY.md").read_text()

@@ -79,7 +79,7 @@ def test_a_process_that_is_no_daemon_is_named_and_left_alone(workspace: Workspac
         assert holding.stdout
         holding.stdout.readline()
         said: list[str] = []
-        with pytest.raises(DaemonError, match=f"process {holding.pid} works on") as caught:
+        with pytest.raises(DaemonError, match=f"process {holding.pid} is using") as caught:
             lifecycle.stop(workspace, said.append)
         assert "--no-daemon" in caught.value.cure
         assert (said, holding.poll()) == ([], None)

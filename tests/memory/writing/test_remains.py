@@ -155,7 +155,7 @@ def test_a_history_that_is_too_long_to_be_searched_is_named(
     monkeypatch.setenv("PATH", f"{endless.parent}:{os.environ['PATH']}")
     AddressedLedger(workspace, lambda: TODAY).remember([Fact(SAFE)])
     (left,) = purged(workspace, tmp_path / "none")
-    assert left.startswith("git's history: too long to be searched")
+    assert left.startswith("git's history: too long to search completely")
 
 
 @pytest.mark.parametrize(
