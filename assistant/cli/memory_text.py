@@ -232,5 +232,8 @@ def written_json(written: Remembered) -> dict[str, Any]:
     }
     value["similar"] = [passage_json(passage) for passage in written.similar]
     if written.secrets:
-        value["secrets"] = written.secrets
+        value["secrets"] = [
+            {"start": each.start, "end": each.end, "kind": each.kind, "certain": each.certain}
+            for each in written.secrets
+        ]
     return value
