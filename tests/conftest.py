@@ -55,7 +55,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def nothing_closed() -> None:
     """No folder of another test's keeps programs from being found."""
-    storage.OF_TOOLS.clear()
+    storage.TOOL_FOLDERS.clear()
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ LEAST_ROOM = 64
 """The minimum tokens that the history needs in addition to the prompt and the answer."""
 WHOLE_RESULTS = 4
 """The results of this many turns before the running one are shown in full."""
-AGING_STEP = 16
+AGING_STEP = 8
 """While there is room, the results of this many turns are reduced at once: in between, each request
 begins like the previous one, which the provider has cached."""
 FIRST_REQUEST_SHARE = 4

@@ -159,7 +159,7 @@ def options(
 ) -> None:
     """Store the global options for the command."""
     context.obj = Globals(workspace, no_daemon, debug)
-    storage.OF_TOOLS.add(workspace or default_root())
+    storage.TOOL_FOLDERS.add(workspace or default_root())
     if context.invoked_subcommand is not None:
         return
     if not at_terminal():

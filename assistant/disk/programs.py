@@ -126,7 +126,7 @@ def start_own(
 def _folders(roots: Iterable[Path]) -> list[str]:
     virtual_env = os.environ.get("VIRTUAL_ENV")
     active = [Path(virtual_env)] if virtual_env else []
-    excluded = [Path(root).resolve() for root in (*storage.OF_TOOLS, *roots, *active)]
+    excluded = [Path(root).resolve() for root in (*storage.TOOL_FOLDERS, *roots, *active)]
     return [
         folder
         for folder in os.get_exec_path()

@@ -27,7 +27,7 @@ LARGEST = 256 << 20
 """Maximum size of a memory file, in bytes."""
 TEMPORARY = ".assistant-tmp"
 """The suffix of temporary files."""
-OF_TOOLS: set[Path] = set()
+TOOL_FOLDERS: set[Path] = set()
 """Folders in which this process's tools may write: no program is run from below them."""
 
 
