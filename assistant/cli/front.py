@@ -1,7 +1,7 @@
 """The entry point of `assistant`: imports no more than the command needs.
 
-`hook` and `mcp`, which coding agents start, run without typer; every other command runs without the
-modules of the others.
+`hook`, which coding agents call at each prompt, runs without typer; every other command runs
+without the modules of the others.
 """
 
 import gc
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from assistant.workspace.folder import Workspace
 
 HOOK_OPTIONS = ("workspace=", "for=", "quiet-for=", "patient", "debug")
-MCP_OPTIONS = ("workspace=", "as=", "trust", "read-only", "no-daemon")
-"""Options of `mcp`, in the form of getopt."""
+"""Options of `hook`, in the form of getopt."""
 
 
 def run() -> None:
@@ -27,8 +26,6 @@ def run() -> None:
     arguments = sys.argv[1:]
     if "hook" in arguments:
         _respond(arguments)
-    if "mcp" in arguments and _serve(arguments):
-        return
     gc.disable()  # saves a tenth of the time that imports take; modules stay loaded anyway
     from assistant.cli import root
 
@@ -39,53 +36,26 @@ def run() -> None:
     root.run()
 
 
-def _parsed(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the options with their values, and the remaining words. Raises GetoptError."""
-    pairs, words = gnu_getopt(list(arguments), "w:", names)
-    return {name.lstrip("-"): value for name, value in pairs}, words
-
-
-def _serve(arguments: Sequence[str]) -> bool:
-    """Serve memory over MCP until the client exits; return False if typer has to parse this."""
-    from assistant.errors import UsageError, WorkspaceError
-
-    try:
-        options, words = _parsed(arguments, MCP_OPTIONS)
-        if words != ["mcp"] or {"trust", "read-only"}.issubset(options):
-            return False
-        options.get("as", "").encode()
-        workspace = _workspace(options)
-    except (GetoptError, UnicodeEncodeError, UsageError, WorkspaceError):
-        return False
-    from assistant.integrations.mcp_server import serve
-    from assistant.integrations.mcp_tools import Permissions
-
-    permissions = Permissions(options.get("as", ""), "trust" in options, "read-only" in options)
-    serve(workspace, permissions, no_daemon="no-daemon" in options)
-    return True
-
-
 def _respond(arguments: Sequence[str]) -> None:
     """Answer a hook and exit; return if typer has to parse this."""
     try:
-        options, words = _parsed(arguments, HOOK_OPTIONS)
+        pairs, words = gnu_getopt(list(arguments), "w:", HOOK_OPTIONS)
     except GetoptError:
         return
     if words[:1] != ["hook"] or len(words) > 2:
         return
     from assistant.integrations.hook import QUIET, Call, respond
+    from assistant.workspace.folder import find, path_of
 
+    options = {name.lstrip("-"): value for name, value in pairs}
     quiet = options.get("quiet-for")
     if quiet not in (None, *QUIET):
         return
+    directory = options.get("w", options.get("workspace"))
+
+    def workspace() -> "Workspace":
+        return find(None if directory is None else path_of(directory))
+
     event = "".join(words[1:]) or "prompt"
     call = Call(event, options.get("for", ""), quiet, "patient" in options)
-    respond(lambda: _workspace(options), call, debug="debug" in options)
-
-
-def _workspace(options: dict[str, str]) -> "Workspace":
-    """Return the workspace that -w names, or the default one. Raises UsageError, WorkspaceError."""
-    from assistant.workspace.folder import find, path_of
-
-    directory = options.get("w", options.get("workspace"))
-    return find(None if directory is None else path_of(directory))
+    respond(workspace, call, debug="debug" in options)

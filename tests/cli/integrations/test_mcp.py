@@ -108,7 +108,7 @@ def test_the_tools_are_listed_before_the_protocol_is_imported(place: Path) -> No
     assert set(answers) == {1, "tools/list", "resources/list", "prompts/list", "ping"}
     assert len(answers["tools/list"]["tools"]) == 7 and answers["resources/list"]["resources"]
     loaded = set(done.stderr.split())
-    assert "assistant" in loaded and not loaded & {"mcp", "mcp_types", "pydantic", "anyio", "typer"}
+    assert "assistant" in loaded and not loaded & {"mcp", "mcp_types", "pydantic", "anyio"}
     dates = ("assistant.memory.text.times", "assistant.upkeep")  # only calls need them
     assert [name for name in loaded if name.startswith(dates)] == []
 
