@@ -7,7 +7,6 @@ allowed and can neither read nor write elsewhere, since kernels can forbid names
 
 import json
 import os
-import selectors
 import subprocess
 import sys
 import tempfile
@@ -120,8 +119,6 @@ def _outside(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
     )
 
 
-TICK = 0.1
-"""Seconds between checks for an interrupt by the owner."""
 PATIENCE = 10.0
 """Seconds that a supervisor has to end its processes before it is killed."""
 PROBE_SECONDS = 10.0
@@ -210,8 +207,6 @@ class Process:
     """
 
     def __init__(self, launch: Launch) -> None:
-        self.rest = b""
-        """Output that `close` found unread."""
         self._ending: Ending | None = None
         self._process = subprocess.Popen(
             starting("run_command"),
@@ -233,21 +228,10 @@ class Process:
             raise ToolError("the command could not be started", cause) from error
 
     def arriving(self) -> Iterator[bytes]:
-        """Yield the output as it arrives, and an empty chunk at least every `TICK`, until the
-        command ends."""
-        os.set_blocking(self._output.fileno(), False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._output, selectors.EVENT_READ)
-            while True:
-                if not selector.select(TICK):
-                    yield b""
-                    continue
-                data = self._output.read(65536)
-                if not data:
-                    break
-                yield data
-        while not self._ends_within(TICK):  # it may continue without output
-            yield b""
+        """Yield the output as it arrives, until the command ends."""
+        while data := os.read(self._output.fileno(), 65536):
+            yield data
+        self._process.wait()  # it may continue without output
 
     def stop(self) -> None:
         """Ask the supervisor to end the command and its descendants; takes a second or two."""
@@ -258,22 +242,15 @@ class Process:
         """End the command if it still runs, and return how it ended."""
         if self._ending is None:
             self.stop()
-            if not self._ends_within(PATIENCE):
+            try:
+                self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-            os.set_blocking(self._output.fileno(), False)
-            with self._output:
-                self.rest = self._output.read() or b""
+            self._output.close()
             with self._report:
                 self._ending = _read(self._report.read())
         return self._ending
-
-    def _ends_within(self, seconds: float) -> bool:
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
     def __enter__(self) -> "Process":
         return self

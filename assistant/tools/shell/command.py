@@ -20,19 +20,18 @@ from pydantic import Field
 
 from assistant.disk import programs
 from assistant.display import counted, exactly
-from assistant.errors import AssistantError, ToolError
+from assistant.errors import ToolError
 from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.sections import ShellSettings
 from assistant.tables import table_of
-from assistant.tools.base import INTERRUPTED, Plan, Tool, ToolResult, tool
+from assistant.tools.base import INTERRUPTED, TICK, Plan, Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
 from assistant.tools.places import EXECUTED_SUFFIXES
 from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
     PATIENCE,
-    TICK,
     Ending,
     Launch,
     Process,
@@ -45,7 +44,6 @@ from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
 SHELL = Path(programs.shell()).name
 PROGRAMS = table_of(__file__)["programs"].split()
-Keeping = Callable[[], AbstractContextManager[None]]
 HEAD, TAIL = 400_000, 100_000
 """Number of bytes kept from the start and from the end of a command's output."""
 SHOWN_END = 6_000
@@ -71,6 +69,13 @@ class Output:
     def __bool__(self) -> bool:
         return bool(self._data)
 
+    @property
+    def recent(self) -> str:
+        """The last complete lines, without clearing them."""
+        end = bytes(self._data[-RECENT:])
+        rows = end.decode("utf-8", "replace").split("\n")
+        return "\n".join(rows[1 if len(end) == RECENT else 0 : -1])
+
     def take(self) -> str:
         """Return the kept output with a note on what was dropped, and clear it."""
         with self._lock:
@@ -92,59 +97,69 @@ JobNumber = Annotated[int, Field(description="The number of the job.")]
 
 
 class Job:
-    """A command and its output since the last read."""
+    """A running command, and its output since the last read; `keeping` surrounds the whole run.
+
+    Raises ToolError if it cannot be started.
+    """
 
     def __init__(
-        self, command: str, process: Process, describe: Callable[[Ending], str], cleanup: ExitStack
+        self,
+        command: str,
+        start: Callable[[], Process],
+        describe: Callable[[Ending], str],
+        keeping: AbstractContextManager[None],
     ) -> None:
         self.command = command
-        self._cleanup = cleanup
-        self._process = process
-        self._describe = describe
+        self.output = Output()
+        self.describe = describe
         self._began = time.monotonic()
-        self._fresh = Output()
-        self._ended = ""
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._thread.start()
+        self._ending = Ending(None)
+        self._error: Exception | None = None
+        self._over = threading.Event()
+        with ExitStack() as stack:
+            stack.enter_context(keeping)
+            self._process = start()
+            self._cleanup = stack.pop_all()
+        threading.Thread(target=self._follow, daemon=True).start()
 
     @property
     def runs(self) -> bool:
         """Whether the command still runs."""
-        return not self._ended
+        return not self._over.is_set()
 
     @property
     def state(self) -> str:
         """How long the command has been running, or how it ended."""
-        return self._ended or f"[running, {time.monotonic() - self._began:.0f} s]"
+        if self.runs:
+            return f"[running, {time.monotonic() - self._began:.0f} s]"
+        fault = f" [{self._error}]" if self._error else ""
+        return (self.describe(self._ending) or "[exit 0]") + fault
 
-    def read(self) -> str:
-        """Return the output since the last read."""
-        return self._fresh.take()
-
-    def wait(self, seconds: float, interrupt: threading.Event) -> None:
-        """Wait until the job has ended or printed something, for at most `seconds`."""
-        deadline = time.monotonic() + seconds
-        while self.runs and not self._fresh and not interrupt.is_set():
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                return
-            self._thread.join(min(TICK, remaining))
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the command has ended; return whether it has."""
+        return self._over.wait(seconds)
 
     def stop(self) -> None:
         """End the command and everything it started."""
         self._process.stop()
-        self._thread.join(PATIENCE)
+        self.wait(PATIENCE)
+
+    def result(self) -> Ending:
+        """Return how the command ended. Raises StorageError if its changes cannot be kept."""
+        if self._error is not None:
+            raise self._error
+        return self._ending
 
     def _follow(self) -> None:
-        for data in self._process.arriving():
-            self._fresh.add(data)
-        ending = ""
         try:
             with self._cleanup:
-                ending = self._describe(self._process.close()) or "[exit 0]"
-        except AssistantError as error:  # its changes cannot be kept
-            ending = f"{ending} [{error}]"
-        self._ended = ending
+                for data in self._process.arriving():
+                    self.output.add(data)
+                self._ending = self._process.close()
+        except Exception as error:  # raised by `result`
+            self._error = error
+        finally:
+            self._over.set()
 
 
 class Jobs:
@@ -153,25 +168,14 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[int, Job] = {}
 
-    def add(
-        self,
-        command: str,
-        start: Callable[[], Process],
-        describe: Callable[[Ending], str],
-        keeping: Keeping = nullcontext,
-    ) -> int:
-        """Start a command and return its number. `keeping` makes a context around the whole run.
-
-        Raises ToolError if too many are already running.
-        """
+    def add(self, start: Callable[[], Job]) -> int:
+        """Start a command and return its number. Raises ToolError if too many already run."""
         if sum(job.runs for job in self._jobs.values()) >= MOST:
             raise ToolError(
                 f"{MOST} commands are already running in the background", "Stop one first"
             )
         number = len(self._jobs) + 1
-        with ExitStack() as stack:
-            stack.enter_context(keeping())
-            self._jobs[number] = Job(command, start(), describe, stack.pop_all())
+        self._jobs[number] = start()
         return number
 
     def any(self) -> bool:
@@ -214,10 +218,13 @@ def job_tools(jobs: Jobs, interrupt: threading.Event) -> list[Tool]:
     ) -> ToolResult:
         """Read what a job has printed since it was last read, and whether it still runs."""
         selected = jobs.get(job)
-        selected.wait(wait, interrupt)
+        deadline = time.monotonic() + wait
+        while time.monotonic() < deadline and not (selected.output or interrupt.is_set()):
+            if selected.wait(TICK):
+                break
         state = selected.state
         return ToolResult(
-            "\n".join(part for part in (selected.read(), state) if part),
+            "\n".join(part for part in (selected.output.take(), state) if part),
             compact=state.strip("[]"),
             tail=SHOWN_END,
         )
@@ -275,7 +282,6 @@ RECENT = 2_000
 """Maximum bytes of the newest output shown while a command runs."""
 EVERY = 0.2
 """Seconds between updates of that output."""
-Start = Callable[[float | None], Process]
 
 
 @dataclass(frozen=True)
@@ -356,15 +362,13 @@ class Shell:
         if not outside and (reason := self._unsafe_reason(outside)):
             raise ToolError(f"a hook cannot run: {reason}", "Give it `outside = true`")
         argv = [programs.shell(self.roots.directories), "-c", command]
-        output, directories = Output(), self.roots.directories
-        keeping: AbstractContextManager[None] = nullcontext()
-        if not too_much(directories, self._untouched):
-            keeping = self.checkpoints.around(directories, self._untouched)
-        with keeping, self._start(argv, not outside, TIMEOUT, variables) as process:
-            for data in process.arriving():
-                output.add(data)
-            ending = process.close()
-        return output.take(), ending.code == 0
+        kept = not too_much(self.roots.directories, self._untouched)
+        job = self._begin(argv, command, TIMEOUT, not outside, kept, variables)
+        try:
+            job.wait()
+        finally:
+            job.stop()
+        return job.output.take(), job.result().code == 0
 
     def _plan(
         self,
@@ -382,21 +386,24 @@ class Shell:
         """
         if unknown := stand_ins(text):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
-        start = partial(self._start, argv, not unsafe)
         not_undoable = "" if reads else too_much(self.roots.directories, self._untouched)
-        keeping: Keeping = partial(self.checkpoints.around, self.roots.directories, self._untouched)
-        if reads or not_undoable:
-            keeping = nullcontext
-        seconds = timeout or TIMEOUT
-        describe = partial(self._describe_ending, timeout=seconds)
-        run = partial(self._run_in_background, text, start, timeout, keeping)
-        wait = partial(self._wait, partial(start, seconds), keeping, describe)
+        start = partial(
+            self._begin, argv, text, inside=not unsafe, kept=not (reads or not_undoable)
+        )
+
+        def run() -> ToolResult:
+            number = self.jobs.add(partial(start, timeout))
+            return ToolResult(
+                f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
+                compact=f"job {number}",
+            )
+
         dangerous = bool(unsafe or not_undoable)
         description = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
         if not_undoable:
             description += f"; /undo cannot take back what it changes, since {not_undoable}"
         detail = f"{description}:\n{exactly(text, kept=chr(10))}"
-        work = None if background else wait
+        work = None if background else partial(self._wait, partial(start, timeout or TIMEOUT))
         return Plan(run, (text,), lambda: detail, dangerous, work=work)
 
     def _untouched(self, path: str) -> bool:
@@ -425,12 +432,24 @@ class Shell:
             return f"The sandbox cannot be set up: {error}"
         return ""
 
-    def _start(
+    def _begin(
         self,
         argv: list[str],
-        inside: bool,
+        text: str,
         seconds: float | None,
+        inside: bool,
+        kept: bool,
         variables: Mapping[str, str] = NO_VARIABLES,
+    ) -> Job:
+        """Start a command, `inside` the sandbox or not; if `kept`, its changes can be undone."""
+        keeping: AbstractContextManager[None] = nullcontext()
+        if kept:
+            keeping = self.checkpoints.around(self.roots.directories, self._untouched)
+        start = partial(self._start, argv, seconds, inside, variables)
+        return Job(text, start, partial(self._describe_ending, timeout=seconds), keeping)
+
+    def _start(
+        self, argv: list[str], seconds: float | None, inside: bool, variables: Mapping[str, str]
     ) -> Process:
         memory = self.settings.memory_mb
         launch = Launch(
@@ -450,55 +469,32 @@ class Shell:
             launch = confined(launch, bounds(self.roots, self.settings.readable))
         return Process(launch)
 
-    def _run_in_background(
-        self, command: str, start: Start, timeout: int | None, keeping: Keeping
-    ) -> ToolResult:
-        describe = partial(self._describe_ending, timeout=timeout)
-        number = self.jobs.add(command, partial(start, timeout), describe, keeping)
-        return ToolResult(
-            f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
-            compact=f"job {number}",
-        )
-
-    def _wait(
-        self,
-        start: Callable[[], Process],
-        keeping: Keeping,
-        describe: Callable[[Ending], str],
-        call_id: str,
-    ) -> Generator[Event, None, ToolResult]:
+    def _wait(self, start: Callable[[], Job], call_id: str) -> Generator[Event, None, ToolResult]:
         """Run a command to its end, reporting its output as it goes."""
-        output, recent, reported_at = Output(), b"", time.monotonic()
+        job, printed = start(), ""
         stopped = interrupted = False
-        with keeping(), start() as process:
-            try:
-                for data in process.arriving():
-                    output.add(data)
-                    recent = (recent + data)[-RECENT:]
-                    if data and time.monotonic() > reported_at + EVERY:
-                        reported_at = time.monotonic()
-                        rows = recent.decode("utf-8", "replace").split("\n")
-                        complete = rows[1 if len(recent) == RECENT else 0 : -1]
-                        yield ToolPrinted(call_id, self.redactor.redact("\n".join(complete)))
-                    if self.interrupt.is_set() and not stopped:
-                        stopped = True
-                        process.stop()
-            except KeyboardInterrupt:
-                stopped = interrupted = True
-            ending = process.close()
-            output.add(process.rest)
-        status = f"[{INTERRUPTED}]" if stopped else describe(ending)
-        text = output.take()
-        lines = len(text.splitlines())
+        try:
+            while not (stopped or job.wait(EVERY)):
+                if job.output.recent != printed:
+                    printed = job.output.recent
+                    yield ToolPrinted(call_id, self.redactor.redact(printed))
+                stopped = self.interrupt.is_set()
+        except KeyboardInterrupt:
+            stopped = interrupted = True
+        finally:
+            job.stop()
+        ending = job.result()
+        status = f"[{INTERRUPTED}]" if stopped else job.describe(ending)
+        text = job.output.take()
         return ToolResult(
             "\n".join(part for part in (text, status) if part) or "(no output)",
             error=bool(status),
-            compact=status.strip("[]") or counted(lines, "line"),
+            compact=status.strip("[]") or counted(len(text.splitlines()), "line"),
             tail=SHOWN_END,
             interrupted=interrupted,
         )
 
-    def _describe_ending(self, ending: Ending, timeout: int | None) -> str:
+    def _describe_ending(self, ending: Ending, timeout: float | None) -> str:
         """Describe in brackets how a command ended; empty if it succeeded and left no file that
         other programs execute."""
         match ending.cause:
