@@ -183,7 +183,7 @@ class Chat:
             roots.rules,
             secrets,
             off_the_record=off_the_record,
-            closing=others.close,
+            close=others.close,
             interrupt=interruption.event,
             hooks=Hooks(chosen.hooks, roots.directories, others.run_hook),
         )

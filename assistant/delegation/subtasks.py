@@ -7,7 +7,7 @@ before they begin. So after a crash the finished ones are not repeated, and the 
 
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Annotated, Literal
@@ -61,6 +61,7 @@ class Limits:
     at_once: int = 4
 
 
+@dataclass(eq=False)
 class Child:
     """A subtask that runs in parallel with others. It calls `tell` with its events, in its own
     thread.
@@ -68,27 +69,23 @@ class Child:
     `state` is how it ended, with its `reply` and the reason (`doing`), when it has ended.
     """
 
-    def __init__(
-        self,
-        call_id: str,
-        number: int,
-        task: str,
-        talk: Conversation,
-        tell: Callable[[tuple["Child", Event]], None],
-    ) -> None:
-        self.number = number
-        self.talk = talk
-        self.title = shortened(one_line(task), TITLE)
+    call_id: str
+    number: int
+    task: str
+    talk: Conversation
+    tell: Callable[[tuple["Child", Event]], None]
+    state: State = field(default="waiting", init=False)
+    doing: str = field(default="", init=False)
+    reply: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.title = shortened(one_line(self.task), TITLE)
         self.decision: SimpleQueue[Decision] = SimpleQueue()
         """Receives the owner's decision on the waiting call."""
-        self.state: State = "waiting"
-        self.doing = self.reply = ""
-        self._call_id = call_id
-        self._task = task
-        self._tell = tell
-        self._thread = threading.Thread(target=self._run, name=f"subtask {number}", daemon=True)
+        name = f"subtask {self.number}"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._stopped = threading.Event()
-        talk.approver = self
+        self.talk.approver = self
 
     @property
     def spent(self) -> int:
@@ -123,7 +120,7 @@ class Child:
 
     def decide(self, request: events.ApprovalRequested) -> Decision:
         """Wait for the owner's decision; they are asked about one call at a time."""
-        self._tell((self, replace(request, who=self.title)))
+        self.tell((self, replace(request, who=self.title)))
         while not self._stopped.is_set():
             try:
                 return self.decision.get(timeout=TICK)
@@ -138,9 +135,9 @@ class Child:
     def _move(self, state: State, doing: str = "") -> None:
         session, doing = self.talk.transcript.session, self.talk.redactor.redact(doing)
         moved = events.SubtaskMoved(
-            self._call_id, self.number, self.title, session, state, doing, self.spent
+            self.call_id, self.number, self.title, session, state, doing, self.spent
         )
-        self._tell((self, moved))
+        self.tell((self, moved))
         self.state, self.doing = state, doing
 
     def _run(self) -> None:
@@ -166,7 +163,7 @@ class Child:
         if self._stopped.is_set():
             return "stopped", STOPPED, ""
         ending: tuple[State, str, str] = ("failed", "it did not finish", "")
-        prompt = TEXT["subtask"].format(task=self._task)
+        prompt = TEXT["subtask"].format(task=self.task)
         for event in self.talk.resume() if turns else self.talk.send(prompt):
             match event:
                 case events.ToolStarted(compact=compact):

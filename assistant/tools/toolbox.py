@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -120,47 +120,37 @@ class Verdict:
         return self.plan.question if self.action == "run" and self.plan else None
 
 
+@dataclass(eq=False)
 class Toolbox:
     """Tools under a policy; tools that the policy always denies are not offered.
 
-    `off_the_record` leaves only tools that write nothing. `closing` ends what the tools started.
-    While `interrupt` is set, `stoppable` calls are abandoned. `hooks` run before and after calls.
+    `granted` are digests of the calls that the owner always allows. `off_the_record` leaves only
+    tools that write nothing. While `interrupt` is set, `stoppable` calls are abandoned. `hooks` run
+    before and after calls. `close` ends everything that the tools have started.
+
+    `most_tokens` is the maximum for tool descriptions in the model's window; tools that do not fit
+    are loaded one by one. `part` is the maximum of characters of a long result that the model is
+    given at once. `texts` returns the conversation's long texts in full, for reading on: the first
+    is number 1, and the next result comes after the last.
     """
 
-    def __init__(
-        self,
-        tools: Iterable[Tool],
-        rules: Rules | None = None,
-        redactor: Redactor | None = None,
-        *,
-        granted: set[str] | None = None,
-        off_the_record: bool = False,
-        closing: Callable[[], None] = lambda: None,
-        interrupt: threading.Event | None = None,
-        hooks: Hooks | None = None,
-    ) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-        self._rules = rules or Rules()
-        self._granted = granted if granted is not None else set()
-        self._redactor = redactor or Redactor()
-        self._off_the_record = off_the_record
-        self._closing = closing
-        self._interrupt = interrupt or threading.Event()
-        self._hooks = hooks or Hooks()
+    tools: Iterable[Tool]
+    rules: Rules = field(default_factory=Rules)
+    redactor: Redactor = field(default_factory=Redactor)
+    _: KW_ONLY
+    granted: set[str] = field(default_factory=set)
+    off_the_record: bool = False
+    interrupt: threading.Event = field(default_factory=threading.Event)
+    hooks: Hooks = field(default_factory=Hooks)
+    close: Callable[[], None] = lambda: None
+    most_tokens: int | None = None
+    part: int = PART
+    texts: Callable[[], Sequence[str]] = tuple
+
+    def __post_init__(self) -> None:
+        self._tools = {tool.name: tool for tool in self.tools}
         self._loaded = [CORE]
         """The offered groups, and single tools to offer first, in the order of loading."""
-        self.most_tokens: int | None = None
-        """Maximum tokens of tool descriptions in the model's window; tools that do not fit are
-        loaded one by one."""
-        self.part = PART
-        """Maximum characters of a long result that the model is given at once."""
-        self.texts: Callable[[], Sequence[str]] = tuple
-        """Returns the conversation's long texts in full, for reading on: the first is number 1, and
-        the next result comes after the last."""
-
-    def close(self) -> None:
-        """End everything that the tools have started."""
-        self._closing()
 
     def add(self, tool: Tool) -> None:
         """Offer another tool."""
@@ -171,15 +161,8 @@ class Toolbox:
     ) -> "Toolbox":
         """Return a toolbox under the same policy, without these names and with more tools."""
         remaining = [tool for tool in self._tools.values() if tool.name not in names]
-        return Toolbox(
-            [*remaining, *more],
-            self._rules,
-            self._redactor,
-            granted=self._granted,
-            off_the_record=self._off_the_record,
-            interrupt=interrupt,
-            hooks=self._hooks,
-        )
+        tools = [*remaining, *more]
+        return replace(self, tools=tools, interrupt=interrupt, close=lambda: None)
 
     def specs(self) -> list[ToolSpec]:
         """Return the tools that the model is offered in this round."""
@@ -187,16 +170,16 @@ class Toolbox:
 
     def review(self, call: ToolCall) -> Verdict:
         """Decide whether the call runs, needs approval or is denied; changes nothing."""
-        compact = self._redactor.redact(compact_call(call.name, call.arguments))
+        compact = self.redactor.redact(compact_call(call.name, call.arguments))
         try:
             plan = self._plan(call)
-            action = self._rules.judge(call.name, plan)
+            action = self.rules.judge(call.name, plan)
             detail = ""
             if action == "ask":
-                detail = self._redactor.redact(plan.detail() or in_full(call.arguments))
+                detail = self.redactor.redact(plan.detail() or in_full(call.arguments))
                 if plan.secrets:
                     detail = f"It is given {', '.join(plan.secrets)}.\n{detail}"
-                if _digest(call, plan, detail) in self._granted:
+                if _digest(call, plan, detail) in self.granted:
                     action = "run"
         except Exception as error:  # at this boundary, any error goes to the model
             return Verdict(call, "deny", compact, reason=self._error_text(error))
@@ -206,12 +189,12 @@ class Toolbox:
     def settle(self, verdict: Verdict, decision: Decision) -> Verdict:
         """Return the verdict after the owner's decision on it."""
         if decision.kind == "no" or verdict.plan is None:
-            reason = f": {self._redactor.redact(decision.reason)}" if decision.reason else ""
+            reason = f": {self.redactor.redact(decision.reason)}" if decision.reason else ""
             return replace(
                 verdict, action="deny", reason=f"The owner did not allow this call{reason}"
             )
         if decision.kind == "always":
-            self._granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
+            self.granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
         return replace(verdict, action="run")
 
     def work(self, verdict: Verdict) -> Generator[Event, None, ToolResult]:
@@ -221,14 +204,14 @@ class Toolbox:
             return _failed(verdict.reason or "This call waits for the owner's approval.")
         try:
             tool = self._tools.get(call.name)
-            self._hooks.before(call, plan)
+            self.hooks.before(call, plan)
             if plan.work is not None:
                 result = yield from plan.work(call.id)
             elif tool and tool.stoppable:
-                result = unless(self._interrupt, plan.run)
+                result = unless(self.interrupt, plan.run)
             else:
                 result = plan.run()
-            if printed := self._hooks.after(call, plan, self.clean(result)):
+            if printed := self.hooks.after(call, plan, self.clean(result)):
                 result = replace(result, content=f"{result.content}\n[A hook says: {printed}]")
         except KeyboardInterrupt:
             text = f"[{INTERRUPTED}; it may have taken effect]"
@@ -243,7 +226,7 @@ class Toolbox:
 
     def clean(self, result: ToolResult) -> ToolResult:
         """Redact secrets in a result and limit its length."""
-        clean = self._redactor.redact
+        clean = self.redactor.redact
         content, whole = clean(result.content), ""
         if len(content) > self.part + RESULT_LIMIT - PART:
             whole, tail = content, min(result.tail, self.part // 3)
@@ -252,7 +235,7 @@ class Toolbox:
                 content += f"\n[… and its end:]\n{whole[-tail:]}"
         diff = clean(result.diff)[:RESULT_LIMIT]
         compact, pictures = clean(result.compact), result.pictures
-        if pictures and any(secret in result.content for secret in self._redactor.known().values()):
+        if pictures and any(secret in result.content for secret in self.redactor.known().values()):
             content, pictures = f"{content}\n[Left out: a picture, which may show a secret.]", ()
         return replace(
             result, content=content, compact=compact, diff=diff, whole=whole, pictures=pictures
@@ -280,7 +263,7 @@ class Toolbox:
             raise ToolError(call.fault)
         tools = self._available()
         tools |= {extra.name: extra for extra in (*self._loader(), *self._reader())}
-        if self._rules.switched_off(call.name):
+        if self.rules.switched_off(call.name):
             raise ToolError(DENIED)
         if call.name not in tools:
             raise ToolError(_unknown_tool(call.name, list(tools)))
@@ -289,8 +272,8 @@ class Toolbox:
             self._loaded.append(selected.group)
         arguments = in_all(live, call.arguments)
         if not selected.restores:
-            return selected.plan(in_all(self._redactor.redact, arguments))
-        plan = selected.plan(in_all(self._redactor.restore, arguments))
+            return selected.plan(in_all(self.redactor.redact, arguments))
+        plan = selected.plan(in_all(self.redactor.restore, arguments))
         named = stand_ins(json.dumps(arguments, default=str))
         if not selected.reveals:
             named &= set(plan.secrets)
@@ -301,8 +284,8 @@ class Toolbox:
             name: tool
             for name, tool in self._tools.items()
             if tool.available()
-            and not (tool.writes and self._off_the_record)
-            and not self._rules.switched_off(name)
+            and not (tool.writes and self.off_the_record)
+            and not self.rules.switched_off(name)
         }
 
     def _offered(self) -> list[Tool]:
@@ -333,7 +316,7 @@ class Toolbox:
                 waiting.setdefault(candidate.group, []).append(candidate.name)
             elif candidate.name not in offered:
                 waiting[candidate.name] = [candidate.name]
-        if not waiting or self._rules.switched_off(LOADER):
+        if not waiting or self.rules.switched_off(LOADER):
             return []
         listed = "; ".join(
             group if names == [group] else f"{group} ({', '.join(names)})"
@@ -354,8 +337,8 @@ class Toolbox:
 
     def _error_text(self, error: Exception) -> str:
         if isinstance(error, AssistantError):
-            return self._redactor.redact(str(error))
-        return self._redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
+            return self.redactor.redact(str(error))
+        return self.redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
 
 
 def _part(text: str, number: int, offset: int, size: int) -> str:

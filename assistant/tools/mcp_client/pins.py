@@ -119,7 +119,7 @@ class Pin:
         return {
             name: definition
             for name, definition in (self.tools or {}).items()
-            if name not in self.held_back
+            if self.seen.get(name, definition) == definition
         }
 
 

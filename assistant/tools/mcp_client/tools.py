@@ -34,45 +34,42 @@ HELD = (
 )
 
 
+@dataclass(eq=False)
 class Foreign:
     """The MCP servers of one conversation. `tell` receives notices for the owner."""
 
-    def __init__(
-        self,
-        servers: Sequence[Server],
-        pins: Pins,
-        tell: Callable[[str], None],
-        interrupt: threading.Event,
-    ) -> None:
-        self._servers = [server for server in servers if not server.settings.disabled]
-        self._pins = pins
-        self._tell = tell
-        self._interrupt = interrupt
+    servers: Sequence[Server]
+    pins: Pins
+    tell: Callable[[str], None]
+    interrupt: threading.Event
+
+    def __post_init__(self) -> None:
         self._connections: dict[str, Connection] = {}
         self._cleanup = ExitStack()
         self._thread: BlockingPortal | None = None
         self._portal_lock = threading.Lock()
-        self._starting = {server.key: threading.Lock() for server in servers}
+        self._starting = {server.key: threading.Lock() for server in self.servers}
 
     def tools(self) -> list[Tool]:
         """Return the tools to offer: of each server that may start, those unchanged since their
         approval."""
-        startable = [server for server in self._servers if self._may_start(server)]
-        unmet = [server for server in startable if self._pins.of(server).tools is None]
+        enabled = (server for server in self.servers if not server.settings.disabled)
+        startable = [server for server in enabled if self._may_start(server)]
+        unmet = [server for server in startable if self.pins.of(server).tools is None]
         if unmet:
             with ThreadPoolExecutor(len(unmet)) as meeting:
                 for message in meeting.map(self._meet, unmet):
-                    self._tell(message)
+                    self.tell(message)
         tools: dict[str, Tool] = {}
-        offered = [(server, self._pins.of(server)) for server in startable]
+        offered = [(server, self.pins.of(server)) for server in startable]
         few = sum(len(pin.offered) for _, pin in offered) <= FEW
         for server, pin in offered:
             if pin.held_back:
-                self._tell(_held_back(server, pin.held_back))
+                self.tell(_held_back(server, pin.held_back))
             for definition in pin.offered.values():
                 tool = self._tool(server, definition, CORE if few else f"mcp_{server.name}")
                 if tools.setdefault(tool.name, tool) is not tool:
-                    self._tell(
+                    self.tell(
                         f"The tool {one_line(definition.name)} of the MCP server {server.name} is "
                         f"not offered: another one is called {tool.name}"
                     )
@@ -89,15 +86,15 @@ class Foreign:
         self._connections.clear()
 
     def _may_start(self, server: Server) -> bool:
-        if self._pins.may_start(server):
+        if self.pins.may_start(server):
             return True
-        self._tell(f"The MCP server {server.name}: {_not_approved(server, self._pins)}")
+        self.tell(f"The MCP server {server.name}: {_not_approved(server, self.pins)}")
         return False
 
     def _meet(self, server: Server) -> str:
         """Pin the tools of a server on first contact; return a message for the owner."""
         try:
-            pin = self._pins.met(server, self.connection(server).definitions())
+            pin = self.pins.met(server, self.connection(server).definitions())
         except ToolError as error:
             return f"No tools of this MCP server: {error}"
         tools = counted(len(pin.offered), "tool")
@@ -123,9 +120,9 @@ class Foreign:
         self, server: Server, definition: Definition, arguments: dict[str, Any]
     ) -> ToolResult:
         connection = self.connection(server)
-        pin = self._pins.of(server)
+        pin = self.pins.of(server)
         if connection.changed:
-            pin = self._pins.met(server, connection.definitions())
+            pin = self.pins.met(server, connection.definitions())
         if pin.offered.get(definition.name) != definition:
             raise ToolError(HELD.format(name=server.name))
         return connection.call(definition, arguments)
@@ -137,12 +134,12 @@ class Foreign:
         with self._starting[server.key]:
             running = self._connections.get(server.key)
             if running is None or not running.alive:
-                if not self._pins.may_start(server):
-                    raise ToolError(_not_approved(server, self._pins))
-                running = Connection(server, self._portal(), self._interrupt)
+                if not self.pins.may_start(server):
+                    raise ToolError(_not_approved(server, self.pins))
+                running = Connection(server, self._portal(), self.interrupt)
                 self._connections[server.key] = running
-                if self._pins.of(server).tools is not None:
-                    self._pins.met(server, running.definitions())
+                if self.pins.of(server).tools is not None:
+                    self.pins.met(server, running.definitions())
             return running
 
     def _portal(self) -> "BlockingPortal":

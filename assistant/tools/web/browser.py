@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -201,25 +202,20 @@ def saving(access: Access, checkpoints: Checkpoints) -> Save:
     return save
 
 
+@dataclass(eq=False)
 class Browser:
-    """A browser that starts at the first step. Its steps raise ToolError.
+    """A browser, at this `path` if any, that starts at the first step. Its steps raise ToolError.
 
-    `save` stores downloads; None refuses them.
+    A page may take `seconds`. `save` stores downloads; None refuses them.
     """
 
-    def __init__(
-        self,
-        path: str | None,
-        guard: Guard,
-        seconds: float,
-        interrupt: threading.Event,
-        save: Save | None = None,
-    ) -> None:
-        self._path = path
-        self._guard = guard
-        self._seconds = seconds
-        self._interrupt = interrupt
-        self._save = save
+    path: str | None
+    guard: Guard
+    seconds: float
+    interrupt: threading.Event
+    save: Save | None = None
+
+    def __post_init__(self) -> None:
         self._steps: SimpleQueue[Step | None] = SimpleQueue()
         self._answer = ""
         self._notes: list[str] = []
@@ -299,16 +295,16 @@ class Browser:
             self._thread.start()
         outcome: Future[ToolResult] = Future()
         self._steps.put((step, outcome))
-        most = START_SECONDS + self._seconds + DOWNLOAD_SECONDS
+        most = START_SECONDS + self.seconds + DOWNLOAD_SECONDS
         try:
-            return awaited(outcome, most, self._interrupt)
+            return awaited(outcome, most, self.interrupt)
         except TimeoutError as error:
             raise ToolError("the browser does not answer") from error
 
     def _serve(self) -> None:
         from playwright.sync_api import sync_playwright  # imported when a page is opened
 
-        proxy = Proxy(self._guard)
+        proxy = Proxy(self.guard)
         try:
             with tempfile.TemporaryDirectory() as home, sync_playwright() as driver:
                 variables = {name: os.environ[name] for name in PASSED if name in os.environ}
@@ -317,15 +313,15 @@ class Browser:
                 (profile / "Default" / "Preferences").write_text(PREFERENCES)
                 context = driver.chromium.launch_persistent_context(
                     profile,
-                    executable_path=executable(self._path),
+                    executable_path=executable(self.path),
                     args=list(SWITCHES),
                     env={**variables, "HOME": home},
                     proxy={"server": proxy.url, "bypass": "<-loopback>"},
                     chromium_sandbox=os.geteuid() != 0,
                     downloads_path=Path(home, DOWNLOADS),
-                    accept_downloads=self._save is not None,
+                    accept_downloads=self.save is not None,
                 )
-                context.set_default_timeout(self._seconds * 1000)
+                context.set_default_timeout(self.seconds * 1000)
                 context.on("request", self._record_host)
                 context.on("dialog", self._answer_dialog)
                 context.on("page", self._go_to_tab)
@@ -426,7 +422,7 @@ class Browser:
 
     def _saved(self, download: "Download") -> str:
         """Save a download, and return its path and size. Raises ToolError."""
-        if self._save is None:
+        if self.save is None:
             raise ToolError("off the record nothing is saved")
         download.cancel()  # no effect on a finished one
         limit = f"{DOWNLOAD_SECONDS:g} s or {MOST_DOWNLOADED:,} bytes"
@@ -436,7 +432,7 @@ class Browser:
         try:
             if (size := path.stat().st_size) > MOST_DOWNLOADED:
                 raise ToolError(f"over {limit}")
-            return f"{self._save(download.suggested_filename, path.read_bytes())}, {size:,} bytes"
+            return f"{self.save(download.suggested_filename, path.read_bytes())}, {size:,} bytes"
         finally:
             download.delete()
 
