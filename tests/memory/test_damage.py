@@ -187,12 +187,13 @@ def test_an_owner_killed_while_chroma_works_leaves_nothing_wrong(inn: Inn, secon
         assert ids(memory) == inn.ids
 
 
+DATA = "UPDATE chunks SET data = CAST(replace(CAST(data AS TEXT), {}) AS BLOB)"
 FLIPS = {
-    "text": "UPDATE chunks SET text = replace(text, 'Sardinha', 'Sardanha')",
+    "text": DATA.format("'Sardinha', 'Sardanha'"),
+    "status": DATA.format("'current', 'superseded'"),
+    "date": DATA.format("'2026-03-14', '2026-03-15'"),
+    "heading": DATA.format("'Boats', 'Coats'"),
     "words": "UPDATE chunks SET plain = replace(plain, 'Sardinha', 'Sardinh')",
-    "status": "UPDATE chunks SET status = 'superseded'",
-    "date": "UPDATE chunks SET date = '2026-03-15' WHERE date = '2026-03-14'",
-    "heading": "UPDATE sections SET heading = replace(heading, 'Boats', 'Coats')",
     "columns": "UPDATE sources SET layout = CAST(substr(layout, 1, length(layout) - 4)"
     " || x'00000001' AS BLOB)",
 }

@@ -21,10 +21,10 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assistant.disk.storage import Stat
-from assistant.memory.annotations import searched
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.database import CatalogDamaged, Database
 from assistant.memory.index.layout import COLUMNS, NOWHERE, RANGE, Layout, Rows
@@ -45,10 +45,9 @@ from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 NO_ROW = np.iinfo(np.int64).max
 """A row id that no chunk has."""
-_DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
-_ROW = """c.rowid, c.checksum, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status,
-    c.until
-    FROM chunks c JOIN sections h ON h.id = c.section"""
+_OCCASIONS = msgspec.json.Decoder(tuple[Occasion, ...])
+_CHUNK = msgspec.json.Decoder(Chunk)
+_STORED = "SELECT rowid, id, plain, data, checksum FROM chunks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +270,7 @@ class Catalog:
 
         A chunk keeps its row while other parts of its file are edited.
         """
-        return self._chunks("c.rowid IN (SELECT value FROM json_each(?))", rowids)
+        return self._chunks("rowid IN (SELECT value FROM json_each(?))", rowids)
 
     def chunks(self, rowids: Sequence[int]) -> list[Chunk]:
         """Return the chunks of these rows, in this order, without those that are gone."""
@@ -280,7 +279,7 @@ class Catalog:
 
     def by_id(self, id_: str) -> list[Chunk]:
         """Return the chunk with this id, if it exists."""
-        return list(self._chunks("c.id IN (SELECT value FROM json_each(?))", [id_]).values())
+        return list(self._chunks("id IN (SELECT value FROM json_each(?))", [id_]).values())
 
     def spelling(self, text: str, most: int) -> list[Chunk]:
         """Return the first current chunks that contain this text of 3 to 300 letters, even within
@@ -288,10 +287,10 @@ class Catalog:
         if not 3 <= len(text) <= 300:
             return []
         anything = re.sub(r"[^a-zA-Z0-9 ]", "_", text)  # LIKE folds the case of ASCII only
-        sql = "SELECT rowid FROM chunks WHERE status = 'current' AND plain LIKE ? ORDER BY rowid"
+        sql = "SELECT rowid FROM chunks WHERE plain LIKE ? ORDER BY rowid"
         rows = [row for (row,) in self.database.rows(sql, f"%{anything}%")]
-        matches = [chunk for chunk in self.chunks(rows) if folded(text) in folded(chunk.plain)]
-        return matches[:most]
+        current = (chunk for chunk in self.chunks(rows) if chunk.status == "current")
+        return [chunk for chunk in current if folded(text) in folded(chunk.plain)][:most]
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
         """Return the layout positions of the chunks with these ids; `NOWHERE` for an unknown id."""
@@ -326,29 +325,20 @@ class Catalog:
             "SELECT chunk, value FROM occasions WHERE first <= ? AND last >= ?",
             last.toordinal(), first.toordinal(),
         )  # fmt: skip
-        days = {chunk: _DECODER.decode(value) for chunk, value in rows}
+        days = {chunk: _OCCASIONS.decode(value) for chunk, value in rows}
         return [(chunk, days[row]) for row, chunk in self.by_row(list(days)).items()]
 
     def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
         """Return the chunks that satisfy a condition, by row."""
         layout = self.layout()
-        matches = self.database.rows(f"SELECT {_ROW} WHERE {where}", json.dumps(list(values)))
+        matches = self.database.rows(f"{_STORED} WHERE {where}", json.dumps(list(values)))
         positions = layout.known(np.array([row[0] for row in matches], dtype=np.int64)).tolist()
-        chunks = {}
-        for position, row in zip(positions, matches, strict=True):
-            rowid, checksum, *fields = row
-            if position == NOWHERE:
-                continue
-            if checksum != _checksum(*fields):
-                raise CatalogDamaged("a chunk of the index has changed since it was written")
-            id_, text, plain, heading, day, mentions, status, until = fields
-            source = layout.source[position]
-            start_line, end_line, start_char, end_char = layout.table[position].item()[-4:]
-            chunks[rowid] = Chunk(
-                id_, layout.sources[source], position - int(layout.begin[source]), text, plain,
-                _decoded(heading), start_line, end_line, start_char, end_char, day,
-                _decoded(mentions), status, until,
-            )  # fmt: skip
+        chunks, ranges = {}, layout.table[RANGE]
+        for position, (rowid, *stored) in zip(positions, matches, strict=True):
+            if position != NOWHERE:
+                ordinal = position - int(layout.begin[layout.source[position]])
+                span = dict(zip(RANGE, ranges[position].item(), strict=True))
+                chunks[rowid] = replace(_chunk(*stored), ordinal=ordinal, **span)
         return chunks
 
 
@@ -429,18 +419,15 @@ class _Writer:
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in rows])
 
     def _delete(self, rowids: Sequence[int]) -> None:
-        gone = self._db.execute(
-            "SELECT rowid, id, plain, text FROM chunks"
-            " WHERE rowid IN (SELECT value FROM json_each(?))",
-            (json.dumps(rowids),),
-        ).fetchall()
-        texts = [(row, searched(plain, text)) for row, _, plain, text in gone]
-        self._words.drop((row, searchable(text)) for row, text in texts)
-        count_words(self._db, (text for _, text in texts), -1)
+        where = "rowid IN (SELECT value FROM json_each(?))"
+        rows = self._db.execute(f"{_STORED} WHERE {where}", (json.dumps(rowids),)).fetchall()
+        gone = [(row, _chunk(*stored)) for row, *stored in rows]
+        self._words.drop((row, searchable(chunk.searched)) for row, chunk in gone)
+        count_words(self._db, (chunk.searched for _, chunk in gone), -1)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
         for table in ("occasions", "marks"):
             self._db.executemany(f"DELETE FROM {table} WHERE chunk = ?", [(row,) for row in rowids])
-        self._enqueue(id_ for _, id_, *_ in gone)
+        self._enqueue(chunk.id for _, chunk in gone)
 
     def _insert(
         self, source: int, update: SourceUpdate, new: Sequence[int], table: NDArray[Any]
@@ -467,21 +454,11 @@ class _Writer:
                 row, update.content[index], section, vector, led, lengths[row], _day(c.date),
                 _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain), 0, 0, 0, 0,
             )  # fmt: skip
-            mentioned = json.dumps(c.mentions)
-            checksum = _checksum(
-                c.id, c.text, c.plain, _encoded(c.heading), c.date, mentioned, c.status, c.until
-            )
-            rows.append(
-                (row, section, vector, c.id, source, c.date, c.status, c.until, mentioned, c.plain,
-                 c.text, checksum)
-            )  # fmt: skip
+            data = msgspec.json.encode(replace(c, id="", plain=""))
+            rows.append((row, c.id, vector, c.plain, data, _checksum(c.id, c.plain, data)))
             if update.index_days and c.status == "current" and (spoken := _days_of(c)):
                 spoken_of.append((row, *spoken))
-        self._db.executemany(
-            "INSERT INTO chunks (rowid, section, vector, id, source, date, status, until,"
-            " mentions, plain, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        self._db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", rows)
         self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
         marked = [(row, vectors[key]) for row, key in marks.items()]
         self._db.executemany("INSERT INTO marks VALUES (?, ?)", marked)
@@ -508,9 +485,17 @@ def _intact(layout: bytes, checksum: int) -> bytes:
     return layout
 
 
-def _checksum(*fields: str | None) -> int:
+def _chunk(id_: str, plain: str, data: bytes, checksum: int) -> Chunk:
+    """Return a stored chunk, with the position that it had when it was written. Raises
+    CatalogDamaged if it has changed since."""
+    if checksum != _checksum(id_, plain, data):
+        raise CatalogDamaged("a chunk of the index has changed since it was written")
+    return replace(_CHUNK.decode(data), id=id_, plain=plain)
+
+
+def _checksum(id_: str, plain: str, data: bytes) -> int:
     """Return a checksum that detects changes of a stored chunk."""
-    return crc32("\0".join(field or "" for field in fields).encode("utf-8", "surrogatepass"))
+    return crc32(data, crc32(f"{id_}\0{plain}".encode()))
 
 
 def _encoded(heading: Sequence[str]) -> str:

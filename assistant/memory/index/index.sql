@@ -14,12 +14,11 @@ CREATE TABLE sections (
   id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, vector INTEGER,
   UNIQUE (source, heading));
 
--- A chunk, without its position. `checksum` covers the columns that are read for an answer.
+-- A chunk: its text to search, and the rest of it as JSON, with a position that is no longer true
+-- once the file has changed above it.
 CREATE TABLE chunks (
-  rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
-  section INTEGER NOT NULL, vector INTEGER NOT NULL,
-  date TEXT, status TEXT NOT NULL, until TEXT, mentions TEXT NOT NULL,
-  plain TEXT NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL);
+  rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, vector INTEGER NOT NULL,
+  plain TEXT NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL);
 
 -- The chunks with `for:` comments; `vector` is that of those phrases.
 CREATE TABLE marks (chunk INTEGER PRIMARY KEY, vector INTEGER NOT NULL);
