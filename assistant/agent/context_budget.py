@@ -20,11 +20,19 @@ from msgspec import structs
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Picture, estimate_tokens, request_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
-from assistant.session.entries import AttachmentEntry, Entry, ToolResultEntry, texts_of, whole_text
+from assistant.session.entries import (
+    AttachmentEntry,
+    Entry,
+    ToolResultEntry,
+    text_of,
+    texts_of,
+    whole_text,
+    with_text,
+)
 from assistant.session.history import History, Turn, history, joined, messages, say
 from assistant.session.keeping import with_pictures
 from assistant.session.transcript import Transcript
-from assistant.tools.base import MOST_PICTURES, cut_notice
+from assistant.tools.base import MOST_PICTURES, part_of
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Prompt
@@ -345,36 +353,22 @@ def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
 def _as_message(entry: Entry) -> Message:
     if isinstance(entry, AttachmentEntry) and entry.picture:
         return Message("user", entry.text, pictures=(Picture(entry.picture, *entry.size),))
-    return Message("user", _text_of(entry))
+    return Message("user", text_of(entry))
 
 
 def _cut(turn: Turn, room: int, measured: Measure, numbers: Mapping[str, int]) -> Turn:
     """Cut the longest numbered texts of the turn until it fits; none to less than a notice."""
     excess = measured(messages((turn,))) - room
-    for entry in sorted(turn.entries, key=lambda entry: -len(_text_of(entry))):
-        text = _text_of(entry)
+    for entry in sorted(turn.entries, key=lambda entry: -len(text_of(entry))):
+        text = text_of(entry)
         if excess <= 0 or entry.id not in numbers or len(text) <= LEAST_TEXT:
             continue
         cost = measured((Message("tool", text),))
         end = max(0, (cost - excess) * len(text) // cost - CUT_ROOM)
-        total = len(whole_text(entry))
-        shown = f"{text[:end]}\n{cut_notice(numbers[entry.id], 0, end, total)}"
-        part = (
-            structs.replace(entry, content=shown)
-            if isinstance(entry, ToolResultEntry)
-            else structs.replace(entry, text=shown)
-        )
-        turn = replace(turn, entries=tuple(part if e is entry else e for e in turn.entries))
+        shown = with_text(entry, part_of(whole_text(entry), numbers[entry.id], 0, end))
+        turn = replace(turn, entries=tuple(shown if e is entry else e for e in turn.entries))
         excess = measured(messages((turn,))) - room
     return turn
-
-
-def _text_of(entry: Entry) -> str:
-    """Return the text of an attachment or a result; "" for any other entry."""
-    match entry:
-        case AttachmentEntry(text=text) | ToolResultEntry(content=text):
-            return text
-    return ""
 
 
 def summarised(result: ToolResultEntry) -> ToolResultEntry:

@@ -17,6 +17,8 @@ from assistant.session.entries import (
     InterruptedEntry,
     ToolResultEntry,
     UserEntry,
+    text_of,
+    with_text,
 )
 from assistant.session.history import Turn
 
@@ -68,14 +70,8 @@ def _cut_given(turn: Turn, room: int) -> Turn:
     """Return the turn with its results and attachments cut to `room` characters in total."""
     given = [e for e in turn.entries if isinstance(e, ToolResultEntry | AttachmentEntry)]
     limit = room // max(len(given), 1)
-    entries: list[Entry] = []
-    for entry in turn.entries:
-        if isinstance(entry, ToolResultEntry):
-            entry = replace(entry, content=entry.content[:limit])
-        elif isinstance(entry, AttachmentEntry):
-            entry = replace(entry, text=entry.text[:limit])
-        entries.append(entry)
-    return Turn(tuple(entries))
+    texts = ((entry, text_of(entry)) for entry in turn.entries)
+    return Turn(tuple(with_text(e, text[:limit]) if text else e for e, text in texts))
 
 
 def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:

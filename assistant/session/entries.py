@@ -288,14 +288,23 @@ def texts_of(entries: Iterable[Entry]) -> dict[str, str]:
     return {entry.id: whole_text(entry) for entry in entries if isinstance(entry, kinds)}
 
 
+def text_of(entry: Entry) -> str:
+    """Return the text of an attachment or a result as the model got it; "" for any other entry."""
+    match entry:
+        case AttachmentEntry(text=text) | ToolResultEntry(content=text):
+            return text
+    return ""
+
+
 def whole_text(entry: Entry) -> str:
     """Return the whole text of an attachment or a result, even if the model got a part; or ""."""
-    match entry:
-        case AttachmentEntry(text=text):
-            return text
-        case ToolResultEntry(content=content, whole=whole):
-            return whole or content
-    return ""
+    return getattr(entry, "whole", "") or text_of(entry)
+
+
+def with_text(entry: Entry, text: str) -> Entry:
+    """Return a message, an attachment or a result with another text."""
+    field = "content" if isinstance(entry, ToolResultEntry) else "text"
+    return msgspec.structs.replace(entry, **{field: text})
 
 
 def recalled_entry(recall: "Recall", redact: Callable[[str], str]) -> RecalledEntry:

@@ -70,12 +70,14 @@ def picture_notice(picture: Picture) -> str:
     return f"[{picture}, {picture.name[:6]}]"
 
 
-def cut_notice(number: int, start: int, end: int, total: int) -> str:
-    """Return a notice telling the model how to read on in a text of `total` characters cut at
-    `end`."""
+def part_of(text: str, number: int, offset: int, size: int) -> str:
+    """Return a part of a long text, with a note on how to read on."""
+    end = offset + size
+    if end >= len(text):
+        return text[offset:]
     return (
-        f"[Cut: characters {start:,} to {end:,} of {total:,}. Read on with {READ_ON}, "
-        f"result={number}, offset={end}.]"
+        f"{text[offset:end]}\n[Cut: characters {offset:,} to {end:,} of {len(text):,}. "
+        f"Read on with {READ_ON}, result={number}, offset={end}.]"
     )
 
 

@@ -34,7 +34,7 @@ from assistant.tools.base import (
     Runner,
     Tool,
     ToolResult,
-    cut_notice,
+    part_of,
     tool,
     unless,
 )
@@ -230,7 +230,7 @@ class Toolbox:
         content, whole = clean(result.content), ""
         if len(content) > self.part + RESULT_LIMIT - PART:
             whole, tail = content, min(result.tail, self.part // 3)
-            content = _part(whole, len(self.texts()) + 1, 0, self.part - tail)
+            content = part_of(whole, len(self.texts()) + 1, 0, self.part - tail)
             if tail:
                 content += f"\n[… and its end:]\n{whole[-tail:]}"
         diff = clean(result.diff)[:RESULT_LIMIT]
@@ -252,7 +252,7 @@ class Toolbox:
             text = texts[result - 1] if 0 < result <= len(texts) else ""
             if offset >= len(text):
                 raise ToolError("there is no such part of a result", "Call the tool again")
-            return ToolResult(_part(text, result, offset, self.part), compact=f"from {offset:,}")
+            return ToolResult(part_of(text, result, offset, self.part), compact=f"from {offset:,}")
 
         texts = self.texts()
         is_needed = any(len(text) > self.part for text in texts)
@@ -339,14 +339,6 @@ class Toolbox:
         if isinstance(error, AssistantError):
             return self.redactor.redact(str(error))
         return self.redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
-
-
-def _part(text: str, number: int, offset: int, size: int) -> str:
-    """Return a part of a long text, with a note on how to read on."""
-    end = offset + size
-    if end >= len(text):
-        return text[offset:]
-    return f"{text[offset:end]}\n{cut_notice(number, offset, end, len(text))}"
 
 
 def _digest(call: ToolCall, plan: Plan, detail: str) -> str:

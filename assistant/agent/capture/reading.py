@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from msgspec import structs
-
 from assistant.agent.capture.extraction import (
     NOTHING,
     Extracted,
@@ -51,6 +49,7 @@ from assistant.session.entries import (
     RetryEntry,
     ToolResultEntry,
     UserEntry,
+    with_text,
 )
 from assistant.session.history import Turn
 from assistant.session.transcript import SUFFIX, Transcript, entries_of, notice
@@ -160,12 +159,10 @@ def _without_forgotten(turn: Turn) -> Turn | None:
 
 def _entry_without_forgotten(entry: Entry) -> Entry:
     match entry:
-        case UserEntry():
-            return structs.replace(entry, text=message_without_forgotten(entry.text))
-        case AssistantEntry() | AttachmentEntry():
-            return structs.replace(entry, text=without_forgotten(entry.text))
-        case ToolResultEntry():
-            return structs.replace(entry, content=without_forgotten(entry.content))
+        case UserEntry(text=text):
+            return with_text(entry, message_without_forgotten(text))
+        case AssistantEntry(text=text) | AttachmentEntry(text=text) | ToolResultEntry(content=text):
+            return with_text(entry, without_forgotten(text))
     return entry
 
 
