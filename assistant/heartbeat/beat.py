@@ -83,12 +83,12 @@ def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iter
             state.run(now)
         for task, when in sorted(due_tasks, key=lambda item: not item[0].reminds):
             if task.skips and now - when > task.grace:
-                if claims.take(workspace, task, when, "skipped"):
+                if claims.take(workspace, task, when, runs=False):
                     yield Beat(task, when, Outcome("skipped"))
             # reported before it is claimed, so that after a crash it is repeated
             elif task.reminds:
                 beat = _report(workspace, Beat(task, when, Outcome("done", task.text)))
-                if claims.take(workspace, task, when, "done"):
+                if claims.take(workspace, task, when, runs=False):
                     yield beat
             else:
                 tokens = checked_settings(workspace).heartbeat.tokens
@@ -107,11 +107,9 @@ def _run_task(
         return chat.send(task.text)
 
     outcome = run_turn(workspace, "heartbeat", ask, tokens, no_daemon=no_daemon)
-    if outcome.state == "waiting":
-        claims.release(workspace, task, when)
     beat = _report(workspace, Beat(task, when, outcome))
-    if outcome.state != "waiting":
-        claims.settle(workspace, task, when, outcome.state)
+    end = claims.release if outcome.state == "waiting" else claims.settle
+    end(workspace, task, when)
     return beat
 
 

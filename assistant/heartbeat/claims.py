@@ -1,10 +1,10 @@
 """Claims: a file per task and due time, created exclusively before the task runs.
 
 So each due time runs at most once, despite crashes, changed clocks and other machines using the
-same folder. The file's name contains the task and the time, its text the outcome.
+same folder. The file's name contains the task and the time; while the task runs, its text names the
+machine.
 """
 
-import json
 import os
 import platform
 import re
@@ -12,14 +12,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 from assistant.disk import storage
 from assistant.upkeep.tasks import Task
 from assistant.workspace.folder import Workspace
 
-State = Literal["begun", "done", "silent", "skipped", "failed", "waiting"]
-"""`waiting`: no model answered, and the due time is retried."""
 KEPT = 500
 """Maximum number of claims kept per task."""
 AHEAD = timedelta(hours=25)
@@ -40,8 +37,8 @@ def is_free(workspace: Workspace, task: Task, due: datetime) -> bool:
     return not any(key <= other <= latest for other in claimed)
 
 
-def take(workspace: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
-    """Claim a due time; return False if it is already claimed."""
+def take(workspace: Workspace, task: Task, due: datetime, *, runs: bool = True) -> bool:
+    """Claim a due time, of a task that now `runs`; return False if it is already claimed."""
     storage.private_directory(directory(workspace))
     path = _path(workspace, task, due)
     with storage.reported("written", path):
@@ -50,14 +47,14 @@ def take(workspace: Workspace, task: Task, due: datetime, state: State = "begun"
         except FileExistsError:
             return False
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_encoded(state))
+            file.write(_running() if runs else b"")
     storage.sync_directory(path.parent)
     return True
 
 
-def settle(workspace: Workspace, task: Task, due: datetime, state: State) -> None:
-    """Record the outcome of a claimed due time."""
-    storage.replace(_path(workspace, task, due), _encoded(state))
+def settle(workspace: Workspace, task: Task, due: datetime) -> None:
+    """Record that the task of a claimed due time has ended."""
+    storage.replace(_path(workspace, task, due), b"")
 
 
 def release(workspace: Workspace, task: Task, due: datetime) -> None:
@@ -66,18 +63,14 @@ def release(workspace: Workspace, task: Task, due: datetime) -> None:
 
 
 def broken(workspace: Workspace) -> Iterator[str]:
-    """Yield the due times (ISO) that this machine began and did not finish, marking them as failed.
+    """Yield the due times (ISO) that this machine began and did not finish, each once.
 
     The caller holds the heartbeat's lock, so no task is running.
     """
     for name in _names(workspace):
         path = directory(workspace) / name[0]
-        try:
-            claim = json.loads(storage.read_or_empty(path))
-        except ValueError:
-            continue
-        if claim.get("state") == "begun" and claim.get("machine") == platform.node():
-            storage.replace(path, _encoded("failed"))
+        if storage.read_or_empty(path) == _running():
+            storage.replace(path, b"")
             yield datetime.strptime(name["due"][:13], "%Y%m%dT%H%M").isoformat(timespec="minutes")
 
 
@@ -98,5 +91,5 @@ def _names(workspace: Workspace) -> Iterator["re.Match[str]"]:
     yield from filter(None, map(_NAME.fullmatch, names))
 
 
-def _encoded(state: State) -> bytes:
-    return json.dumps({"state": state, "machine": platform.node(), "process": os.getpid()}).encode()
+def _running() -> bytes:
+    return f"running on {platform.node()}".encode()

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from assistant.errors import AssistantError, ConfigError, WorkspaceError
-from assistant.heartbeat.claims import State
 from assistant.session import beats, keeping
 from assistant.session.beats import News
 from assistant.session.entries import AssistantEntry
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
 """Replies that report nothing, without punctuation."""
-
-
+State = Literal["done", "silent", "skipped", "failed", "waiting"]
+"""`waiting`: no model answered, and the turn is retried."""
 RETRIED = " (it is retried)"
 """Suffix of the text of an outcome that is not final."""
 
