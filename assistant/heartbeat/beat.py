@@ -6,6 +6,7 @@ No model is imported before a task is due and its time is claimed.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.disk import locking, storage
@@ -92,14 +93,14 @@ def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iter
                     yield beat
             else:
                 tokens = checked_settings(workspace).heartbeat.tokens
-                if claims.take(workspace, task, when):
-                    yield _run_task(workspace, task, when, tokens, no_daemon=no_daemon)
+                if claim := claims.take(workspace, task, when):
+                    yield _run_task(workspace, task, when, claim, tokens, no_daemon=no_daemon)
         if due_tasks:
             claims.prune(workspace)
 
 
 def _run_task(
-    workspace: Workspace, task: Task, when: datetime, tokens: int, *, no_daemon: bool
+    workspace: Workspace, task: Task, when: datetime, claim: Path, tokens: int, *, no_daemon: bool
 ) -> Beat:
     """Run a task whose time is claimed; release the claim if it has to be retried."""
 
@@ -108,8 +109,10 @@ def _run_task(
 
     outcome = run_turn(workspace, "heartbeat", ask, tokens, no_daemon=no_daemon)
     beat = _report(workspace, Beat(task, when, outcome))
-    end = claims.release if outcome.state == "waiting" else claims.settle
-    end(workspace, task, when)
+    if outcome.state == "waiting":
+        claim.unlink(missing_ok=True)
+    else:
+        storage.replace(claim, b"")
     return beat
 
 

@@ -37,29 +37,23 @@ def is_free(workspace: Workspace, task: Task, due: datetime) -> bool:
     return not any(key <= other <= latest for other in claimed)
 
 
-def take(workspace: Workspace, task: Task, due: datetime, *, runs: bool = True) -> bool:
-    """Claim a due time, of a task that now `runs`; return False if it is already claimed."""
-    storage.private_directory(directory(workspace))
-    path = _path(workspace, task, due)
+def take(workspace: Workspace, task: Task, due: datetime, *, runs: bool = True) -> Path | None:
+    """Claim a due time, of a task that now `runs`; return the claim, None for a time that is
+    already claimed.
+
+    It is settled by emptying it, and released by removing it.
+    """
+    folder = storage.private_directory(directory(workspace))
+    path = folder / f"{task.key}-{task.schedule.key(due)}"
     with storage.reported("written", path):
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, storage.PRIVATE_FILE)
         except FileExistsError:
-            return False
+            return None
         with os.fdopen(descriptor, "wb") as file:
             file.write(_running() if runs else b"")
-    storage.sync_directory(path.parent)
-    return True
-
-
-def settle(workspace: Workspace, task: Task, due: datetime) -> None:
-    """Record that the task of a claimed due time has ended."""
-    storage.replace(_path(workspace, task, due), b"")
-
-
-def release(workspace: Workspace, task: Task, due: datetime) -> None:
-    """Release a due time for which nothing was done."""
-    _path(workspace, task, due).unlink(missing_ok=True)
+    storage.sync_directory(folder)
+    return path
 
 
 def broken(workspace: Workspace) -> Iterator[str]:
@@ -79,10 +73,6 @@ def prune(workspace: Workspace) -> None:
     for _, names in groupby(_names(workspace), key=lambda name: name["task"]):
         for name in [*names][:-KEPT]:
             (directory(workspace) / name[0]).unlink(missing_ok=True)
-
-
-def _path(workspace: Workspace, task: Task, due: datetime) -> Path:
-    return directory(workspace) / f"{task.key}-{task.schedule.key(due)}"
 
 
 def _names(workspace: Workspace) -> Iterator["re.Match[str]"]:
