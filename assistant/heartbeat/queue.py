@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WAITING, BEGUN, FAILED = ".json", ".begun", ".failed"
 """Suffixes of the files, by the state of the event."""
 KEPT_IDS = 1_000
-"""Number of latest IDs that are stored to recognise repeated events."""
+"""Number of latest IDs of which the digests are stored, to recognise repeated events."""
 LONGEST_PAUSE = 60.0
 """Maximum minutes between two attempts; the interval starts at one and doubles."""
 GIVEN_UP = 24 * 3600.0
@@ -52,12 +52,10 @@ class Queued(Incoming):
         """When it was queued, in seconds since 1970."""
         return int(self.name[:20]) / 1e9
 
-
-@dataclass(slots=True)
-class TakenIds:
-    """Digests of the IDs of queued events, oldest first."""
-
-    ids: list[str] = field(default_factory=list)
+    def retried(self) -> "Queued":
+        """The event as it waits for the next attempt."""
+        minutes = min(2.0**self.tries, LONGEST_PAUSE)
+        return replace(self, tries=self.tries + 1, after=time.time() + 60 * minutes)
 
 
 def directory(workspace: Workspace) -> Path:
@@ -69,13 +67,13 @@ def put(workspace: Workspace, event: Incoming, *, id: str = "", reply_to: str | 
     """Queue an event; return its name, or "" for a repeated ID. Raises StorageError."""
     folder = directory(workspace)
     digest = sha256(f"{event.source}\0{id}".encode()).hexdigest()[:16]
-    with notebook.changing(folder / "taken", TakenIds) as taken:
-        if id and digest in taken.ids:
+    with notebook.changing(folder / "taken", list[str]) as taken:
+        if id and digest in taken:
             return ""
         name = f"{time.time_ns():020d}-{os.getpid()}"
         _write(folder, Queued(event.source, event.data, name, reply_to))
         if id:
-            taken.ids = [*taken.ids, digest][-KEPT_IDS:]
+            taken[:] = [*taken, digest][-KEPT_IDS:]
     return name
 
 
@@ -90,32 +88,6 @@ def waiting(workspace: Workspace) -> Iterator[Queued]:
         queued = _read(folder / f"{last}{WAITING}")
         if queued and not 0 < queued.after - time.time() <= 60 * LONGEST_PAUSE:
             yield queued
-
-
-def begin(workspace: Workspace, queued: Queued) -> None:
-    """Mark an event as being answered."""
-    path = directory(workspace) / f"{queued.name}{WAITING}"
-    with storage.reported("renamed", path):
-        path.replace(path.with_suffix(BEGUN))
-    storage.sync_directory(path.parent)
-
-
-def end(workspace: Workspace, queued: Queued) -> None:
-    """Remove an answered event."""
-    (directory(workspace) / f"{queued.name}{BEGUN}").unlink(missing_ok=True)
-
-
-def try_again(workspace: Workspace, queued: Queued) -> bool:
-    """Put an event back for a retry; return False, giving it up, if it has been retried for too
-    long."""
-    now, path = time.time(), directory(workspace) / f"{queued.name}{BEGUN}"
-    if now - queued.arrived > GIVEN_UP:
-        path.replace(path.with_suffix(FAILED))
-        return False
-    minutes = min(2.0**queued.tries, LONGEST_PAUSE)
-    _write(path.parent, replace(queued, tries=queued.tries + 1, after=now + 60 * minutes))
-    end(workspace, queued)
-    return True
 
 
 def broken(workspace: Workspace) -> Iterator[Queued]:
@@ -192,19 +164,23 @@ def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: boo
         attached = {f"An event from {queued.source}": queued.shown}
         return talk.send(queued.message(guidance), attached)
 
-    begin(workspace, queued)
+    waits = directory(workspace) / f"{queued.name}{WAITING}"
+    begun = waits.with_suffix(BEGUN)
+    with storage.reported("renamed", waits):
+        waits.replace(begun)
+    storage.sync_directory(begun.parent)
     outcome, fault = run_turn(workspace, "event", ask, tokens, no_daemon=no_daemon), ""
-    if outcome.state == "waiting":
-        if not try_again(workspace, queued):
-            outcome = replace(
-                outcome,
-                state="failed",
-                text=f"{outcome.text.removesuffix(RETRIED)} (given up after a day)",
-            )
-    else:
+    if outcome.state != "waiting":
         if queued.reply_to and outcome.state != "failed":
             fault = _pass_on(queued.reply_to, outcome.text)
-        end(workspace, queued)
+        begun.unlink(missing_ok=True)
+    elif time.time() - queued.arrived > GIVEN_UP:
+        begun.replace(begun.with_suffix(FAILED))
+        text = f"{outcome.text.removesuffix(RETRIED)} (given up after a day)"
+        outcome = replace(outcome, state="failed", text=text)
+    else:
+        _write(begun.parent, queued.retried())
+        begun.unlink(missing_ok=True)
     return Answered(queued, outcome, bool(guidance), fault)
 
 
