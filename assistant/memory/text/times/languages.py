@@ -21,6 +21,7 @@ from assistant.memory.text.times.period import (
     months_from,
     on_day,
     season_near,
+    units_from,
     weekday_near,
 )
 from assistant.tables import table_of
@@ -289,7 +290,7 @@ def _ago(language: Language, match: re.Match[str], anchor: date) -> Period | Non
     if unit == "week":
         day = anchor - timedelta(weeks=count)
         return Period(day - timedelta(days=3), day + timedelta(days=3))
-    return _span(unit, -count, anchor) if unit in _UNIT_DAYS else None
+    return units_from(anchor, -count, unit) if unit in _UNIT_DAYS else None
 
 
 def _past(language: Language, match: re.Match[str], anchor: date) -> Period | None:
@@ -324,19 +325,4 @@ def _shifted(
     if weekday is not None:
         return weekday_near(weekday, shift, anchor)
     named = unit or language.unit(groups["unit"])
-    return None if named == "day" and not unit else _span(named, shift, anchor)
-
-
-def _span(unit: str, shift: int, anchor: date) -> Period:
-    monday = anchor + timedelta(weeks=shift, days=-anchor.weekday())
-    match unit:
-        case "day":
-            return days_from(anchor, shift)
-        case "week":
-            return Period(monday, monday + timedelta(days=6))
-        case "weekend":
-            return Period(monday + timedelta(days=5), monday + timedelta(days=6))
-        case "month":
-            return months_from(anchor, shift)
-        case _:
-            return in_year(anchor.year + shift)
+    return None if named == "day" and not unit else units_from(anchor, shift, named)

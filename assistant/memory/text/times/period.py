@@ -123,3 +123,19 @@ def days_from(anchor: date, days: int) -> Period:
 def months_from(anchor: date, months: int) -> Period:
     start = later(anchor.replace(day=1), months, "month")
     return in_month(start.year, start.month)
+
+
+def units_from(anchor: date, shift: int, unit: str) -> Period:
+    """Return the whole unit that many units from that of the anchor."""
+    monday = anchor + timedelta(weeks=shift, days=-anchor.weekday())
+    match unit:
+        case "day":
+            return days_from(anchor, shift)
+        case "week":
+            return Period(monday, monday + timedelta(days=6))
+        case "weekend":
+            return Period(monday + timedelta(days=5), monday + timedelta(days=6))
+        case "month":
+            return months_from(anchor, shift)
+        case _:
+            return in_year(anchor.year + shift)

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import zip_longest
 
 from assistant.memory.text.times.languages import with_plain_am
-from assistant.memory.text.times.period import later
+from assistant.memory.text.times.period import later, units_from, weekday_near
 from assistant.memory.text.times.schedule import (
     ANCHOR,
     CODES,
@@ -147,15 +147,11 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     reading = Reading(None, reader.end, word, BEHIND_COLON if word else "", rest=rest)
     if reader.due or word:
         return replace(reading, due=reader.due, is_timed=True)
-    words, part = text[: reader.end].strip(), next(iter(reader.parts), None)
-    at = reader.within(part, reader.times[0]) if reader.times else time(part) if part else NINE
-    if at is None:
-        return Reading(word=words, cure="That time is not in that part of the day")
-    day = reader.once or now.date()
-    ends_today = day == now.date() and not reader.is_dated
+    words, day = text[: reader.end].strip(), reader.once or now.date()
+    at = (*reader.times, *map(time, reader.parts), NINE)[0]
     due = datetime.combine(day, at)
-    is_of_night = part in (EVENING, NIGHT) and at < SIX and (day != now.date() or due <= now)
-    if is_of_night or (at == time.min and ends_today):
+    is_of_night = reader.is_of_night and (day != now.date() or due <= now)
+    if is_of_night or (at == time.min and day == now.date() and not reader.is_dated):
         due += DAY  # the midnight that ends it, or the hours after that
     if reader.zone:
         due = due.replace(tzinfo=zone_of(reader.zone)).astimezone().replace(tzinfo=None)
@@ -164,7 +160,7 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
             return Reading(end=reader.end, word=words, cure=cure)
         return replace(reading, due=due, is_timed=bool(reader.times))
     again = f"Say “tomorrow at {at:%H:%M}{reader.zone and f' {reader.zone}'}”"
-    if at.hour < NOON and (due + HALF_A_DAY > now) and not (reader.halved or part or reader.zone):
+    if at.hour < NOON and (due + HALF_A_DAY > now) and not (reader.is_settled or reader.zone):
         again += f" or “today at {due + HALF_A_DAY:%H:%M}”"
     return Reading(
         end=reader.end,
@@ -216,6 +212,8 @@ class _Reader:
         self._now = now
         self._tokens = tokens(with_plain_am(self._text))
         self._at = self.end = 0
+        self._is_once = False
+        """Whether it reads a single time."""
         self._unit, self._count = "", 1
         self._days: list[str] = []
         self._setpos = self._month = 0
@@ -230,10 +228,10 @@ class _Reader:
         self.is_dated = False
         """Whether the one day is named by its date."""
         self.times: list[time] = []
-        self._is_of_night = False
+        self.is_of_night = False
         """Whether a time is after the midnight that ends a day."""
-        self.halved: list[time] = []
-        """The times written with "am", or like "03:00"; for a single time also with "pm"."""
+        self._halved: list[time] = []
+        """The times written with "am", or like "03:00"."""
         self._settled = 0
         """The number of times that are in a named part of the day."""
         self.parts: list[int] = []
@@ -247,16 +245,16 @@ class _Reader:
         """Whether a time of day or an interval was read."""
         return bool(self.times or self.due or self._unit in _MINUTES)
 
-    def within(self, part: int | None, at: time) -> time | None:
-        """Return a time within a part of the day; None if outside, such as "am" in the evening."""
-        meant = in_part(at, part)
-        return None if at in self.halved and meant != at else meant
+    @property
+    def is_settled(self) -> bool:
+        """Whether the half of the day is named, in figures or by a part of the day."""
+        return bool(self._halved or self._settled or self.parts)
 
     def question(self, times: Sequence[time]) -> str:
         """Return what to ask about one of these times: "Friday at 3" is seldom at night."""
         unclear = () if self.zone or self.parts else self.times[self._settled :]
         for at in unclear:
-            if ONE <= at < SIX and at in times and at not in self.halved:
+            if ONE <= at < SIX and at in times and at not in self._halved:
                 return f"Say “at {at:%H:%M}” or “at {at.replace(hour=at.hour + 12):%H:%M}”"
         return ""
 
@@ -309,6 +307,7 @@ class _Reader:
 
     def read(self, productions: Sequence["_Production"]) -> None:
         """Read as long as a production matches, up to the `end` of the words."""
+        self._is_once = productions is _MOMENT
         while not (self.fault[0] or self.due) and self._take(productions):
             pass
         self.end = self._tokens[self._at - 1].end if self._at else 0
@@ -348,7 +347,7 @@ class _Reader:
         timed = bool(self.times)
         if self._lone:
             self.fault = self._lone, ONE_DAY
-        if self._is_of_night and (self._days or self._monthdays or self.once):
+        if self.is_of_night and (self._days or self._monthdays or self.once):
             self.fault = words, NEXT_DAY
         if self.once:
             return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
@@ -375,7 +374,7 @@ class _Reader:
     def _at_times_of(self, days: Schedule) -> Schedule:
         """Return another schedule at the times that were read, in its part of the day if any."""
         part = days.times[0].hour if days.times else None
-        times = {at if at in self.halved else in_part(at, part) or at for at in self.times}
+        times = {at if at in self._halved else in_part(at, part) or at for at in self.times}
         zone = self.zone or days.zone
         return replace(days, times=tuple(sorted(times)), zone=zone, is_timed=True)
 
@@ -535,7 +534,9 @@ class _Reader:
 
     def part(self, words: Words) -> bool:
         parts = [token for token in words if token.kind == "part"]
-        if (len(words) == 1 and not parts[0].plural and not self._days) or self._unit in _MINUTES:
+        is_alone = len(words) == 1 and not (parts[0].plural or self._days or self._is_once)
+        named_before = self._is_once and (self.parts or self._settled)
+        if is_alone or named_before or self._unit in _MINUTES:
             return False
         if parts[0].plural and not self._unit and not self._days:
             self._unit = "day"
@@ -554,19 +555,22 @@ class _Reader:
     def _add_times(self, times: list[time], part: int | None, words: Words) -> None:
         """Add times of day that are in this part of it."""
         for at in times:
-            if (meant := self.within(part, at)) is None:
+            meant = in_part(at, part)
+            if meant is None or (meant != at and at in self._halved):  # "am" in the evening
                 self._fails(words, "It is not in that part of the day")
             else:
                 self.times.append(meant)
-                self._is_of_night |= part in (EVENING, NIGHT) and meant < SIX
+                self.is_of_night |= part in (EVENING, NIGHT) and meant < SIX
         if part is not None:
             self._settled = len(self.times)
 
     def time_of_day(self, words: Words) -> bool:
         times = words.clocks()
-        if not times or self._unit in _MINUTES:
+        if not times or self._unit in _MINUTES or (self._is_once and self.times):
             return False
-        self.halved += [token.value for token in words if token.half == "a" or token.word[0] == "0"]
+        self._halved += [
+            token.value for token in words if token.half == "a" or token.word[0] == "0"
+        ]
         part = self.parts.pop() if self.parts else None
         if named := words.values("part"):
             if part is not None:
@@ -617,9 +621,9 @@ class _Reader:
                 return False
             begins = self._now.date()
             if weekdays and words[-1].kind == "unit":  # "Monday in a week"
-                begins += ((weekdays[0] - begins.weekday() - 1) % 7 + 1) * DAY
+                begins = weekday_near(weekdays[0], 1, begins).start
             day = later(begins, int(number), unit)
-            self.once = day + (weekdays[0] - day.weekday()) * DAY if weekdays else day
+            self.once = weekday_near(weekdays[0], 0, day).start if weekdays else day
         except (OverflowError, ValueError):
             return False
         return True
@@ -659,14 +663,9 @@ class _Reader:
         elif units == ["week"] and not words.has("next"):
             first += 8 * DAY
         elif units:
-            begins = {
-                "week": today - today.weekday() * DAY,
-                "month": today.replace(day=1),
-                "year": today.replace(month=1, day=1),
-            }.get(units[0])
-            if not begins or not words.has("next"):
+            if units[0] not in ("week", "month", "year") or not words.has("next"):
                 return False
-            first, reach = later(begins, 1, units[0]), 31
+            first, reach = units_from(today, 1, units[0]).start, 31
         elif words.values("kind"):
             if words[-1].value != "SA,SU":
                 return False
@@ -683,20 +682,6 @@ class _Reader:
             return self._fails(words, NO_DAY)
         if weekdays and self.once.weekday() not in weekdays:
             self._fails(words, f"{self.once} is a {self.once:%A}")
-        return True
-
-    def one_time(self, words: Words) -> bool:
-        times = words.clocks()
-        if self.times or not times:
-            return False
-        self.times = times
-        self.halved += [token.value for token in words if token.half or token.word[0] == "0"]
-        return True
-
-    def one_part(self, words: Words) -> bool:
-        if self.parts:
-            return False
-        self.parts = words.values("part")
         return True
 
 
