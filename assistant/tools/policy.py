@@ -196,12 +196,25 @@ EVERYTHING = ("", "*", "**")
 """Patterns that match whatever the call touches."""
 
 
+Touched = tuple[str, bool]
+"""Something that a call touches: the text of a subject, such as a command, and True; or an absolute
+path and False."""
+
+
+def _touched_by(plan: Plan) -> list[Touched]:
+    """Return what a call touches; an empty subject if it touches nothing."""
+    paths = [(path, False) for path in plan.paths]
+    return [*((text, True) for text in plan.subjects), *paths] or [("", True)]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. An empty `pattern` matches every call of the tool."""
+    """One rule. An empty `pattern` matches every call of the tool; a relative one is relative to
+    each of the directories."""
 
     tool: str
     pattern: str
+    directories: Sequence[str]
 
     @property
     def weight(self) -> int:
@@ -213,11 +226,6 @@ class Rule:
         glob = across(self.tool)
         return glob.matches(tool) or (tool == CODE and glob.matches(SHELL))
 
-    def permits(self, tool: str) -> bool:
-        """Return whether the rule, as one of `allow`, applies to this tool: a rule that allows
-        commands does not allow code."""
-        return across(self.tool).matches(tool) or (not self.pattern and self.names(tool))
-
     def binds(self, tool: str) -> bool:
         """Return whether a path that the rule matches is restricted for this tool."""
         return self.names(tool) or (
@@ -228,16 +236,63 @@ class Rule:
         """Return whether the rule applies to any of these tools."""
         return any(map(self.names, tools))
 
+    def restricts(self, tool: str, touched: Touched) -> bool:
+        """Return whether the rule, read broadly, matches what a call of this tool touches."""
+        text, is_subject = touched
+        if self.pattern in EVERYTHING:
+            return self.names(tool)
+        if not is_subject:
+            directory = os.path.isdir(text)  # noqa: PTH112  # or too long a path
+            return self.binds(tool) and _named([self]).holds(text, directory=directory)
+        parts = {text, *(plain_commands(text) if tool == SHELL else ())}
+        return self.names(tool) and any(fnmatchcase(part, self.pattern) for part in parts)
 
-Touched = tuple[str, bool]
-"""Something that a call touches: the text of a subject, such as a command, and True; or an absolute
-path and False."""
+    def allows(self, tool: str, plan: Plan, touched: Touched) -> bool:
+        """Return whether the rule, as one of `allow` and read narrowly, matches what a call
+        touches.
 
+        One that allows commands does not allow code, and `git status*` does not match `git status;
+        rm …`: wildcards do not span operators.
+        """
+        text, is_subject = touched
+        if not self.pattern:
+            return self.names(tool) and not plan.guarded
+        if not across(self.tool).matches(tool):
+            return False
+        if is_subject:
+            is_joined = tool in (SHELL, CODE) and OPERATORS.search(text) and text != self.pattern
+            return not is_joined and fnmatchcase(text, self.pattern)
+        absolute, names = self._parts()
+        root = "/" if absolute or not self.directories else self.directories[0]
+        return across("/".join([literally(root).rstrip("/"), *names])).matches(text)
 
-def _touched_by(plan: Plan) -> list[Touched]:
-    """Return what a call touches; an empty subject if it touches nothing."""
-    paths = [(path, False) for path in plan.paths]
-    return [*((text, True) for text in plan.subjects), *paths] or [("", True)]
+    def exact(self) -> Iterator[tuple[str, bool]]:
+        """Yield the literal paths that the pattern names, each with whether it stands for a
+        folder's content."""
+        absolute, names = self._parts()
+        folder = bool(names) and names[-1] in ("*", "**")
+        literal_names = names[:-1] if folder else names
+        if literal_names and all(map(MAGIC.isdisjoint, literal_names)):
+            for root in ("",) if absolute else self.directories:
+                yield os.path.normpath("/".join([root.rstrip("/"), *literal_names])), folder
+
+    def spellings(self) -> Iterator[str]:
+        """Yield the pattern as absolute globs, as written and with its links resolved."""
+        absolute, names = self._parts()
+        for root in ("/",) if absolute else self.directories:
+            fixed = list(takewhile(MAGIC.isdisjoint, names))
+            remainder = names[len(fixed) :]
+            prefix = os.path.normpath("/".join([root.rstrip("/"), *fixed]) or "/")
+            for start in (prefix, os.path.realpath(prefix)):
+                yield "/".join([literally(start).rstrip("/"), *remainder])
+            if len(names) == 1 and not absolute:
+                yield "/".join([literally(root).rstrip("/"), "*", *names])
+
+    def _parts(self) -> tuple[bool, list[str]]:
+        """Return whether the pattern is absolute, and its parts."""
+        text = self.pattern
+        text = str(Path(text).expanduser()) if text.startswith("~/") else text
+        return text.startswith("/"), [part for part in text.split("/") if part not in ("", ".")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +317,15 @@ class Named:
         return any(glob.matches(spelling) for glob in self.paths for spelling in spellings)
 
 
+def _named(rules: Iterable[Rule]) -> Named:
+    relevant = [rule for rule in rules if rule.pattern]
+    spellings = {spelling for rule in relevant for spelling in rule.spellings()}
+    return Named(
+        tuple(across(folded(pattern) + "{,/*}") for pattern in sorted(spellings)),
+        tuple(sorted({item for rule in relevant for item in rule.exact()})),
+    )
+
+
 class Rules:
     """The owner's rules. `directories` are the workspace and the directories added to it.
 
@@ -271,13 +335,17 @@ class Rules:
     def __init__(
         self, settings: PolicySettings | None = None, directories: Sequence[Path] = ()
     ) -> None:
-        chosen = settings or PolicySettings()
+        chosen, roots = settings or PolicySettings(), tuple(map(str, directories))
         self._deny, self._ask, self._allow = (
-            tuple(map(_parsed, texts)) for texts in (chosen.deny, chosen.ask, chosen.allow)
+            [_parsed(text, roots) for text in texts]
+            for texts in (chosen.deny, chosen.ask, chosen.allow)
         )
-        self._directories = tuple(map(str, directories))
-        for rule in (*self._deny, *self._ask, *self._allow):
-            self._check(rule)
+        try:
+            for rule in (*self._deny, *self._ask, *self._allow):
+                rule.names("")
+                _named([rule])
+        except ToolError as error:
+            raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
 
     def judge(self, tool: str, plan: Plan) -> Action:
         """Return whether the call runs, needs approval or is denied, by the rules and its
@@ -296,24 +364,26 @@ class Rules:
 
     def deny(self, tool: str, plan: Plan) -> bool:
         """Return whether the call is denied."""
-        return any(self._weight(self._deny, tool, touched) >= 0 for touched in _touched_by(plan))
+        return any(
+            rule.restricts(tool, touched) for touched in _touched_by(plan) for rule in self._deny
+        )
 
     def ask(self, tool: str, plan: Plan) -> bool:
         """Return whether the call needs approval, whatever its danger: for each thing it touches
         the most specific `ask` or `allow` rule decides."""
         for touched in _touched_by(plan):
-            weight = self._weight(self._ask, tool, touched)
-            if weight >= 0 and weight >= self._allowed(tool, plan, touched):
+            weights = [rule.weight for rule in self._ask if rule.restricts(tool, touched)]
+            if weights and max(weights) >= self._allowed(tool, plan, touched):
                 return True
         return False
 
     def denied(self, tool: str) -> Named:
         """Return the paths that are denied to a tool."""
-        return self._named(rule for rule in self._deny if rule.binds(tool))
+        return _named(rule for rule in self._deny if rule.binds(tool))
 
     def asked(self, tool: str) -> Named:
         """Return the paths for which a tool needs approval."""
-        return self._named(rule for rule in self._ask if rule.binds(tool))
+        return _named(rule for rule in self._ask if rule.binds(tool))
 
     def kept_from_commands(self) -> tuple[Named, Named]:
         """Return the paths that no command may see, and those that none may change.
@@ -326,109 +396,23 @@ class Rules:
             if any(map(rule.binds, (SHELL, CODE))) and rule.about((*READING, *WRITING))
         ]
         return (
-            self._named(rule for rule in rules if rule.about(READING)),
-            self._named(rule for rule in rules if not rule.about(READING)),
+            _named(rule for rule in rules if rule.about(READING)),
+            _named(rule for rule in rules if not rule.about(READING)),
         )
-
-    def _check(self, rule: Rule) -> None:
-        try:
-            rule.names("")
-            self._named([rule])
-        except ToolError as error:
-            raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
-
-    def _weight(self, rules: Iterable[Rule], tool: str, touched: Touched) -> int:
-        """Return the weight of the most specific rule that matches, read broadly; otherwise -1."""
-        text, is_subject = touched
-        parts = {text, *(plain_commands(text) if is_subject and rules and tool == SHELL else ())}
-        weights = [-1]
-        for rule in rules:
-            if not is_subject and rule.binds(tool) and rule.pattern not in EVERYTHING:
-                applies = self._named([rule]).holds(text, directory=os.path.isdir(text))  # noqa: PTH112  # or too long a path
-            else:
-                applies = rule.names(tool) and (
-                    rule.pattern in EVERYTHING
-                    or (is_subject and any(fnmatchcase(part, rule.pattern) for part in parts))
-                )
-            weights += [rule.weight] if applies else []
-        return max(weights)
 
     def _allowed(self, tool: str, plan: Plan, touched: Touched) -> int:
-        """Return the weight of the most specific rule that allows it, read narrowly; otherwise
-        -1."""
-        text, is_subject = touched
-        weights = [-1]
-        for rule in self._allow:
-            if not rule.permits(tool) or (not rule.pattern and plan.guarded):
-                continue
-            if not rule.pattern or (
-                _matches_subject(tool, rule.pattern, text)
-                if is_subject
-                else self._below(rule.pattern).matches(text)
-            ):
-                weights.append(rule.weight)
-        return max(weights)
-
-    def _named(self, rules: Iterable[Rule]) -> Named:
-        relevant = [rule for rule in rules if rule.pattern]
-        spellings = {spelling for rule in relevant for spelling in self._spellings(rule.pattern)}
-        return Named(
-            tuple(across(folded(pattern) + "{,/*}") for pattern in sorted(spellings)),
-            tuple(sorted({item for rule in relevant for item in self._exact(rule.pattern)})),
-        )
-
-    def _exact(self, pattern: str) -> Iterator[tuple[str, bool]]:
-        """Yield the literal paths that the pattern names, each with whether it stands for a
-        folder's content."""
-        absolute, names = _parts(pattern)
-        folder = bool(names) and names[-1] in ("*", "**")
-        literal_names = names[:-1] if folder else names
-        if literal_names and all(map(MAGIC.isdisjoint, literal_names)):
-            for root in ("",) if absolute else self._directories:
-                yield os.path.normpath("/".join([root.rstrip("/"), *literal_names])), folder
-
-    def _spellings(self, pattern: str) -> Iterator[str]:
-        """Yield the pattern as absolute globs, as written and with its links resolved."""
-        absolute, names = _parts(pattern)
-        for root in ("/",) if absolute else self._directories:
-            fixed = list(takewhile(MAGIC.isdisjoint, names))
-            remainder = names[len(fixed) :]
-            prefix = os.path.normpath("/".join([root.rstrip("/"), *fixed]) or "/")
-            for start in (prefix, os.path.realpath(prefix)):
-                yield "/".join([literally(start).rstrip("/"), *remainder])
-            if len(names) == 1 and not absolute:
-                yield "/".join([literally(root).rstrip("/"), "*", *names])
-
-    def _below(self, pattern: str) -> Glob:
-        """Return the pattern as a glob over absolute paths, read narrowly."""
-        absolute, names = _parts(pattern)
-        root = "/" if absolute or not self._directories else self._directories[0]
-        return across("/".join([literally(root).rstrip("/"), *names]))
+        """Return the weight of the most specific rule that allows it; otherwise -1."""
+        rules = (rule for rule in self._allow if rule.allows(tool, plan, touched))
+        return max((rule.weight for rule in rules), default=-1)
 
 
-def _parsed(text: str) -> Rule:
+def _parsed(text: str, directories: Sequence[str]) -> Rule:
     tool, _, pattern = (part.strip() for part in text.partition(":"))
     if "://" in pattern:  # host names ignore case, paths do not
         scheme, _, rest = pattern.partition("://")
         machine, slash, path = rest.partition("/")
         pattern = f"{scheme}://{machine}".lower() + slash + path
-    return Rule(tool, pattern)
-
-
-def _parts(pattern: str) -> tuple[bool, list[str]]:
-    """Return whether a pattern is absolute, and its parts."""
-    text = str(Path(pattern).expanduser()) if pattern.startswith("~/") else pattern
-    return text.startswith("/"), [part for part in text.split("/") if part not in ("", ".")]
-
-
-def _matches_subject(tool: str, pattern: str, subject: str) -> bool:
-    """Return whether a subject matches, without letting wildcards span operators.
-
-    `git status*` does not match `git status; rm …`.
-    """
-    if tool in (SHELL, CODE) and OPERATORS.search(subject) and subject != pattern:
-        return False
-    return bool(pattern) and fnmatchcase(subject, pattern)
+    return Rule(tool, pattern, directories)
 
 
 @dataclass(frozen=True, slots=True)
