@@ -47,7 +47,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 def at_home() -> dict[str, Path]:
     """Return the folders of other programs' memories on this machine, by program."""
     folders = {}
-    for maker, about in _PROGRAMS.items():
+    for maker, about in sorted(_PROGRAMS.items()):
         folder = Path(os.environ.get(about.get("variable", ""), about.get("home", ""))).expanduser()
         if "used" in about and any(folder.glob(about["used"])):
             folders[maker] = folder
@@ -56,18 +56,11 @@ def at_home() -> dict[str, Path]:
 
 def kind_of(package: Package) -> str:
     """Return the program that made a folder; `markdown` if none is recognised."""
-    names = set(package.names())
-    at_top = {PurePosixPath(name).name for name in names if name.count("/") <= 1}
-    path = package.path.resolve()
-    if ".memsearch" in path.parts or any(name.startswith(".memsearch/") for name in names):
-        return "memsearch"
-    if "memory_summary.md" in at_top or path.name == ".codex" or path.parent.name == ".codex":
-        return "Codex"
-    if at_top & {"SOUL.md", "IDENTITY.md"} or any(map(_SESSION.search, names)):
-        return "OpenClaw"
-    in_projects = any(re.search(r"projects/[^/]+/memory/[^/]+\.md$", name) for name in names)
-    if in_projects or "MEMORY.md" in names:
-        return "Claude Code"
+    path, names = str(package.path.resolve()), package.names()
+    for program, about in _PROGRAMS.items():
+        has = re.compile(about["has"]).search
+        if any(map(has, names)) or re.search(about.get("path", "(?!)"), path):
+            return program
     return "markdown"
 
 
