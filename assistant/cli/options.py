@@ -237,43 +237,39 @@ def answer(value: Any) -> None:
 
 def run_editor(path: Path) -> None:
     """Open a file in the owner's editor. Raises UsageError if the editor fails."""
-    import subprocess  # only needed here
-
-    from assistant.disk import programs  # as above
+    from assistant.disk import programs  # only needed here
 
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     editor = chosen or next(filter(programs.find, EDITORS), "vi")
-    try:
-        code = subprocess.run([*_own_program(editor), str(path)]).returncode
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the editor {editor!r} cannot be run: {error}", "Set EDITOR") from error
-    if code:
+    if code := _run_own("editor", editor, str(path)):
         raise UsageError(f"the editor {editor!r} failed with {code}", "Set EDITOR to another")
 
 
 def run_pager(text: str) -> None:
     """Show a text in the owner's pager. Raises UsageError if it cannot be run."""
-    import subprocess  # only needed here
-
-    pager = os.environ.get("PAGER") or "less"
     colours = {"LESS": "-R", **os.environ}
+    _run_own("pager", os.environ.get("PAGER") or "less", input=text.encode(), env=colours)
+
+
+def _run_own(kind: str, command: str, *arguments: str, **settings: Any) -> int:
+    """Run a command of the owner's, whose program no tool can have written; return its exit code.
+
+    Raises UsageError if it cannot be run.
+    """
+    import shlex  # all only needed here
+    import subprocess
+
+    from assistant.disk import programs
+
     try:
-        subprocess.run(_own_program(pager), input=text.encode(), env=colours)
+        name, *words = shlex.split(command)
+        if (program := programs.find(name)) is None:
+            raise ValueError("it is not on the PATH, or only where tools write")
+        return subprocess.run([program, *words, *arguments], **settings).returncode
     except (OSError, ValueError) as error:
-        raise UsageError(f"the pager {pager!r} cannot be run: {error}", "Set PAGER") from error
-
-
-def _own_program(command: str) -> list[str]:
-    """Return the words of a command of the owner's, whose program no tool can have written. Raises
-    ValueError if there is none."""
-    import shlex  # only needed here
-
-    from assistant.disk import programs  # as above
-
-    name, *arguments = shlex.split(command)
-    if (program := programs.find(name)) is None:
-        raise ValueError("it is not on the PATH, or only where tools write")
-    return [program, *arguments]
+        raise UsageError(
+            f"the {kind} {command!r} cannot be run: {error}", f"Set {kind.upper()}"
+        ) from error
 
 
 def own_command() -> str:
