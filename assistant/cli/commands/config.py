@@ -187,18 +187,12 @@ def path_of(key: str) -> Keys:
     Raises UsageError for an unknown setting.
     """
     key = "model.name" if key == "model" else key
-    section, _, rest = key.partition(".")
-    number, _, name = rest.partition(".")
-    if section in settings.LISTED and not rest:
-        return (section,)
-    if section in settings.LISTED and number.isdecimal() and int(number):
-        own = (name,) if name else ()
-        if not name or f"{section}.1.{name}" in settings.names():
-            return (section, int(number) - 1, *own)
-    elif section == SERVERS and (server := _OF_SERVER.fullmatch(rest)):
+    section, *parts = key.split(".")
+    if section == SERVERS and (server := _OF_SERVER.fullmatch(key.partition(".")[2])):
         return section, *filter(None, server.groups())
-    elif key in settings.names():
-        return section, rest
+    lists = [known for name in settings.LISTED for known in (name, f"{name}.1")]
+    if re.sub(r"\.0*[1-9][0-9]*\b", ".1", key, count=1) in (*settings.names(), *lists):
+        return section, *(int(part) - 1 if part.isdecimal() else part for part in parts)
     near = get_close_matches(key, ["model", *settings.names()], n=1)
     raise UsageError(
         f"there is no setting {key!r}",
