@@ -1,12 +1,14 @@
 """Opens a conversation in a workspace: builds its objects from the owner's options and settings."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -22,7 +24,7 @@ from assistant.agent.prompt import (
     with_identity,
     without_owner,
 )
-from assistant.app.options import ChatOptions
+from assistant.app.options import ENDING, ChatOptions
 from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.subtasks import delegating_tool
 from assistant.errors import SessionError, ToolError
@@ -146,9 +148,13 @@ class Chat:
             self.conversation.begun()  # from now on facts can be extracted from it
 
     def __enter__(self) -> "Chat":
+        """Let the signals that end the process stop a turn as Ctrl-C does, until the chat is
+        closed: so undo knows what its running command has changed."""
+        _handle_ending(signal.SIG_DFL, signal.default_int_handler)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        _handle_ending(signal.default_int_handler, signal.SIG_DFL)
         self.close()
 
     def begin(self, record: Transcript) -> Conversation:
@@ -312,6 +318,15 @@ def open_chat(
             chat.conversation.approver = ApproveAll(approver) if options.yes else approver
         resources.pop_all()
     return chat
+
+
+def _handle_ending(before: object, handler: Any) -> None:
+    """Handle the signals that end the process in another way, where they are handled as `before`;
+    only the main thread can."""
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDING:
+            if signal.getsignal(number) is before:
+                signal.signal(number, handler)
 
 
 def _may_show_due(roots: Roots, passage: Passage) -> bool:

@@ -1,10 +1,13 @@
 """The options of a conversation, from flags or from Python. Imports nothing heavy."""
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a process cleanly; during a turn they stop it, like Ctrl-C."""
 Purpose = Literal["", "heartbeat", "event"]
 """The purpose of a session: a chat, a task of the heartbeat, or an event."""
 

@@ -4,9 +4,7 @@ import contextlib
 import io
 import os
 import shutil
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -44,10 +42,6 @@ def option(usage: str, help: str, **settings: Any) -> Any:
 def argument(usage: str, help: str, **settings: Any) -> Any:
     """Return an argument, given its name as help shows it."""
     return typer.Argument(metavar=usage, help=help, **settings)
-
-
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a process cleanly; during a turn they stop it, like Ctrl-C."""
 
 
 def session_ids(context: typer.Context) -> list[tuple[str, str]]:
@@ -152,11 +146,6 @@ class Globals:
         """Open a conversation, with progress on standard error unless `progress` is given."""
         from assistant.app.chat import open_chat  # the agent and its models: not for `--help`
 
-        # otherwise the screen handles signals
-        if threading.current_thread() is threading.main_thread():
-            for number in ENDING:
-                if signal.getsignal(number) is signal.SIG_DFL:
-                    signal.signal(number, signal.default_int_handler)
         with ProgressLine() as line:
             return open_chat(
                 self.workspace(),

@@ -1,10 +1,7 @@
 """A turn without its owner: run within their limits, and retried if no model answers."""
 
 import re
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -103,15 +100,14 @@ def run_turn(
             talk = chat.conversation
             talk.max_tokens = tokens
             try:
-                with _stopped_by_its_end():
-                    for event in ask(chat):
-                        match event:
-                            case events.TurnFinished(interrupted=True):
-                                raise KeyboardInterrupt
-                            case events.TurnFinished(text):
-                                reply = text
-                            case events.TurnFailed(message, cure):
-                                failed = f"{message}. {cure}".rstrip()
+                for event in ask(chat):
+                    match event:
+                        case events.TurnFinished(interrupted=True):
+                            raise KeyboardInterrupt
+                        case events.TurnFinished(text):
+                            reply = text
+                        case events.TurnFailed(message, cure):
+                            failed = f"{message}. {cure}".rstrip()
             finally:
                 with beats.changing(workspace) as spending:
                     spending.spend(talk.usage.tokens)
@@ -129,19 +125,3 @@ def run_turn(
 def is_silent(reply: str) -> bool:
     """Return whether a reply only says that there is nothing to report."""
     return " ".join(re.sub(r"[\W_]+", " ", reply).split()).casefold() in SILENCE
-
-
-@contextmanager
-def _stopped_by_its_end() -> Iterator[None]:
-    """Let the signals that end the process stop a turn as Ctrl-C does, so that undo knows what its
-    running command has changed."""
-    on_main = threading.current_thread() is threading.main_thread()
-    ending = (signal.SIGTERM, signal.SIGHUP) if on_main else ()
-    default = [number for number in ending if signal.getsignal(number) is signal.SIG_DFL]
-    for number in default:
-        signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number in default:
-            signal.signal(number, signal.SIG_DFL)

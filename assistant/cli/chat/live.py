@@ -30,10 +30,11 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.search import accept_search, stop_search
 from prompt_toolkit.utils import get_cwidth
 
+from assistant.app.options import ENDING
 from assistant.cli.chat.completion import ChatCompleter, picture_mentions
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
-from assistant.cli.options import ENDING, run_pager
+from assistant.cli.options import run_pager
 from assistant.cli.palette import SGR, owner_text
 from assistant.display import spelled
 from assistant.errors import UsageError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 import typer
 
+from assistant.app.options import ENDING
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Parts
-from assistant.cli.options import ENDING
 from assistant.cli.palette import SGR
 from assistant.cli.questions import edited_line
 from assistant.errors import UsageError
