@@ -119,8 +119,6 @@ def _outside(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
     )
 
 
-PATIENCE = 10.0
-"""Seconds that a supervisor has to end its processes before it is killed."""
 PROBE_SECONDS = 10.0
 PROBE = """
 echo in > inside
@@ -181,8 +179,9 @@ def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
         secret.write_text("outside")
         command = ["/bin/sh", "-c", PROBE, "sh", str(beside), str(secret)]
         launch = Launch(command, str(inside), 64, default_memory(), seconds=PROBE_SECONDS)
-        with Process(confine(launch, Bounds((inside,), readable=system()))) as process:
-            printed = b"".join(process.arriving())
+        process = Process(confine(launch, Bounds((inside,), readable=system())))
+        printed = b"".join(process.arriving())
+        process.ending()
         confined_writes = (inside / "inside").exists() and not beside.exists()
         return confined_writes and printed.endswith(b"alone\n") and b"outside" not in printed
 
@@ -207,7 +206,6 @@ class Process:
     """
 
     def __init__(self, launch: Launch) -> None:
-        self._ending: Ending | None = None
         self._process = subprocess.Popen(
             starting("run_command"),
             cwd="/",
@@ -224,39 +222,24 @@ class Process:
             self._lifeline.write(json.dumps(asdict(launch)).encode() + b"\n")
             self._lifeline.flush()
         except BrokenPipeError as error:
-            cause = self.close().cause
-            raise ToolError("the command could not be started", cause) from error
+            raise ToolError("the command could not be started", self.ending().cause) from error
 
     def arriving(self) -> Iterator[bytes]:
-        """Yield the output as it arrives, until the command ends."""
+        """Yield the output as it arrives."""
         while data := os.read(self._output.fileno(), 65536):
             yield data
-        self._process.wait()  # it may continue without output
 
     def stop(self) -> None:
         """Ask the supervisor to end the command and its descendants; takes a second or two."""
         with suppress(BrokenPipeError):
             self._lifeline.close()
 
-    def close(self) -> Ending:
-        """End the command if it still runs, and return how it ended."""
-        if self._ending is None:
-            self.stop()
-            try:
-                self._process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._output.close()
-            with self._report:
-                self._ending = _read(self._report.read())
-        return self._ending
-
-    def __enter__(self) -> "Process":
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
+    def ending(self) -> Ending:
+        """Wait until the command has ended; return how. Call it once."""
+        self._process.wait()
+        self.stop()
+        with self._output, self._report:
+            return _read(self._report.read())
 
 
 def _read(report: bytes) -> Ending:

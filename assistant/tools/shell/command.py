@@ -31,7 +31,6 @@ from assistant.tools.files.access import Roots
 from assistant.tools.places import EXECUTED_SUFFIXES
 from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
-    PATIENCE,
     Ending,
     Launch,
     Process,
@@ -90,6 +89,8 @@ class Output:
 MOST = 8
 """Maximum number of commands running in the background at once."""
 LONGEST_WAIT = 60
+PATIENCE = 10.0
+"""Seconds to wait until a command that is stopped has ended."""
 SHOWN = 80
 """Maximum characters of a command in a list."""
 
@@ -155,7 +156,7 @@ class Job:
             with self._cleanup:
                 for data in self._process.arriving():
                     self.output.add(data)
-                self._ending = self._process.close()
+                self._ending = self._process.ending()
         except Exception as error:  # raised by `result`
             self._error = error
         finally:
