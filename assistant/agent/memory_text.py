@@ -277,7 +277,7 @@ def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> 
     heading, lines = "", text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines):
         if line.startswith("#"):
-            heading = line.strip("# ")
+            heading = _heading([COMMENT.sub("", line).strip("# ")])
         elif is_core(line) and not BULLET.sub("", line.strip()).startswith("~~"):
             more = takewhile(partial(_continues, line), lines[number + 1 :])
             fact = "\n".join(map(without, [line, *more]))

@@ -54,7 +54,7 @@ def test_of_a_large_memory_the_core_stands_in_the_prompt(workspace: Workspace) -
     write(workspace, "MEMORY.md", MEMORY)
     write(workspace, "memory/many.md", "".join(f"- fact {n} of many\n" for n in range(9_000)))
     found = shown(workspace)
-    assert "- (:5) The door code is 4711.\n[/MEMORY]" in found.text
+    assert "\nMEMORY.md › Home\n- (:5) The door code is 4711.\n[/MEMORY]" in found.text
     assert "rent" not in found.text and "of many" not in found.text
     assert (found.sources, found.shown) == (("MEMORY.md",), {"MEMORY.md:5"})
     assert shown(workspace, most=0).text == found.text

@@ -330,7 +330,6 @@ def backing(
     A word, number or date has been brought in if the owner's words lack it and a text from outside
     has it; so has a negation, if the owner negates nothing. Other words may be the model's own, and
     dates and numbers resolved from the owner's.
-    dates and numbers resolved from the owner's.
     """
     language, anchor = language_of(text), day.isoformat() if day else None
     rest, dates = _without_dates(text, anchor)
