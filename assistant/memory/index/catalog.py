@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -308,8 +308,8 @@ class Catalog:
     def marked(self, layout: Layout) -> tuple[Rows, Rows]:
         """Return the positions of the chunks that state what they matter for, and the numbers of
         the vectors of those phrases."""
-        rows = np.array(self.database.rows("SELECT chunk, vector FROM marks"), np.int64)
-        rows = rows.reshape(-1, 2)
+        query = "SELECT rowid, marked FROM chunks WHERE marked IS NOT NULL"
+        rows = np.array(self.database.rows(query), np.int64).reshape(-1, 2)
         positions = layout.known(rows[:, 0])
         return positions[positions != NOWHERE], rows[positions != NOWHERE, 1]
 
@@ -322,7 +322,7 @@ class Catalog:
         """Return the current chunks that may mention these days, with their occasions, as far as
         these are known without a date of recording."""
         rows = self.database.rows(
-            "SELECT chunk, value FROM occasions WHERE first <= ? AND last >= ?",
+            "SELECT rowid, days FROM chunks WHERE first <= ? AND last >= ?",
             last.toordinal(), first.toordinal(),
         )  # fmt: skip
         days = {chunk: _OCCASIONS.decode(value) for chunk, value in rows}
@@ -425,8 +425,6 @@ class _Writer:
         self._words.drop((row, searchable(chunk.searched)) for row, chunk in gone)
         count_words(self._db, (chunk.searched for _, chunk in gone), -1)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
-        for table in ("occasions", "marks"):
-            self._db.executemany(f"DELETE FROM {table} WHERE chunk = ?", [(row,) for row in rowids])
         self._enqueue(chunk.id for _, chunk in gone)
 
     def _insert(
@@ -436,32 +434,28 @@ class _Writer:
         if not new:
             return
         chunks = [update.chunks[index] for index in new]
-        keys = [vector_key(chunk.plain, self._fingerprint) for chunk in chunks]
+        keys = [
+            [vector_key(text, self._fingerprint) for text in (chunk.plain, chunk.matters_for)]
+            for chunk in chunks
+        ]
+        vectors = vector_ids(self._db, list(chain.from_iterable(keys)))
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
-        marks = {
-            row: vector_key(chunk.matters_for, self._fingerprint)
-            for row, chunk in enumerate(chunks, first)
-            if chunk.matters_for
-        }
-        vectors = vector_ids(self._db, [*keys, *marks.values()])
         sections = self._sections(source, update.name, {chunk.heading for chunk in chunks})
         texts = ((row, searchable(c.searched)) for row, c in enumerate(chunks, first))
         lengths = self._words.add(texts)
-        rows, spoken_of = [], []
-        for row, index, key, c in zip(count(first), new, keys, chunks, strict=False):
+        rows = []
+        for row, index, (key, mark), c in zip(count(first), new, keys, chunks, strict=False):
             led, section, vector = number(label(c.plain)), sections[c.heading], vectors[key]
             table[index] = (
                 row, update.content[index], section, vector, led, lengths[row], _day(c.date),
                 _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain), 0, 0, 0, 0,
             )  # fmt: skip
             data = msgspec.json.encode(replace(c, id="", plain=""))
-            rows.append((row, c.id, vector, c.plain, data, _checksum(c.id, c.plain, data)))
-            if update.index_days and c.status == "current" and (spoken := _days_of(c)):
-                spoken_of.append((row, *spoken))
-        self._db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", rows)
-        self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
-        marked = [(row, vectors[key]) for row, key in marks.items()]
-        self._db.executemany("INSERT INTO marks VALUES (?, ?)", marked)
+            marked = vectors[mark] if c.matters_for else None
+            days = _days_of(c) if update.index_days and c.status == "current" else NO_DAYS
+            checksum = _checksum(c.id, c.plain, data)
+            rows.append((row, c.id, vector, c.plain, data, checksum, marked, *days))
+        self._db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         count_words(self._db, (chunk.searched for chunk in chunks), 1)
         self._enqueue(chunk.id for chunk in chunks)
 
@@ -503,12 +497,16 @@ def _encoded(heading: Sequence[str]) -> str:
     return json.dumps(heading, ensure_ascii=False)
 
 
-def _days_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
-    """Return the first and last day that a chunk may mention, and its occasions; None if none."""
+_Days = tuple[int, int, bytes] | tuple[None, None, None]
+NO_DAYS: _Days = None, None, None
+
+
+def _days_of(chunk: Chunk) -> _Days:
+    """Return the first and last day that a chunk may mention, and its occasions."""
     spoken_of = occasions(chunk.plain, chunk.date)
     undated = chunk.date is None and may_speak(chunk.plain)
     if not spoken_of and not undated:
-        return None
+        return NO_DAYS
     endless = undated or any(occasion.rule for occasion in spoken_of)
     first = 0 if undated else min(occasion.start.toordinal() for occasion in spoken_of)
     last = (

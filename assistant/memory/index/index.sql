@@ -15,17 +15,14 @@ CREATE TABLE sections (
   UNIQUE (source, heading));
 
 -- A chunk: its text to search, and the rest of it as JSON, with a position that is no longer true
--- once the file has changed above it.
+-- once the file has changed above it. `marked` is the vector of the phrases in its `for:` comment,
+-- `days` are the occasions that it mentions, from the first to the last day, as ordinals.
 CREATE TABLE chunks (
   rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, vector INTEGER NOT NULL,
-  plain TEXT NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL);
-
--- The chunks with `for:` comments; `vector` is that of those phrases.
-CREATE TABLE marks (chunk INTEGER PRIMARY KEY, vector INTEGER NOT NULL);
-
--- The days that a chunk mentions, from the first to the last, as ordinals.
-CREATE TABLE occasions (
-  chunk INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, value BLOB NOT NULL);
+  plain TEXT NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL,
+  marked INTEGER, first INTEGER, last INTEGER, days BLOB);
+CREATE INDEX chunks_marked ON chunks (marked) WHERE marked IS NOT NULL;
+CREATE INDEX chunks_days ON chunks (first, last) WHERE first IS NOT NULL;
 
 -- The ids of chunks whose changes Chroma still lacks.
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);

@@ -102,7 +102,8 @@ class VectorCache:
         with self._database.using() as db:
             deleted = db.execute(
                 "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE id NOT IN"
-                " (SELECT vector FROM chunks UNION ALL SELECT vector FROM marks UNION ALL"
+                " (SELECT vector FROM chunks UNION ALL"
+                " SELECT marked FROM chunks WHERE marked IS NOT NULL UNION ALL"
                 " SELECT vector FROM sections WHERE vector IS NOT NULL)"
                 " ORDER BY id DESC LIMIT -1 OFFSET ?)",
                 (keep,),
