@@ -118,7 +118,7 @@ class Transcript:
 
     def settle(self, reason: str) -> None:
         """End an unfinished turn for this `reason`; its open calls get results."""
-        self._catch_up()
+        self.check()
         for result in list(turns.lost_results(self.entries, turns.STOPPED)):
             self.append(result)
         turn = turns.last_turn(self.entries)
@@ -184,25 +184,20 @@ class Transcript:
                 f"session {self.session} was purged, changed or removed while it was open",
                 "Start a new session",
             )
-        missed, end, _ = _decoded(data[self._size :])
-        if self._size + end < size:
-            self._cut(size - self._size - end, end)
+        missed, length, _ = _decoded(data[self._size :])
+        end = self._size + length
+        if end < size:
+            storage.replace(self.path, data[:end])
+            if b"\n" in data[end:].lstrip():  # more than half a line
+                self.notices.append(
+                    f"{size - end:,} bytes that are not entries were written to session "
+                    f"{self.session} while it was open; they are cut off"
+                )
         ids = {entry.id for entry in self._entries}
         self._take([entry for entry in missed if entry.id not in ids])
-        self._size += end
+        self._size = end
         if self._borrowed is not None:
-            self._borrowed = data[: self._size]
-
-    def _cut(self, excess: int, end: int) -> None:
-        """Cut off bytes that are not entries, with a notice unless it is only half a line."""
-        assert self.path is not None
-        data = storage.read(self.path)
-        storage.replace(self.path, data[: self._size + end])
-        if b"\n" in data[self._size + end :].lstrip():
-            self.notices.append(
-                f"{excess:,} bytes that are not entries were written to session {self.session} "
-                "while it was open; they are cut off"
-            )
+            self._borrowed = data[:end]
 
 
 def notice(transcript: Transcript, text: str) -> Notice:

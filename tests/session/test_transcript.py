@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
 
 from assistant.agent.context_budget import fit
-from assistant.disk import storage
+from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
 from assistant.session import history as turns
@@ -30,6 +31,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.transcript import Transcript
+from assistant.workspace.folder import APPENDING
 from tests.model.validator import faults
 
 CALL = ToolCall("c1", "look", {"path": "a.py", "deep": [1, {"x": None}]})
@@ -122,6 +124,7 @@ def test_a_session_goes_on_where_it_ended(directory: Path) -> None:
 
 HOLDER = """
 import sys
+import threading
 from pathlib import Path
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
@@ -377,6 +380,20 @@ def test_settle_ends_a_turn_once(directory: Path) -> None:
     before = len(session.entries)
     session.settle("stopped")
     assert len(session.entries) == before
+
+
+def test_settling_leaves_a_line_alone_that_another_process_is_writing(directory: Path) -> None:
+    session, other = begun(directory), begun(directory, NoticeEntry("theirs"))
+    line = path_of(other).read_bytes().split(b"\n")[1].replace(b'"e1"', b'"e9"') + b"\n"
+    settling = threading.Thread(target=session.settle, args=("over",))
+    with locking.lock(directory / APPENDING), path_of(session).open("ab", 0) as file:
+        file.write(line[:20])
+        settling.start()
+        settling.join(0.3)
+        file.write(line[20:])
+    settling.join()
+    texts = [getattr(each, "text", "") for each in transcript.read(directory, session.session)]
+    assert texts == ["", "Hello", "theirs", "over"]
 
 
 def test_a_new_session_whose_id_was_taken_meanwhile_gets_another(tmp_path: Path) -> None:
