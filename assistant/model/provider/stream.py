@@ -201,25 +201,40 @@ OPEN, CLOSE = "<think>", "</think>"
 QUOTES = "`\"'“‘"
 
 
-class ThinkingFilter:
-    """Separates reasoning from the reply in streamed text, wherever pieces are split.
+class Assembly:
+    """Assembles one reply, and separates reasoning from its text, wherever pieces are split.
 
     Open models served without a reasoning parser write it into the text, before `</think>`. Some
     chat templates put `<think>` at the end of the prompt: then the text has only the end tag, and
-    `turned` says that the text before it was not the reply. Such a model always does so: with
-    `unopened` its text counts as reasoning from the first word, and `turned` says at the end that
-    no tag closed it, so that it was the reply.
+    what came before it was not the reply. Such a model always does so: with `unopened` its text
+    counts as reasoning from the first word, unless no tag closes it. Once the reply is complete,
+    `unopened` says whether the model did so.
     """
 
     def __init__(self, *, unopened: bool = False) -> None:
         self.unopened = unopened
-        self.turned = False
         self._state: Literal["head", "thinking", "unsure", "gap", "reply"] = "head"
         self._pending = ""
-        self._replied: list[str] = []
+        self._text = _GrowingText()
+        self._reasoning = _GrowingText()
+        self._signed: list[Mapping[str, Any]] = []
+        self._unsigned = ""
+        self._calls = Calls()
 
-    def feed(self, piece: str) -> tuple[str, str]:
-        """Add a piece and return its reasoning and its reply."""
+    def add(self, delta: Delta) -> Shown:
+        """Add a chunk and yield the text that can be shown."""
+        for block in delta.blocks:
+            self._sign(block)
+        inline, text = self._split(delta.text)
+        if thought := self._reasoning.add(delta.reasoning + inline):
+            yield ReasoningDelta(thought)
+        if visible := self._text.add(text):
+            yield TextDelta(visible)
+        for call in delta.calls:
+            self._calls.add(call)
+
+    def _split(self, piece: str) -> tuple[str, str]:
+        """Add a piece of the text and return its reasoning and its reply."""
         self._pending += piece
         reasoning = ""
         if self._state == "head":
@@ -236,22 +251,16 @@ class ThinkingFilter:
             if end < 0:
                 return self._split_partial_tag()
             reasoning, self._pending = self._pending[:end], self._pending[end + len(CLOSE) :]
-            self.turned = self._state == "unsure"
-            self.unopened = self.unopened or self.turned
+            if self._state == "unsure":
+                self.unopened = True
+                self._reasoning.parts += self._text.parts
+                self._text = _GrowingText()
             self._state = "gap"
         if self._state == "gap":
             self._pending = self._pending.lstrip()
             self._state = "reply" if self._pending else "gap"
         reply, self._pending = self._pending, ""
         return reasoning, reply
-
-    def finish(self) -> tuple[str, str]:
-        """Return the text that was held back."""
-        pending, self._pending = self._pending, ""
-        if self._state != "thinking":
-            return "", pending
-        self.turned, self.unopened = self.unopened, False
-        return ("", pending) if self.turned else (pending, "")
 
     def _end(self) -> int:
         """Return the offset at which the reasoning ends in the pending text, or -1.
@@ -260,7 +269,7 @@ class ThinkingFilter:
         """
         position = self._pending.find(CLOSE)
         while position >= 0 and self._state == "unsure":
-            text = "".join(self._replied) + self._pending[:position]
+            text = "".join(self._text.parts) + self._pending[:position]
             line = text.rpartition("\n")[2]
             fenced = text.count("```") % 2 or line.count("`") % 2
             if not (OPEN in text or fenced or (line and line[-1] in QUOTES)):
@@ -274,47 +283,7 @@ class ThinkingFilter:
         half = next((size for size in sizes if self._pending.endswith(CLOSE[:size])), 0)
         end = len(self._pending) - half
         text, self._pending = self._pending[:end], self._pending[end:]
-        if self._state == "thinking":
-            return text, ""
-        self._replied.append(text)
-        return "", text
-
-
-class Assembly:
-    """Assembles one reply.
-
-    `unopened` passed at the start says that this model is known to close its reasoning without
-    opening it; once the reply is complete, it says whether this one did.
-    """
-
-    def __init__(self, *, unopened: bool = False) -> None:
-        self._thinking = ThinkingFilter(unopened=unopened)
-        self._text = _GrowingText()
-        self._reasoning = _GrowingText()
-        self._signed: list[Mapping[str, Any]] = []
-        self._unsigned = ""
-        self._calls = Calls()
-
-    @property
-    def unopened(self) -> bool:
-        """Whether the reasoning was closed without having been opened."""
-        return self._thinking.unopened
-
-    def add(self, delta: Delta) -> Shown:
-        """Add a chunk and yield the text that can be shown."""
-        for block in delta.blocks:
-            self._sign(block)
-        inline, text = self._thinking.feed(delta.text)
-        if self._thinking.turned:
-            self._thinking.turned = False
-            self._reasoning.parts += self._text.parts
-            self._text = _GrowingText()
-        if thought := self._reasoning.add(delta.reasoning + inline):
-            yield ReasoningDelta(thought)
-        if visible := self._text.add(text):
-            yield TextDelta(visible)
-        for call in delta.calls:
-            self._calls.add(call)
+        return (text, "") if self._state == "thinking" else ("", text)
 
     def _sign(self, block: Mapping[str, Any]) -> None:
         """Add a piece of signed reasoning: thoughts, then their signature; redacted blocks arrive
@@ -333,10 +302,11 @@ class Assembly:
 
     def finish(self) -> Shown:
         """Yield the text still held back: a partial tag, or half of a surrogate pair."""
-        inline, text = self._thinking.finish()
-        if self._thinking.turned:
+        inline, text = (self._pending, "") if self._state == "thinking" else ("", self._pending)
+        if self._state == "thinking" and self.unopened:  # no tag closed it: it was the reply
+            self.unopened = False
             self._reasoning.add("", last=True)
-            text = "".join(self._reasoning.parts) + text
+            inline, text = "", "".join(self._reasoning.parts) + self._pending
             self._reasoning = _GrowingText()
         if thought := self._reasoning.add(inline, last=True):
             yield ReasoningDelta(thought)
