@@ -22,6 +22,7 @@ from assistant.characters import STRETCH, ends_a_line, stretches
 from assistant.memory.annotations import matters_for, recorded, searched
 from assistant.memory.base import Passage, Status
 from assistant.memory.text.blocks import MAX_CHARS, Heading, Unit, parse
+from assistant.memory.text.headings import TOP, Section
 from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.times.dates import heading_date, mentions
 
@@ -101,28 +102,6 @@ def identify(source: str, path: tuple[str, ...], text: str, occurrence: int) -> 
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The headings above a unit, outermost first, and the date of the nearest dated one."""
-
-    levels: tuple[int, ...] = ()
-    path: tuple[str, ...] = ()
-    dates: tuple[str | None, ...] = ()
-
-    @property
-    def date(self) -> str | None:
-        return next((date for date in reversed(self.dates) if date), None)
-
-    def under(self, level: int, title: str) -> "Section":
-        """Return the section that a heading opens."""
-        keep = sum(1 for _ in filter(lambda above: above < level, self.levels))
-        return Section(
-            (*self.levels[:keep], level),
-            (*self.path[:keep], title),
-            (*self.dates[:keep], heading_date(title)),
-        )
-
-
 _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\n]|\Z)")
 """A line with a bar may be the header of a table, but a list item cannot be part of one."""
 
@@ -146,9 +125,6 @@ CACHED = 4096
 """The number of pieces whose chunks are cached: some 65,000 facts."""
 LONG = 1 << 14
 """The length in characters from which a piece is not cached."""
-
-
-TOP = Section()
 
 
 _SPECIAL_TOKENS = 8

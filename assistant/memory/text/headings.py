@@ -4,6 +4,7 @@ give to a passage. Pure."""
 import calendar
 import functools
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -25,6 +26,31 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """The headings above a unit, outermost first, and the date of the nearest dated one."""
+
+    levels: tuple[int, ...] = ()
+    path: tuple[str, ...] = ()
+    dates: tuple[str | None, ...] = ()
+
+    @property
+    def date(self) -> str | None:
+        return next((date for date in reversed(self.dates) if date), None)
+
+    def under(self, level: int, title: str) -> "Section":
+        """Return the section that a heading opens."""
+        keep = bisect_left(self.levels, level)
+        return Section(
+            (*self.levels[:keep], level),
+            (*self.path[:keep], title),
+            (*self.dates[:keep], heading_date(title)),
+        )
+
+
+TOP = Section()
+
+
+@dataclass(frozen=True, slots=True)
 class OwnersHeading:
     """A heading for facts of any day: its line, and the position of that line."""
 
@@ -36,28 +62,27 @@ def headings(text: str) -> dict[str, OwnersHeading]:
     """Return the headings of a file by their paths (`People › Lena`), except dated ones, those
     below them, and the file's title."""
     result: dict[str, OwnersHeading] = {}
-    above: list[tuple[int, str]] = []
+    section = TOP
     lines = [(line.start(), line[0].strip()) for line in _HEADING.finditer(blotted(text) or "")]
     marks = [line.split(maxsplit=1)[0] for _, line in lines]
     titled = marks[:1] == ["#"] and marks.count("#") == 1
     for start, line in lines[titled:]:
         mark, _, title = line.partition(" ")
-        above = [outer for outer in above if outer[0] < len(mark)] + [(len(mark), title.strip())]
-        if title.strip() and not any(heading_date(name) for _, name in above):
-            result.setdefault(PATH.join(name for _, name in above), OwnersHeading(line, start))
+        section = section.under(len(mark), title.strip())
+        if title.strip() and not any(section.dates):
+            result.setdefault(PATH.join(section.path), OwnersHeading(line, start))
     return result
 
 
 def heading_paths(text: str) -> list[tuple[str, ...]]:
     """Return the headings above each line of a file, outermost first, including its own."""
-    above: list[tuple[int, str]] = []
+    section = TOP
     paths: list[tuple[str, ...]] = []
     for token, content in pairwise(PARSER.parse(text)):
         if token.type == "heading_open" and not token.level and token.map:
-            paths += [tuple(title for _, title in above)] * (token.map[0] - len(paths))
-            level, title = int(token.tag[1]), inline_words(content.content).text
-            above = [outer for outer in above if outer[0] < level] + [(level, title)]
-    return paths + [tuple(title for _, title in above)] * (breaks_in(text) + 1 - len(paths))
+            paths += [section.path] * (token.map[0] - len(paths))
+            section = section.under(int(token.tag[1]), inline_words(content.content).text)
+    return paths + [section.path] * (breaks_in(text) + 1 - len(paths))
 
 
 def innermost(heading: Sequence[str], paths: Collection[str]) -> str:
