@@ -211,14 +211,16 @@ class Toolbox:
                 result = unless(self.interrupt, plan.run)
             else:
                 result = plan.run()
-            if printed := self.hooks.after(call, plan, self.clean(result)):
-                result = replace(result, content=f"{result.content}\n[A hook says: {printed}]")
+            clean = self.clean(result)
+            if printed := self.hooks.after(call, plan, clean):
+                content = f"{result.content}\n[A hook says: {printed}]"
+                clean = self.clean(replace(result, content=content))
         except KeyboardInterrupt:
             text = f"[{INTERRUPTED}; it may have taken effect]"
             return ToolResult(text, error=True, compact=INTERRUPTED, interrupted=True)
         except Exception as error:  # at this boundary, any error goes to the model
             return _failed(self._error_text(error))
-        return self.clean(result)
+        return clean
 
     def run(self, verdict: Verdict) -> ToolResult:
         """Run an allowed call like `work`, without its events."""
