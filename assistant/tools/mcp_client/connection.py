@@ -91,8 +91,6 @@ def _line(name: str, description: str | None) -> str:
 
 
 COMPANION = starting("run_server")
-PATIENCE = 10.0
-"""Seconds to wait for a connection to end."""
 CLOSED = -32000
 """The library's code for a closed connection."""
 PAGES = 20
@@ -103,7 +101,7 @@ TOLD = 300
 
 @contextmanager
 def portal() -> Iterator[BlockingPortal]:
-    """Run the thread that holds all connections of a conversation."""
+    """Run the thread that holds all connections of a conversation; at the end they are closed."""
     with start_blocking_portal(name="MCP servers") as blocking_portal:
         try:
             yield blocking_portal
@@ -124,7 +122,6 @@ class Connection:
         self._words = ""
         self._client: Client | None = None
         self._ready: Future[None] = Future()
-        self._over = threading.Event()
         self._serving = thread.start_task_soon(self._keep_open)
         try:
             self._wait(self._ready, server.settings.start_seconds, "start")
@@ -135,7 +132,7 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether the connection is still usable."""
-        return not (self._serving.done() or self._over.is_set())
+        return not (self._serving.done() or self._log.closed)
 
     def definitions(self) -> dict[str, Definition]:
         """Return the server's current tools. Raises ToolError."""
@@ -155,10 +152,6 @@ class Connection:
         """Disconnect; a server that this process started ends with its descendants."""
         self._serving.cancel()
 
-    def ended(self) -> None:
-        """Wait until the connection has ended."""
-        self._over.wait(PATIENCE)
-
     async def _keep_open(self) -> None:
         """Keep the connection open until it breaks or is closed."""
         try:
@@ -172,7 +165,6 @@ class Connection:
                 raise
         finally:
             self._words = self._stderr_end()
-            self._over.set()
             self._log.close()
 
     def _make_client(self) -> "Client":
@@ -249,7 +241,7 @@ class Connection:
 
     def _stderr_end(self) -> str:
         """Return the end of the server's standard error."""
-        if self._over.is_set():
+        if self._log.closed:
             return self._words
         self._log.seek(0)
         lines = one_line(self._log.read().decode("utf-8", "replace"))

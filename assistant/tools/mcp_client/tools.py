@@ -77,10 +77,6 @@ class Foreign:
 
     def close(self) -> None:
         """Stop the servers that were started."""
-        for connection in self._connections.values():
-            connection.close()
-        for connection in self._connections.values():
-            connection.ended()
         self._cleanup.close()
         self._thread = None
         self._connections.clear()
