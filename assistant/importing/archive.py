@@ -138,7 +138,9 @@ def _unpack(archive: Path, to: Path) -> list[str]:
                 check_member(archive, member)
             names = _manifest(archive, packed)
             for name in names:
-                _unpack_file(packed, packed.getinfo(name), to / name)
+                member = packed.getinfo(name)
+                path = Path(packed.extract(member, to))
+                path.chmod((member.external_attr >> 16) & 0o777 or 0o600)
         return sorted(names)
     except FileNotFoundError as error:
         raise ImportFailure(f"there is nothing at {archive}", "Name an archive") from error
@@ -147,14 +149,6 @@ def _unpack(archive: Path, to: Path) -> list[str]:
             f"{archive} is not an archive of a workspace, or is damaged: {error}",
             f"Copy it again; {CURE}",
         ) from error
-
-
-def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
-    """Unpack a member to a file, with its mode. Raises BadZipFile if it is damaged."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with packed.open(member) as source, path.open("wb") as file:
-        shutil.copyfileobj(source, file)
-    path.chmod((member.external_attr >> 16) & 0o777 or 0o600)
 
 
 def _manifest(archive: Path, packed: zipfile.ZipFile) -> list[str]:
