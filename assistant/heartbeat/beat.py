@@ -7,19 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assistant.disk import locking, storage
 from assistant.heartbeat import claims
-from assistant.heartbeat.unattended import Outcome, check_trust, checked_settings, run_turn
+from assistant.heartbeat.unattended import Outcome, check_limits, check_trust, run_turn
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.upkeep.tasks import Task, Unread, tasks
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
-
-if TYPE_CHECKING:
-    from assistant.app.chat import Chat
-    from assistant.events import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +87,20 @@ def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iter
                 if claims.take(workspace, task, when, runs=False):
                     yield beat
             else:
-                tokens = checked_settings(workspace).heartbeat.tokens
+                check_limits(workspace)
                 if claim := claims.take(workspace, task, when):
-                    yield _run_task(workspace, task, when, claim, tokens, no_daemon=no_daemon)
+                    yield _run_task(workspace, task, when, claim, no_daemon=no_daemon)
         if due_tasks:
             claims.prune(workspace)
 
 
 def _run_task(
-    workspace: Workspace, task: Task, when: datetime, claim: Path, tokens: int, *, no_daemon: bool
+    workspace: Workspace, task: Task, when: datetime, claim: Path, *, no_daemon: bool
 ) -> Beat:
     """Run a task whose time is claimed; release the claim if it has to be retried."""
-
-    def ask(chat: "Chat") -> "Iterator[Event]":
-        return chat.send(task.text)
-
-    outcome = run_turn(workspace, "heartbeat", ask, tokens, no_daemon=no_daemon)
+    outcome = run_turn(
+        workspace, "heartbeat", lambda chat: chat.send(task.text), no_daemon=no_daemon
+    )
     beat = _report(workspace, Beat(task, when, outcome))
     if outcome.state == "waiting":
         claim.unlink(missing_ok=True)

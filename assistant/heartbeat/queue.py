@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from assistant.disk import locking, notebook, storage
 from assistant.heartbeat.incoming import Incoming, instructions
-from assistant.heartbeat.unattended import RETRIED, Outcome, check_trust, checked_settings, run_turn
+from assistant.heartbeat.unattended import RETRIED, Outcome, check_limits, check_trust, run_turn
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.session.entries import TitleEntry
@@ -146,8 +146,8 @@ def answer_waiting(
             for queued in broken(workspace):
                 _notify(workspace, queued, failed="was interrupted, and is not answered again")
             for queued in waiting(workspace):
-                tokens = checked_settings(workspace).heartbeat.tokens
-                answered = _answer(workspace, queued, tokens, no_daemon=no_daemon)
+                check_limits(workspace)
+                answered = _answer(workspace, queued, no_daemon=no_daemon)
                 if queued.name != own:
                     _report(workspace, answered)
                 yield answered
@@ -155,7 +155,7 @@ def answer_waiting(
                     return
 
 
-def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: bool) -> Answered:
+def _answer(workspace: Workspace, queued: Queued, *, no_daemon: bool) -> Answered:
     guidance = instructions(workspace.text(PROCEDURES_FILE), queued.source)
 
     def ask(chat: "Chat") -> "Iterator[Event]":
@@ -169,7 +169,7 @@ def _answer(workspace: Workspace, queued: Queued, tokens: int, *, no_daemon: boo
     with storage.reported("renamed", waits):
         waits.replace(begun)
     storage.sync_directory(begun.parent)
-    outcome, fault = run_turn(workspace, "event", ask, tokens, no_daemon=no_daemon), ""
+    outcome, fault = run_turn(workspace, "event", ask, no_daemon=no_daemon), ""
     if outcome.state != "waiting":
         if queued.reply_to and outcome.state != "failed":
             fault = _pass_on(queued.reply_to, outcome.text)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from assistant.app.chat import Chat
     from assistant.app.options import Purpose
     from assistant.events import Event
-    from assistant.settings.tree import Settings
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
 """Replies that report nothing, without punctuation."""
@@ -46,11 +45,8 @@ def check_trust(workspace: Workspace) -> None:
         )
 
 
-def checked_settings(workspace: Workspace) -> "Settings":
-    """Return the settings.
-
-    Raises ConfigError without a model or tokens, and reports that to the owner once.
-    """
+def check_limits(workspace: Workspace) -> None:
+    """Raise ConfigError without a model or tokens, and report that to the owner once."""
     from assistant import config
     from assistant.model import select
     from assistant.settings import tree as settings  # not needed before a task is due
@@ -69,7 +65,7 @@ def checked_settings(workspace: Workspace) -> "Settings":
             "Raise heartbeat.monthly_tokens, or wait for the next month",
         )
     else:
-        return chosen
+        return
     with beats.changing(workspace) as state:
         if state.refused != str(error):
             state.refused = str(error)
@@ -81,11 +77,10 @@ def run_turn(
     workspace: Workspace,
     purpose: "Purpose",
     ask: Callable[["Chat"], "Iterator[Event]"],
-    tokens: int,
     *,
     no_daemon: bool = False,
 ) -> Outcome:
-    """Run a turn in a separate session, and stop it when it has used `tokens`.
+    """Run a turn in a separate session, and stop it when it has used its tokens.
 
     If the model never answered, the session is deleted and the turn may be retried (`waiting`); any
     other failure is final. Raises KeyboardInterrupt at Ctrl-C.
@@ -98,7 +93,7 @@ def run_turn(
     try:
         with open_chat(workspace, ChatOptions(purpose=purpose), no_daemon=no_daemon) as chat:
             talk = chat.conversation
-            talk.max_tokens = tokens
+            talk.max_tokens = chat.settings.heartbeat.tokens
             try:
                 for event in ask(chat):
                     match event:
