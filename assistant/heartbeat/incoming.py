@@ -6,7 +6,6 @@ whose heading is its name: `Mail`, `Events: mail`.
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,6 @@ MOST_BYTES = 1_000_000
 MOST_SHOWN = 50_000
 """Maximum characters of an event that the model reads."""
 _data = table_of(__file__)
-FIELDS: Sequence[str] = _data["title_fields"]
 SOURCE = re.compile(r"[\w.-]{1,64}")
 _HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<title>.*)$", re.M)
 _FORGED = re.compile(r"\[(\s*/?\s*instructions)", re.IGNORECASE)
