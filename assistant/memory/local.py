@@ -49,7 +49,7 @@ from assistant.memory.base import (
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.database import CatalogDamaged
-from assistant.memory.index.refresh import Refreshed, Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.index.store import owner_of
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.overview import chart, due, near_pairs
@@ -129,17 +129,18 @@ class LocalMemory:
     ) -> None:
         """With `resident`, the process stays, so it may index large files in the background."""
         self.embedder = embedder
+        self._notices = Notices(notify)
         self.index = Synchronizer(
             workspace,
             embedder,
             settings.index,
             self._observe,
             redactor,
+            notify=self._notices.add,
             in_background=resident,
             index_days=True,
         )
         self._progress = progress
-        self._notices = Notices(notify)
         self._redaction = Redaction(workspace, redactor)
         self._ledger = Ledger(
             workspace,
@@ -394,7 +395,7 @@ class LocalMemory:
 
     def rebuild(self) -> MemoryStatus:
         with self._lock:
-            self._report(self.index.rebuild(self._progress))
+            self.index.rebuild(self._progress)
             return self.status()
 
     def check(self) -> tuple[Finding, ...]:
@@ -467,7 +468,7 @@ class LocalMemory:
             self._resume_purges()
         refreshed = self.index.refresh_unless_busy(self._progress)
         if refreshed is not None:
-            self._report(refreshed)
+            self._notices.set_faults((*refreshed.faults, *self._journal_faults))
             self._give_to_owner()
         return self.index.pending_files() or (() if refreshed else (UNKNOWN,))
 
@@ -483,11 +484,6 @@ class LocalMemory:
                 self._purge.finish()
             except AssistantError as error:
                 self._notices.add(f"A purge is not finished: {error}")
-
-    def _report(self, refreshed: Refreshed) -> None:
-        for notice in refreshed.notices:
-            self._notices.add(notice)
-        self._notices.set_faults((*refreshed.faults, *self._journal_faults))
 
     def _scrub(self) -> None:
         """Erase from every index what the files no longer contain, to the last byte."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from assistant.disk.storage import Stat, stat_or_none
 from assistant.errors import AssistantError, MemoryFailure, StorageError
-from assistant.memory.base import Progress, no_progress
+from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog, SourceUpdate
 from assistant.memory.index.corpus import (
@@ -71,12 +71,11 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The result of a refresh. `notices` and `faults` are one line each, for the owner; faults are
-    repeated until corrected. `left` counts the files there was no time for."""
+    """The result of a refresh. `faults` are one line each, for the owner, and repeated until they
+    are corrected. `left` counts the files there was no time for."""
 
     changed: tuple[str, ...]
     embedded: int
-    notices: tuple[str, ...]
     faults: tuple[str, ...] = ()
     left: int = 0
 
@@ -108,17 +107,18 @@ class Synchronizer:
         redactor: Callable[[], Redactor] = Redactor,
         read: Read = decoded,
         refine: Refine | None = None,
+        notify: Notify = no_notices,
         *,
         in_background: bool = False,
         index_days: bool = False,
     ) -> None:
         """Open or create the index without reading any file yet. Raises StorageError.
 
-        Secrets that `redactor` recognises are not indexed. With `in_background`, large files are
-        indexed in the background once an index exists. With `index_days`, the days that chunks
-        mention are stored.
+        `notify` receives lines for the owner. Secrets that `redactor` recognises are not indexed.
+        With `in_background`, large files are indexed in the background once an index exists. With
+        `index_days`, the days that chunks mention are stored.
         """
-        self.store = IndexStore(corpus, embedder.fingerprint, settings)
+        self.store = IndexStore(corpus, embedder.fingerprint, settings, notify)
         self._corpus = corpus
         self._embedder = embedder
         self._chunker = Chunker(embedder.count_tokens, embedder.max_tokens)
@@ -152,7 +152,7 @@ class Synchronizer:
     ) -> Refreshed:
         """Bring the index up to date, until `stop`; finished vectors are kept.
 
-        If a file cannot be read or is not text, its indexed content stays, and a notice names it.
+        If a file cannot be read or is not text, its indexed content stays, and a fault names it.
         Raises StorageError if the index cannot be created.
         """
         with self._lock:
@@ -255,9 +255,7 @@ class Synchronizer:
             if self.store.is_writable():
                 raise
             left, self._trouble = 0, NO_WRITES
-        notices = tuple(self.store.notices)
-        self.store.notices.clear()
-        return Refreshed(tuple(changed), self._embedded() - before, notices, self.faults(), left)
+        return Refreshed(tuple(changed), self._embedded() - before, self.faults(), left)
 
     def _reconcile(
         self,

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
+from assistant.memory.base import Notify
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import Corpus
@@ -50,12 +51,14 @@ DELETED = "The index was deleted; it was rebuilt"
 class IndexStore:
     """The open index of a corpus. One process at a time.
 
-    Always read `catalog` and `dense` anew: they are replaced after damage. `notices` are lines for
-    the owner, until somebody takes them.
+    Always read `catalog` and `dense` anew: they are replaced after damage.
     """
 
-    def __init__(self, corpus: Corpus, fingerprint: str, settings: IndexSettings) -> None:
-        """Open or create it, for vectors of the model `fingerprint`. Raises StorageError."""
+    def __init__(
+        self, corpus: Corpus, fingerprint: str, settings: IndexSettings, notify: Notify
+    ) -> None:
+        """Open or create it, for vectors of the model `fingerprint`; `notify` receives lines for
+        the owner. Raises StorageError."""
         self.owner = owner(corpus.identity, fingerprint)
         self._corpus = corpus
         self._folder = corpus.index
@@ -66,7 +69,7 @@ class IndexStore:
         self._anchor = Anchor(corpus.private.parent)
         self._closed = False
         self._checked_at = 0.0
-        self.notices: list[str] = []
+        self._notify = notify
         self.readonly = False
         """Whether the disk cannot be written, so the existing index is only read."""
         self._open()
@@ -96,7 +99,7 @@ class IndexStore:
         """Whether someone deleted the catalog while it was open."""
         return storage.inode(self._catalog_path) != self._inode
 
-    def reopen(self, *notices: str, discard: bool = False) -> None:
+    def reopen(self, notice: str = "", *, discard: bool = False) -> None:
         """Close the index and open it again; with `discard`, discard it in between."""
         with contextlib.suppress(MemoryFailure, StorageError):
             self.dense.close()
@@ -104,7 +107,8 @@ class IndexStore:
             self.catalog.close()
         if discard:
             self._discard()
-        self.notices += notices
+        if notice:
+            self._notify(notice)
         self._open()
 
     def size(self) -> int:
@@ -151,7 +155,7 @@ class IndexStore:
             self._folder / "chroma",
             self._settings,
             self.owner,
-            self.notices.append,
+            self._notify,
         )
 
     def _check_owner(self) -> None:
@@ -164,7 +168,7 @@ class IndexStore:
             return
         self._clear_folder()
         if isinstance(recorded, dict):
-            self.notices.append(FOREIGN)
+            self._notify(FOREIGN)
 
     def _open_catalog(self) -> Catalog:
         """Open the catalog; rebuild it if it is damaged or its vectors are gone."""
@@ -176,12 +180,12 @@ class IndexStore:
         except (CatalogDamaged, StorageError):
             if not self.is_writable():  # a full disk looks like damage
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
-            self.notices.append(DAMAGED)
+            self._notify(DAMAGED)
             self._discard()
             catalog = Catalog(self._catalog_path, self._cache)
         if catalog.count() and catalog.meta("vectors") != catalog.database.token:
             catalog.close()
-            self.notices.append("The cached vectors were gone; they are rebuilt")
+            self._notify("The cached vectors were gone; they are rebuilt")
             self._clear_folder()
             catalog = Catalog(self._catalog_path, self._cache)
         catalog.set_meta("vectors", catalog.database.token)
