@@ -10,8 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -179,11 +181,12 @@ def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
         secret.write_text("outside")
         command = ["/bin/sh", "-c", PROBE, "sh", str(beside), str(secret)]
         launch = Launch(command, str(inside), 64, default_memory(), seconds=PROBE_SECONDS)
-        process = Process(confine(launch, Bounds((inside,), readable=system())))
-        printed = b"".join(process.arriving())
-        process.ending()
+        bounds = Bounds((inside,), readable=system())
+        probe = Command(lambda: confine(launch, bounds), nullcontext())
+        probe.wait()
+        printed = probe.output.take()
         confined_writes = (inside / "inside").exists() and not beside.exists()
-        return confined_writes and printed.endswith(b"alone\n") and b"outside" not in printed
+        return confined_writes and printed.endswith("alone") and "outside" not in printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +202,111 @@ class Ending:
     renamed: tuple[str, ...] = ()
 
 
-class Process:
-    """A running command, which never outlives this process.
+HEAD, TAIL = 400_000, 100_000
+"""Number of bytes kept from the start and from the end of a command's output."""
+RECENT = 2_000
+"""Maximum bytes of the newest output shown while a command runs."""
+PATIENCE = 10.0
+"""Seconds to wait until a command that is stopped has ended."""
 
-    Raises ToolError if it cannot be started.
+
+class Output:
+    """The head and the tail of an unbounded stream of bytes. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._data = bytearray()
+        self._omitted = 0
+
+    def add(self, data: bytes) -> None:
+        """Append output; bytes between head and tail are dropped."""
+        with self._lock:
+            self._data += data
+            if (excess := len(self._data) - HEAD - TAIL) > 0:
+                del self._data[HEAD : HEAD + excess]
+                self._omitted += excess
+
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
+    @property
+    def recent(self) -> str:
+        """The last complete lines, without clearing them."""
+        end = bytes(self._data[-RECENT:])
+        rows = end.decode("utf-8", "replace").split("\n")
+        return "\n".join(rows[1 if len(end) == RECENT else 0 : -1])
+
+    def take(self) -> str:
+        """Return the kept output with a note on what was dropped, and clear it."""
+        with self._lock:
+            data, omitted = self._data, self._omitted
+            self._data, self._omitted = bytearray(), 0
+        if omitted:
+            note = f"\n[… {omitted:,} bytes left out; write it to a file to read them …]\n"
+            data[HEAD:HEAD] = note.encode()
+        return data.decode("utf-8", "replace").rstrip("\n")
+
+
+class Command:
+    """A running command, which never outlives this process, and its output since the last read.
+
+    `keeping` surrounds the whole run. Raises ToolError if the command cannot be started.
     """
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Callable[[], Launch], keeping: AbstractContextManager[None]) -> None:
+        self.output = Output()
+        self._began = time.monotonic()
+        self._ending = Ending(None)
+        self._error: Exception | None = None
+        self._over = threading.Event()
+        with ExitStack() as stack:
+            stack.enter_context(keeping)
+            self._launch = launch()
+            self._start()
+            self._cleanup = stack.pop_all()
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    @property
+    def text(self) -> str:
+        """The command's text, its last argument."""
+        return self._launch.command[-1]
+
+    @property
+    def runs(self) -> bool:
+        """Whether the command still runs."""
+        return not self._over.is_set()
+
+    @property
+    def ending(self) -> Ending:
+        """How the command ended, once it has. Raises StorageError if its changes cannot be kept."""
+        if self._error is not None:
+            raise self._error
+        return self._ending
+
+    @property
+    def status(self) -> str:
+        """How the command ended, in brackets, once it has; empty if it succeeded and left no file
+        that other programs execute. Raises StorageError like `ending`."""
+        return _described(self.ending, self._launch)
+
+    @property
+    def state(self) -> str:
+        """How long the command has been running, or how it ended."""
+        if self.runs:
+            return f"[running, {time.monotonic() - self._began:.0f} s]"
+        fault = f" [{self._error}]" if self._error else ""
+        return (_described(self._ending, self._launch) or "[exit 0]") + fault
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the command has ended; return whether it has."""
+        return self._over.wait(seconds)
+
+    def stop(self) -> None:
+        """End the command and its descendants; takes a second or two."""
+        self._release()
+        self.wait(PATIENCE)
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(
             starting("run_command"),
             cwd="/",
@@ -217,29 +318,53 @@ class Process:
         )
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._lifeline = self._process.stdin
-        self._output, self._report = self._process.stdout, self._process.stderr
+        self._printed, self._reported = self._process.stdout, self._process.stderr
         try:
-            self._lifeline.write(json.dumps(asdict(launch)).encode() + b"\n")
+            self._lifeline.write(json.dumps(asdict(self._launch)).encode() + b"\n")
             self._lifeline.flush()
         except BrokenPipeError as error:
-            raise ToolError("the command could not be started", self.ending().cause) from error
+            raise ToolError("the command could not be started", self._report().cause) from error
 
-    def arriving(self) -> Iterator[bytes]:
-        """Yield the output as it arrives."""
-        while data := os.read(self._output.fileno(), 65536):
-            yield data
+    def _follow(self) -> None:
+        try:
+            with self._cleanup:
+                while data := os.read(self._printed.fileno(), 65536):
+                    self.output.add(data)
+                self._ending = self._report()
+        except Exception as error:  # raised by `ending`
+            self._error = error
+        finally:
+            self._over.set()
 
-    def stop(self) -> None:
-        """Ask the supervisor to end the command and its descendants; takes a second or two."""
+    def _report(self) -> Ending:
+        """Return how the command ended, as its supervisor reports it at the end."""
+        self._process.wait()
+        self._release()
+        with self._printed, self._reported:
+            return _read(self._reported.read())
+
+    def _release(self) -> None:
+        """Close the supervisor's input, which ends the command."""
         with suppress(BrokenPipeError):
             self._lifeline.close()
 
-    def ending(self) -> Ending:
-        """Wait until the command has ended; return how. Call it once."""
-        self._process.wait()
-        self.stop()
-        with self._output, self._report:
-            return _read(self._report.read())
+
+def _described(ending: Ending, launch: Launch) -> str:
+    match ending.cause:
+        case "time":
+            status = f"[stopped after {launch.seconds} s; give it longer]"
+        case "processes":
+            status = f"[stopped: over {launch.processes} processes at once]"
+        case "memory":
+            status = "[stopped: over its memory limit]"
+        case "stopped":
+            status = "[stopped]"
+        case "":
+            status = f"[exit {ending.code}]" if ending.code else ""
+        case _:
+            status = f"[ended: {ending.cause}]"
+    renamed = [f"[{change}: other programs execute such files]" for change in ending.renamed]
+    return "\n".join(filter(None, [*renamed, status]))
 
 
 def _read(report: bytes) -> Ending:

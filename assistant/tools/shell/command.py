@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -31,9 +31,8 @@ from assistant.tools.files.access import Roots
 from assistant.tools.places import EXECUTED_SUFFIXES
 from assistant.tools.policy import only_reads
 from assistant.tools.sandbox.process import (
-    Ending,
+    Command,
     Launch,
-    Process,
     available,
     confined,
     default_memory,
@@ -43,133 +42,26 @@ from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
 SHELL = Path(programs.shell()).name
 PROGRAMS = table_of(__file__)["programs"].split()
-HEAD, TAIL = 400_000, 100_000
-"""Number of bytes kept from the start and from the end of a command's output."""
 SHOWN_END = 6_000
 """Number of characters of the output's end that are shown along with its beginning."""
-
-
-class Output:
-    """The head and the tail of an unbounded stream of bytes. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._data = bytearray()
-        self._omitted = 0
-
-    def add(self, data: bytes) -> None:
-        """Append output; bytes between head and tail are dropped."""
-        with self._lock:
-            self._data += data
-            if (excess := len(self._data) - HEAD - TAIL) > 0:
-                del self._data[HEAD : HEAD + excess]
-                self._omitted += excess
-
-    def __bool__(self) -> bool:
-        return bool(self._data)
-
-    @property
-    def recent(self) -> str:
-        """The last complete lines, without clearing them."""
-        end = bytes(self._data[-RECENT:])
-        rows = end.decode("utf-8", "replace").split("\n")
-        return "\n".join(rows[1 if len(end) == RECENT else 0 : -1])
-
-    def take(self) -> str:
-        """Return the kept output with a note on what was dropped, and clear it."""
-        with self._lock:
-            data, omitted = self._data, self._omitted
-            self._data, self._omitted = bytearray(), 0
-        if omitted:
-            note = f"\n[… {omitted:,} bytes left out; write it to a file to read them …]\n"
-            data[HEAD:HEAD] = note.encode()
-        return data.decode("utf-8", "replace").rstrip("\n")
 
 
 MOST = 8
 """Maximum number of commands running in the background at once."""
 LONGEST_WAIT = 60
-PATIENCE = 10.0
-"""Seconds to wait until a command that is stopped has ended."""
 SHOWN = 80
 """Maximum characters of a command in a list."""
 
 JobNumber = Annotated[int, Field(description="The number of the job.")]
 
 
-class Job:
-    """A running command, and its output since the last read; `keeping` surrounds the whole run.
-
-    Raises ToolError if it cannot be started.
-    """
-
-    def __init__(
-        self,
-        command: str,
-        start: Callable[[], Process],
-        describe: Callable[[Ending], str],
-        keeping: AbstractContextManager[None],
-    ) -> None:
-        self.command = command
-        self.output = Output()
-        self.describe = describe
-        self._began = time.monotonic()
-        self._ending = Ending(None)
-        self._error: Exception | None = None
-        self._over = threading.Event()
-        with ExitStack() as stack:
-            stack.enter_context(keeping)
-            self._process = start()
-            self._cleanup = stack.pop_all()
-        threading.Thread(target=self._follow, daemon=True).start()
-
-    @property
-    def runs(self) -> bool:
-        """Whether the command still runs."""
-        return not self._over.is_set()
-
-    @property
-    def state(self) -> str:
-        """How long the command has been running, or how it ended."""
-        if self.runs:
-            return f"[running, {time.monotonic() - self._began:.0f} s]"
-        fault = f" [{self._error}]" if self._error else ""
-        return (self.describe(self._ending) or "[exit 0]") + fault
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the command has ended; return whether it has."""
-        return self._over.wait(seconds)
-
-    def stop(self) -> None:
-        """End the command and everything it started."""
-        self._process.stop()
-        self.wait(PATIENCE)
-
-    def result(self) -> Ending:
-        """Return how the command ended. Raises StorageError if its changes cannot be kept."""
-        if self._error is not None:
-            raise self._error
-        return self._ending
-
-    def _follow(self) -> None:
-        try:
-            with self._cleanup:
-                for data in self._process.arriving():
-                    self.output.add(data)
-                self._ending = self._process.ending()
-        except Exception as error:  # raised by `result`
-            self._error = error
-        finally:
-            self._over.set()
-
-
 class Jobs:
     """The jobs of a chat, by number."""
 
     def __init__(self) -> None:
-        self._jobs: dict[int, Job] = {}
+        self._jobs: dict[int, Command] = {}
 
-    def add(self, start: Callable[[], Job]) -> int:
+    def add(self, start: Callable[[], Command]) -> int:
         """Start a command and return its number. Raises ToolError if too many already run."""
         if sum(job.runs for job in self._jobs.values()) >= MOST:
             raise ToolError(
@@ -183,7 +75,7 @@ class Jobs:
         """Return whether there has been a job."""
         return bool(self._jobs)
 
-    def get(self, number: int) -> Job:
+    def get(self, number: int) -> Command:
         """Return a job. Raises ToolError if there is none with this number."""
         if number not in self._jobs:
             raise ToolError(f"there is no job {number}; jobs end with their chat")
@@ -192,7 +84,7 @@ class Jobs:
     def listed(self) -> list[str]:
         """Return a line for each job."""
         return [
-            f"{number} {job.state} {exactly(job.command)[:SHOWN]}"
+            f"{number} {job.state} {exactly(job.text)[:SHOWN]}"
             for number, job in self._jobs.items()
         ]
 
@@ -279,8 +171,6 @@ MEGABYTE = 1_000_000
 
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-RECENT = 2_000
-"""Maximum bytes of the newest output shown while a command runs."""
 EVERY = 0.2
 """Seconds between updates of that output."""
 
@@ -364,12 +254,12 @@ class Shell:
             raise ToolError(f"a hook cannot run: {reason}", "Give it `outside = true`")
         argv = [programs.shell(self.roots.directories), "-c", command]
         kept = not too_much(self.roots.directories, self._untouched)
-        job = self._begin(argv, command, TIMEOUT, not outside, kept, variables)
+        hook = self._begin(argv, TIMEOUT, not outside, kept, variables)
         try:
-            job.wait()
+            hook.wait()
         finally:
-            job.stop()
-        return job.output.take(), job.result().code == 0
+            hook.stop()
+        return hook.output.take(), hook.ending.code == 0
 
     def _plan(
         self,
@@ -388,9 +278,7 @@ class Shell:
         if unknown := stand_ins(text):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
         not_undoable = "" if reads else too_much(self.roots.directories, self._untouched)
-        start = partial(
-            self._begin, argv, text, inside=not unsafe, kept=not (reads or not_undoable)
-        )
+        start = partial(self._begin, argv, inside=not unsafe, kept=not (reads or not_undoable))
 
         def run() -> ToolResult:
             number = self.jobs.add(partial(start, timeout))
@@ -436,22 +324,20 @@ class Shell:
     def _begin(
         self,
         argv: list[str],
-        text: str,
         seconds: float | None,
         inside: bool,
         kept: bool,
         variables: Mapping[str, str] = NO_VARIABLES,
-    ) -> Job:
+    ) -> Command:
         """Start a command, `inside` the sandbox or not; if `kept`, its changes can be undone."""
         keeping: AbstractContextManager[None] = nullcontext()
         if kept:
             keeping = self.checkpoints.around(self.roots.directories, self._untouched)
-        start = partial(self._start, argv, seconds, inside, variables)
-        return Job(text, start, partial(self._describe_ending, timeout=seconds), keeping)
+        return Command(partial(self._launch, argv, seconds, inside, variables), keeping)
 
-    def _start(
+    def _launch(
         self, argv: list[str], seconds: float | None, inside: bool, variables: Mapping[str, str]
-    ) -> Process:
+    ) -> Launch:
         memory = self.settings.memory_mb
         launch = Launch(
             argv,
@@ -461,32 +347,33 @@ class Shell:
             {**environment(os.environ, self.redactor, self.roots.directories), **variables},
             seconds,
         )
-        if inside:
-            guarded = [(str(path), kind) for path, kind in guards(self.roots)]
-            renamed = [(str(r), end) for r in self.roots.directories for end in EXECUTED_SUFFIXES]
-            launch = replace(
-                launch, guards=guarded, record=str(record(self.roots)), renamed=renamed
-            )
-            launch = confined(launch, bounds(self.roots, self.settings.readable))
-        return Process(launch)
+        if not inside:
+            return launch
+        guarded = [(str(path), kind) for path, kind in guards(self.roots)]
+        renamed = [(str(r), end) for r in self.roots.directories for end in EXECUTED_SUFFIXES]
+        launch = replace(launch, guards=guarded, record=str(record(self.roots)), renamed=renamed)
+        return confined(launch, bounds(self.roots, self.settings.readable))
 
-    def _wait(self, start: Callable[[], Job], call_id: str) -> Generator[Event, None, ToolResult]:
+    def _wait(
+        self, start: Callable[[], Command], call_id: str
+    ) -> Generator[Event, None, ToolResult]:
         """Run a command to its end, reporting its output as it goes."""
-        job, printed = start(), ""
+        command, printed = start(), ""
         stopped = interrupted = False
         try:
-            while not (stopped or job.wait(EVERY)):
-                if job.output.recent != printed:
-                    printed = job.output.recent
+            while not (stopped or command.wait(EVERY)):
+                if command.output.recent != printed:
+                    printed = command.output.recent
                     yield ToolPrinted(call_id, self.redactor.redact(printed))
                 stopped = self.interrupt.is_set()
         except KeyboardInterrupt:
             stopped = interrupted = True
         finally:
-            job.stop()
-        ending = job.result()
-        status = f"[{INTERRUPTED}]" if stopped else job.describe(ending)
-        text = job.output.take()
+            command.stop()
+        status = command.status
+        if stopped:
+            status = f"[{INTERRUPTED}]"
+        text = command.output.take()
         return ToolResult(
             "\n".join(part for part in (text, status) if part) or "(no output)",
             error=bool(status),
@@ -494,22 +381,3 @@ class Shell:
             tail=SHOWN_END,
             interrupted=interrupted,
         )
-
-    def _describe_ending(self, ending: Ending, timeout: float | None) -> str:
-        """Describe in brackets how a command ended; empty if it succeeded and left no file that
-        other programs execute."""
-        match ending.cause:
-            case "time":
-                status = f"[stopped after {timeout} s; give it longer]"
-            case "processes":
-                status = f"[stopped: over {self.settings.processes} processes at once]"
-            case "memory":
-                status = "[stopped: over its memory limit]"
-            case "stopped":
-                status = "[stopped]"
-            case "":
-                status = f"[exit {ending.code}]" if ending.code else ""
-            case _:
-                status = f"[ended: {ending.cause}]"
-        renamed = [f"[{change}: other programs execute such files]" for change in ending.renamed]
-        return "\n".join(filter(None, [*renamed, status]))
