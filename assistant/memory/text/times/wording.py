@@ -535,8 +535,8 @@ class _Reader:
     def part(self, words: Words) -> bool:
         parts = [token for token in words if token.kind == "part"]
         is_alone = len(words) == 1 and not (parts[0].plural or self._days or self._is_once)
-        named_before = self._is_once and (self.parts or self._settled)
-        if is_alone or named_before or self._unit in _MINUTES:
+        is_other = self._is_once and (parts[0].plural or self.parts or self._settled)
+        if is_alone or is_other or self._unit in _MINUTES:
             return False
         if parts[0].plural and not self._unit and not self._days:
             self._unit = "day"
