@@ -9,7 +9,6 @@ import ctypes
 import gc
 import os
 import resource
-import selectors
 import signal
 import socket
 import subprocess
@@ -40,7 +39,8 @@ its workspace was moved or its socket removed."""
 RETRY_SECONDS = 0.5
 """The time between two attempts at the lock."""
 START_SECONDS = 60.0
-"""How long a daemon may take to listen; it loads nothing heavy before."""
+"""How long a daemon may take to listen, for which other clients wait; it loads nothing heavy
+before."""
 YIELD_SECONDS = 60.0
 """How long a daemon may take to finish its requests before it yields."""
 END_SECONDS = 5.0
@@ -153,7 +153,13 @@ def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
             _spawn(writing, order, output.fileno())
         finally:
             os.close(writing)
-        _await_ready(ready.fileno(), log, progress)
+        for answer in (wire.parse(line, wire.Answer) for line in ready):
+            if answer.error:
+                raise wire.raised(answer.error)
+            if not answer.progress:
+                return
+            progress(*answer.progress)
+    raise DaemonError("the memory daemon could not start", f"Its log is {log}")
 
 
 def _spawn(ready: int, order: bytes, output: int) -> None:
@@ -172,22 +178,6 @@ def _spawn(ready: int, order: bytes, output: int) -> None:
         start_new_session=True,
         check=False,
     )
-
-
-def _await_ready(ready: int, log: Path, progress: Progress) -> None:
-    """Read the daemon's reports: what it waits for, then an empty answer or an error."""
-    rest = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(ready, selectors.EVENT_READ)
-        while selector.select(START_SECONDS) and (data := os.read(ready, 65536)):
-            *lines, rest = (rest + data).split(b"\n")
-            for answer in (wire.parse(line, wire.Answer) for line in lines):
-                if answer.error:
-                    raise wire.raised(answer.error)
-                if not answer.progress:
-                    return
-                progress(*answer.progress)
-    raise DaemonError("the memory daemon could not start", f"Its log is {log}")
 
 
 # Ending
