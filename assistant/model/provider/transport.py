@@ -92,8 +92,24 @@ class Watch:
         """Record that a piece of the reply has arrived."""
         self._has_word = True
 
-    def watched(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the pieces of the body. Raises httpx.ReadError at a limit."""
+    def body(self, response: httpx.Response, *, may_be_whole: bool) -> Iterator[bytes]:
+        """Yield the body of a response; a whole JSON response as the events of a stream. Raises
+        httpx.ReadError at a limit."""
+        pieces = self._watched(response.iter_bytes())
+        head = b""
+        for piece in pieces:
+            head += piece
+            if head.strip():
+                break
+        head = head.removeprefix(codecs.BOM_UTF8)
+        self.web_page = head.lstrip().startswith(b"<")
+        if may_be_whole and head.lstrip().startswith((b"{", b"[")):
+            body = head + b"".join(pieces)
+            yield from repaired([as_events(body) or body])
+        else:
+            yield from repaired(chain([head], pieces))
+
+    def _watched(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         self._silent_since = time.monotonic()
         for piece in pieces:
             self._silent_since = math.inf  # until the next piece is awaited
@@ -203,7 +219,7 @@ class WatchedTransport(httpx.BaseTransport):
         return httpx.Response(
             response.status_code,
             headers=[item for item in response.headers.multi_items() if item[0] not in CODED],
-            stream=_Body(response, watch, may_be_whole=response.is_success and not in_lines),
+            content=watch.body(response, may_be_whole=response.is_success and not in_lines),
             extensions=response.extensions,
         )
 
@@ -213,34 +229,6 @@ class WatchedTransport(httpx.BaseTransport):
             response.close()
             raise RedirectedError(str(request.url.join(response.headers["location"])))
         return response
-
-
-class _Body(httpx.SyncByteStream):
-    """The bytes of a response. A whole JSON response is converted to the events of a stream."""
-
-    def __init__(self, response: httpx.Response, watch: Watch, *, may_be_whole: bool) -> None:
-        self._response = response
-        self._watch = watch
-        self._may_be_whole = may_be_whole
-
-    def __iter__(self) -> Iterator[bytes]:
-        pieces = self._watch.watched(self._response.iter_bytes())
-        head = b""
-        for piece in pieces:
-            head += piece
-            if head.strip():
-                break
-        head = head.removeprefix(codecs.BOM_UTF8)
-        self._watch.web_page = head.lstrip().startswith(b"<")
-        if self._may_be_whole and head.lstrip().startswith((b"{", b"[")):
-            body = head + b"".join(pieces)
-            yield from repaired([as_events(body) or body])
-        else:
-            yield from repaired(chain([head], pieces))
-
-    def close(self) -> None:
-        """Release the connection."""
-        self._response.close()
 
 
 def _abort(response: httpx.Response) -> None:
