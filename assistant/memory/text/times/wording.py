@@ -538,8 +538,9 @@ class _Reader:
         is_other = self._is_once and (parts[0].plural or self.parts or self._settled)
         if is_alone or is_other or self._unit in _MINUTES:
             return False
-        if parts[0].plural and not self._unit and not self._days:
-            self._unit = "day"
+        if parts[0].plural:
+            self._lone = ""
+            self._unit = self._unit or ("" if self._days else "day")
         self._add_parts(words)
         return True
 
