@@ -270,7 +270,7 @@ class Catalog:
 
         A chunk keeps its row while other parts of its file are edited.
         """
-        return self._chunks("rowid IN (SELECT value FROM json_each(?))", rowids)
+        return self._chunks("rowid IN (SELECT value FROM json_each(?))", json.dumps(list(rowids)))
 
     def chunks(self, rowids: Sequence[int]) -> list[Chunk]:
         """Return the chunks of these rows, in this order, without those that are gone."""
@@ -279,7 +279,7 @@ class Catalog:
 
     def by_id(self, id_: str) -> list[Chunk]:
         """Return the chunk with this id, if it exists."""
-        return list(self._chunks("id IN (SELECT value FROM json_each(?))", [id_]).values())
+        return list(self._chunks("id = ?", id_).values())
 
     def spelling(self, text: str, most: int) -> list[Chunk]:
         """Return the first current chunks that contain this text of 3 to 300 letters, even within
@@ -287,9 +287,8 @@ class Catalog:
         if not 3 <= len(text) <= 300:
             return []
         anything = re.sub(r"[^a-zA-Z0-9 ]", "_", text)  # LIKE folds the case of ASCII only
-        sql = "SELECT rowid FROM chunks WHERE plain LIKE ? ORDER BY rowid"
-        rows = [row for (row,) in self.database.rows(sql, f"%{anything}%")]
-        current = (chunk for chunk in self.chunks(rows) if chunk.status == "current")
+        chunks = self._chunks("plain LIKE ? ORDER BY rowid", f"%{anything}%").values()
+        current = (chunk for chunk in chunks if chunk.status == "current")
         return [chunk for chunk in current if folded(text) in folded(chunk.plain)][:most]
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
@@ -328,10 +327,10 @@ class Catalog:
         days = {chunk: _OCCASIONS.decode(value) for chunk, value in rows}
         return [(chunk, days[row]) for row, chunk in self.by_row(list(days)).items()]
 
-    def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
+    def _chunks(self, where: str, *values: Any) -> dict[int, Chunk]:
         """Return the chunks that satisfy a condition, by row."""
         layout = self.layout()
-        matches = self.database.rows(f"{_STORED} WHERE {where}", json.dumps(list(values)))
+        matches = self.database.rows(f"{_STORED} WHERE {where}", *values)
         positions = layout.known(np.array([row[0] for row in matches], dtype=np.int64)).tolist()
         chunks, ranges = {}, layout.table[RANGE]
         for position, (rowid, *stored) in zip(positions, matches, strict=True):
@@ -397,7 +396,7 @@ class _Writer:
         keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
         vectors = vector_ids(self._db, list(keys.values()))
         for heading in new:
-            encoded = _encoded(heading)
+            encoded = json.dumps(heading, ensure_ascii=False)
             vector = vectors.get(keys.get(heading, b""))
             (numbers[heading],) = self._db.execute(
                 "INSERT INTO sections (source, heading, vector) VALUES (?, ?, ?) RETURNING id",
@@ -490,11 +489,6 @@ def _chunk(id_: str, plain: str, data: bytes, checksum: int) -> Chunk:
 def _checksum(id_: str, plain: str, data: bytes) -> int:
     """Return a checksum that detects changes of a stored chunk."""
     return crc32(data, crc32(f"{id_}\0{plain}".encode()))
-
-
-def _encoded(heading: Sequence[str]) -> str:
-    """Encode a heading path for storage."""
-    return json.dumps(heading, ensure_ascii=False)
 
 
 _Days = tuple[int, int, bytes] | tuple[None, None, None]
