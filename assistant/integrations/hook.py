@@ -63,7 +63,7 @@ class Call:
 class HookEvent:
     """An event as the program describes it.
 
-    `transcript` is the path of a file in JSON lines; `messages` come from a program without one.
+    `transcript` is a file in JSON lines; `messages` come from a program without one.
     The program works in `directory`.
     """
 
@@ -71,7 +71,7 @@ class HookEvent:
     program: str
     conversation: str = ""
     prompt: str = ""
-    transcript: str = ""
+    transcript: Path | None = None
     messages: tuple[Any, ...] = ()
     name: str = ""
     directory: Path | None = None
@@ -95,12 +95,13 @@ def parsed_event(event: str, data: bytes, program: str = "") -> HookEvent | None
     messages, roots = fields.get("messages"), fields.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     directory = _text(fields, "cwd") or root
+    transcript = _text(fields, "transcript_path", "agent_transcript_path")
     return HookEvent(
         kind,
         program or (CURSOR if "cursor_version" in fields else CLAUDE),
         _text(fields, "session_id", "conversation_id", "sessionID", "thread_id"),
         _text(fields, "prompt", "user_prompt", "message"),
-        _text(fields, "transcript_path", "agent_transcript_path"),
+        storage.expanded(transcript) if transcript else None,
         tuple(messages) if isinstance(messages, list) else (),
         _text(fields, "hook_event_name"),
         Path(directory) if directory else None,
@@ -169,9 +170,7 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
         case "prompt" if not state.is_quiet():
             from assistant.integrations.hook_prompt import relevant_passages
 
-            text, passages = relevant_passages(
-                find(), config.load(), hook.prompt, state.lines(), hook.directory
-            )
+            text, passages = relevant_passages(find(), hook, state.lines())
             state.add(*passages)
             return answer(hook, text) if text else ""
         case "prompt":
@@ -198,7 +197,7 @@ def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool
 
     Raises UsageError if there is none.
     """
-    record = storage.expanded(hook.transcript) if hook.transcript else None
+    record = hook.transcript
     size = record.stat().st_size if record and record.is_file() else 0
     if not size and not hook.messages:
         where = (
@@ -210,10 +209,7 @@ def _import(workspace: Workspace, hook: HookEvent, data: bytes, *, patient: bool
         return
     from assistant.integrations.hook_transcript import import_conversation
 
-    is_over = hook.event != "stop"
-    import_conversation(
-        workspace, hook.program, hook.conversation, record, hook.messages, is_over=is_over
-    )
+    import_conversation(workspace, hook)
 
 
 def _import_in_background(workspace: Workspace, hook: HookEvent, data: bytes) -> None:

@@ -6,9 +6,8 @@ no text that the program inserted.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -21,6 +20,9 @@ from assistant.session.adopting import Message, adopt
 from assistant.tables import patterns, table_of
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
+
+if TYPE_CHECKING:
+    from assistant.integrations.hook import HookEvent
 
 _data = table_of(__file__)
 ROLES: Mapping[str, str] = _data["roles"]
@@ -78,29 +80,23 @@ def _message(line: Mapping[str, Any]) -> Message | None:
     return message(role, text, line.get("timestamp") or line.get("time"))
 
 
-def import_conversation(
-    workspace: Workspace,
-    program: str,
-    conversation: str,
-    record: Path | None,
-    messages: Sequence[Any],
-    *,
-    is_over: bool,
-) -> None:
-    """Import the messages, or else the program's transcript `record`, if the workspace is trusted.
+def import_conversation(workspace: Workspace, hook: "HookEvent") -> None:
+    """Import the messages of an event, or else its transcript, if the workspace is trusted.
 
     When the conversation is over, a process extracts facts from it. Raises StorageError,
     SessionError.
     """
     if not trust.is_trusted(workspace):
         return
-    entries = messages_in(item for item in messages if isinstance(item, dict))
+    record = hook.transcript
+    entries = messages_in(item for item in hook.messages if isinstance(item, dict))
     if not entries and record and record.is_file() and record.stat().st_size <= MOST_BYTES:
         entries = messages_in(json_objects(record.read_bytes()))
     redact = redactor().redact
     clean: list[Message] = [replace(entry, text=redact(entry.text)) for entry in entries]
-    new = adopt(workspace.sessions, label(program), conversation or str(record or ""), clean)
-    if new and is_over and _is_read(config.load()):
+    name = hook.conversation or str(record or "")
+    new = adopt(workspace.sessions, label(hook.program), name, clean)
+    if new and hook.event != "stop" and _is_read(config.load()):
         ended.begin(workspace)
 
 
