@@ -105,11 +105,9 @@ def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
             call = calls.get(id)
             what = " ".join([call.name, *map(str, call.arguments.values())]) if call else id
             return outcome(what, decision, reason)
-        case entries.ToolResultEntry(tool=tool, compact=compact, content=content, error=error):
-            arguments = calls[entry.call_id].arguments if entry.call_id in calls else {}
-            return (
-                f"{'✗' if error else '·'} {result_text(tool, arguments, compact, content, error)}"
-            )
+        case entries.ToolResultEntry(call_id=id):
+            arguments = calls[id].arguments if id in calls else {}
+            return f"{'✗' if entry.error else '·'} {result_text(entry, arguments)}"
         case entries.RetryEntry(model=model, reason=reason, delay=delay, attempt=attempt):
             return events.Retrying(model, reason, delay, attempt).text
         case _:
@@ -117,18 +115,19 @@ def _other_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
 
 
 def result_text(
-    tool: str, arguments: Mapping[str, Any], compact: str, content: str, error: bool
+    result: entries.ToolResultEntry | events.ToolFinished, arguments: Mapping[str, Any]
 ) -> str:
     """Return the result of a call on one line; a plan and subtasks take more lines."""
-    if tool == "plan" and not error:
-        return f"plan: {compact}\n{content}"
-    if tool == "remember" and not error:
+    tool, compact = result.tool, result.compact
+    if tool == "plan" and not result.error:
+        return f"plan: {compact}\n{result.content}"
+    if tool == "remember" and not result.error:
         status, _, position = compact.partition(" ")
         fact = abbreviated(arguments.get("fact", ""))
         return f'{REMEMBERED.get(status, status)} "{fact}" {position}'.rstrip()
-    if tool == "delegate" and (heads := SUBTASK.findall(content)):
+    if tool == "delegate" and (heads := SUBTASK.findall(result.content)):
         return "\n".join([f"delegate: {compact}", *branches(heads)])
-    if tool == "ask" and not error:
+    if tool == "ask" and not result.error:
         return f"you answered: {compact}"
     call = call_text(tool, arguments)
     return f"{call} → {compact}" if compact else call

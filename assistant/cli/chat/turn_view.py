@@ -49,7 +49,7 @@ class TurnView:
         self._screen = screen
         self._text = ""
         self._thought = ""
-        self._running: dict[str, tuple[Mapping[str, Any], float]] = {}
+        self._running: dict[str, Mapping[str, Any]] = {}
         self._refused: set[str] = set()
         self._is_folded = False
         """Whether a line has said that Ctrl-O shows the full text."""
@@ -79,7 +79,7 @@ class TurnView:
                 self._screen.draw(doing="trying again" if delay else "thinking", until=until)
             case events.ToolStarted(id, tool, arguments):
                 self.flush()
-                self._running[id] = arguments, time.monotonic()
+                self._running[id] = arguments
                 self._screen.draw(doing=spelled(call_text(tool, arguments)))
             case events.ToolPrinted(text=text):
                 self._screen.draw(thought=spelled(text))
@@ -118,11 +118,9 @@ class TurnView:
         """Show what a tool did, with the first lines that it printed or changed."""
         self.flush()
         self._subtasks.clear()
-        call = self._running.pop(event.call_id, None)  # None for a call that was not run
-        arguments, started = call or ({}, time.monotonic())
+        arguments = self._running.pop(event.call_id, None)  # None for a call that was not run
         if event.call_id in self._refused:  # the line on the owner's decision has already said so
             return
-        seconds = time.monotonic() - started
         output = (event.diff or event.content).split("\n")
         if event.diff:
             text, rows_of, limit = event.compact, diff_rows, SHOWN_CHANGES
@@ -132,19 +130,19 @@ class TurnView:
                 if diff_colour(above if row.startswith("\\") else row) in (GOOD, BAD)
             ]
         else:
-            text = result_text(event.tool, arguments, event.compact, event.content, event.error)
+            text = result_text(event, arguments or {})
             rows_of, limit = _faint_rows, SHOWN_ROWS
             prints = event.tool in PRINTING and event.content != NO_OUTPUT
             details = output if prints else []
         first, *rest = spelled(text).split("\n")
-        first += f" · {seconds:.0f} s" if seconds >= SLOW else ""
+        first += f" · {event.seconds:.0f} s" if event.seconds >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [styled(row, colour) for row in (f"{mark} {first}", *(f"  {row}" for row in rest))]
         rows += [f"  {row}" for row in rows_of(details[:limit])]
         if (more := len(details) - limit) > 0:
             rows.append(faint(f"  … {counted(more, 'more line')} · Ctrl-O shows all"))
         self._screen.put("\n".join(rows), "line")
-        if call is not None and (more > 0 or not self._is_folded):
+        if arguments is not None and (more > 0 or not self._is_folded):
             self._is_folded = more > 0
             self._screen.draw(folded="\n".join(rows_of(output)))
 
