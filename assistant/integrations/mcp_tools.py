@@ -108,22 +108,20 @@ class Tool:
         }
 
 
+@dataclass
 class MemoryTools:
-    """The tools for a workspace's memory, which is opened at the first call that needs it.
+    """The tools for a workspace's memory, which is `opened` at the first call that needs it.
 
     `client` is the client's own name. If it `can_ask` the owner, `ask` returns yes, no, or None
     without an answer.
     """
 
-    def __init__(
-        self, workspace: Workspace, permissions: Permissions, opened: Callable[[], Keeper]
-    ) -> None:
-        self.workspace = workspace
-        self.permissions = permissions
-        self.client = ""
-        self.can_ask = False
-        self.ask: Callable[[str], bool | None] = lambda question: None
-        self._opened = opened
+    workspace: Workspace
+    permissions: Permissions
+    opened: Callable[[], Keeper]
+    client: str = ""
+    can_ask: bool = False
+    ask: Callable[[str], bool | None] = lambda question: None
 
     @cached_property
     def offered(self) -> dict[str, Tool]:
@@ -155,7 +153,7 @@ class MemoryTools:
     @cached_property
     def memory(self) -> Keeper:
         """Memory, opened once. Raises DaemonError, ConfigError, EmbedderError, StorageError."""
-        return self._opened()
+        return self.opened()
 
     def close(self) -> None:
         """Close memory if it was opened."""
