@@ -1,18 +1,15 @@
 """Finds the few passages that are relevant to a coding agent's prompt."""
 
 from collections.abc import Set
-from typing import TYPE_CHECKING
 
 from assistant import config
 from assistant.agent.memory_text import framed
+from assistant.integrations.hook_event import HookEvent
 from assistant.integrations.visible import QUERY_LENGTH, VisibleFiles
 from assistant.memory.base import Query
 from assistant.memory.open import open_memory
 from assistant.model.smalltalk import small_talk
 from assistant.workspace.folder import Workspace
-
-if TYPE_CHECKING:
-    from assistant.integrations.hook import HookEvent
 
 MOST_PASSAGES = 5
 MOST_CHARACTERS = 10_000
@@ -20,7 +17,7 @@ MOST_CHARACTERS = 10_000
 
 
 def relevant_passages(
-    workspace: Workspace, hook: "HookEvent", known: Set[str]
+    workspace: Workspace, hook: HookEvent, known: Set[str]
 ) -> tuple[str, list[str]]:
     """Return the passages that are relevant to a prompt, quoted, and their IDs; empty for small
     talk or a command.

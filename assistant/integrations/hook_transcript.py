@@ -7,22 +7,20 @@ no text that the program inserted.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from assistant import config
 from assistant.agent.capture import ended
 from assistant.importing.items import message, text_of
+from assistant.integrations.hook_event import HookEvent
 from assistant.integrations.visible import label
 from assistant.secrets.registered import redactor
 from assistant.session.adopting import Message, adopt
 from assistant.tables import patterns, table_of
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
-
-if TYPE_CHECKING:
-    from assistant.integrations.hook import HookEvent
 
 _data = table_of(__file__)
 ROLES: Mapping[str, str] = _data["roles"]
@@ -80,7 +78,7 @@ def _message(line: Mapping[str, Any]) -> Message | None:
     return message(role, text, line.get("timestamp") or line.get("time"))
 
 
-def import_conversation(workspace: Workspace, hook: "HookEvent") -> None:
+def import_conversation(workspace: Workspace, hook: HookEvent) -> None:
     """Import the messages of an event, or else its transcript, if the workspace is trusted.
 
     When the conversation is over, a process extracts facts from it. Raises StorageError,

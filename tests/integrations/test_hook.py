@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.integrations.hook import answer, event_named, parsed_event
+from assistant.integrations.hook_event import answer, event_named, parsed_event
 from assistant.integrations.hook_transcript import json_objects, messages_in
 from assistant.session import listing, transcript
 from assistant.session.adopting import adopt
