@@ -8,6 +8,7 @@ any other unreadable line is an error that names it, and is never skipped.
 import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -31,40 +32,36 @@ ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 """The characters of the random end of a session id; none of them look alike."""
 
 
+@dataclass(eq=False)
 class Transcript:
     """The entries of one session, in order. `path` is None off the record: nothing is written.
 
-    `notices` report what had to be repaired, when opening the file and since. `unwritten` contains
-    the pictures of a session off the record, by name.
+    `data` are the bytes that the file has; none of a new session. `notices` report what had to be
+    repaired, when opening the file and since. One that is `borrowed` may be open elsewhere.
+    `origin` is the other program in which the conversation took place, empty for this one, `parent`
+    the session that started it, if it is a subtask. One that was `imported` is not read for facts.
     """
 
-    def __init__(
-        self,
-        session: str,
-        path: Path | None = None,
-        entries: Sequence[Entry] = (),
-        notices: Sequence[str] = (),
-        lock: Lock | None = None,
-        *,
-        data: bytes = b"",
-        borrowed: bool = False,
-        origin: str = "",
-        parent: str = "",
-        imported: bool = False,
-    ) -> None:
-        """`data` are the bytes that the entries were read from; empty for a new session."""
-        self.session = session
-        self.path = path
-        self.notices = list(notices)
+    session: str
+    path: Path | None = None
+    data: InitVar[bytes] = b""
+    notices: list[str] = field(default_factory=list)
+    lock: Lock | None = None
+    borrowed: InitVar[bool] = False
+    origin: str = ""
+    parent: str = ""
+    imported: bool = False
+
+    def __post_init__(self, data: bytes, borrowed: bool) -> None:
         self.unwritten: dict[str, bytes] = {}
-        self._entries = list(entries)
-        self._standing = turns.standing(entries)
+        """The pictures of a session off the record, by name."""
+        self._entries = _parse(self.path, data) if self.path else []
+        self._standing = turns.standing(self._entries)
         self._size = len(data)
         self._borrowed = data if borrowed else None
-        """What was read or written of a session that somebody else may have open."""
-        self._lock = lock
-        self._parent, self._imported = parent, imported
-        self._origin = origin
+        """What was read or written of a borrowed session."""
+        if self._entries and isinstance(header := self._entries[0], entry_types.HeaderEntry):
+            self.origin = header.origin
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -80,12 +77,6 @@ class Transcript:
     def off_the_record(self) -> bool:
         """Whether nothing of this session may be written anywhere."""
         return self.path is None
-
-    @property
-    def origin(self) -> str:
-        """The other program in which the conversation took place; empty for this one."""
-        header = next(iter(self._entries), None)
-        return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
 
     def append(self, entry: E) -> E:
         """Write an entry; return it with its id, and with a time if it had none.
@@ -103,7 +94,7 @@ class Transcript:
             if not self._entries and entries:
                 self._claim()
                 version = ".".join(map(str, entry_types.FORMAT))
-                begun = version, self.session, self._origin, self._parent, self._imported
+                begun = version, self.session, self.origin, self.parent, self.imported
                 header = entry_types.HeaderEntry(*begun, time=entries[0].time)
                 new.append(_stamped(header, 0))
             first = len(self._entries) + len(new)
@@ -127,17 +118,17 @@ class Transcript:
 
     def close(self) -> None:
         """Release the session for others."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        if self.lock is not None:
+            self.lock.release()
+            self.lock = None
 
     def _claim(self) -> None:
         """Lock a new session, under another id if its own has been taken in the meantime."""
-        while self.path is not None and self._lock is None and self._borrowed is None:
+        while self.path is not None and self.lock is None and self._borrowed is None:
             directory = storage.private_directory(self.path.parent)
             lock = locking.try_lock(directory / f"{self.session}.lock")
             if lock is not None and not self.path.exists():
-                self._lock = lock
+                self.lock = lock
                 return
             if lock is not None:
                 lock.release()
@@ -152,8 +143,8 @@ class Transcript:
 
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
-            if self._lock is None and self._borrowed is None:
-                self._lock = locked(storage.private_directory(self.path.parent), self.session)
+            if self.lock is None and self._borrowed is None:
+                self.lock = locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(encode, entries))
             storage.append(self.path, data)
             self._size += len(data)
@@ -252,8 +243,7 @@ def reopen(directory: Path, name: str) -> Transcript:
             notices.append(
                 f"The last line of session {session} was cut short by a crash and is lost"
             )
-        entries = _parse(path, whole)
-        transcript = Transcript(session, path, entries, notices, lock, data=whole)
+        transcript = Transcript(session, path, whole, notices, lock)
         if not turns.resumable(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):
                 transcript.append(result)
@@ -270,7 +260,7 @@ def borrow(directory: Path, session: str) -> Transcript:
     """
     path = directory / f"{session}{SUFFIX}"
     data = whole_lines(storage.read(path))[0]
-    return Transcript(session, path, _parse(path, data), data=data, borrowed=True)
+    return Transcript(session, path, data, borrowed=True)
 
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
