@@ -31,6 +31,8 @@ SWITCH_SECONDS = 0.0005
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "BLIS_NUM_THREADS": "1"}
 """The matrices of an answer are small: more threads would only busy-wait and double the processor
 time of a recall."""
+OPEN_FILES = 4096
+"""Enough for `MOST_CONNECTIONS`; the default on macOS is 256."""
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +98,9 @@ def _detach(log: Path) -> None:
     os.close(null)
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would contain the facts
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < OPEN_FILES and (hard < 0 or hard >= OPEN_FILES):  # below 0: no limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
     rotating = logging.handlers.RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=2)
     logging.basicConfig(
         handlers=[rotating], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s"

@@ -52,6 +52,8 @@ PROGRESS_SECONDS = 0.1
 """The minimum time between two progress reports."""
 IN_USE_SECONDS = 300.0
 """Without a matching client for this long, the daemon exits for one with other settings."""
+MOST_CONNECTIONS = 256
+"""Beyond this, the connection that is idle longest is closed; its client reconnects."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
@@ -171,8 +173,13 @@ class Server:
             return
         client = Connection(self, connection)
         with self._changed:
+            idle = [client for client in self._clients if client.asked is None]
+            if len(self._clients) >= MOST_CONNECTIONS and idle:
+                oldest = min(idle, key=lambda client: client.used)
+                oldest.hang_up()
+                self._clients.discard(oldest)
             self._clients.add(client)
-            self._used = time.monotonic()
+            self._used = client.used
         threading.Thread(target=client.converse, name="client", daemon=True).start()
 
     def _check(self, listener: sockets.Listener) -> None:
@@ -231,7 +238,7 @@ class Server:
         """Note that a request is answered."""
         with self._changed:
             connection.asked = None
-            self._used = time.monotonic()
+            connection.used = self._used = time.monotonic()
             self._changed.notify_all()
 
     def remove(self, connection: "Connection") -> None:
@@ -309,10 +316,15 @@ class Server:
 
 
 class Connection:
-    """One client, which sends one request at a time; `asked` is the id of the running one."""
+    """One client, which sends one request at a time.
+
+    `asked` is the id of the running request, if any; `used` is when the last one was answered
+    (time.monotonic).
+    """
 
     def __init__(self, server: Server, connection: socket.socket) -> None:
         self.asked: str | None = None
+        self.used = time.monotonic()
         self._server = server
         self._socket = connection
         self._sending = threading.Lock()

@@ -1,6 +1,8 @@
 """The daemon answers its owner, whatever comes over its socket."""
 
+import contextlib
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import Fact
 from assistant.memory.daemon import client, sockets, wire
+from assistant.memory.daemon.server import MOST_CONNECTIONS
 from assistant.memory.daemon.wire import OPERATIONS
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import answer, dial, ended, pid
@@ -171,6 +174,30 @@ def test_half_a_line_keeps_nobody_waiting(
     assert found(memory, FACTS[1])[0] == FACTS[1]
     for connection in halves:
         connection.close()
+
+
+def test_one_client_too_many_takes_the_place_of_the_one_idle_for_longest(
+    daemon: int, memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    """It is the first of all that is hung up on, and comes again by itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = MOST_CONNECTIONS + 500
+    if 0 <= hard < needed:
+        pytest.skip("this machine allows fewer open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
+    many = [dial(workspace) for _ in range(MOST_CONNECTIONS)]
+    try:
+        assert found(memory, FACTS[1])[0] == FACTS[1]
+        assert ended(many[0])
+        with many[1].makefile("rb") as lines:
+            many[1].sendall(wire.request("1", "status", {}))
+            assert answer(lines).id == "1"
+        with contextlib.closing(client.connect(workspace, {})) as fresh:
+            assert found(fresh, FACTS[2])[0] == FACTS[2]
+    finally:
+        for connection in many:
+            connection.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_client_that_vanishes_halfway_does_no_harm(daemon: int, workspace: Workspace) -> None:
