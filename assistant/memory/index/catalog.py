@@ -39,7 +39,7 @@ from assistant.memory.index.words import (
     searchable,
 )
 from assistant.memory.text.chunk import Chunk
-from assistant.memory.text.dialogue import label, number, speaks
+from assistant.memory.text.dialogue import is_item, label, number, speaks
 from assistant.memory.text.headings import path_words, topic_of
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
@@ -447,7 +447,8 @@ class _Writer:
             led, section, vector = number(label(c.plain)), sections[c.heading], vectors[key]
             table[index] = (
                 row, update.content[index], section, vector, led, lengths[row], _day(c.date),
-                _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain), 0, 0, 0, 0,
+                _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain),
+                is_item(c.text), 0, 0, 0, 0,
             )  # fmt: skip
             data = msgspec.json.encode(replace(c, id="", plain=""))
             marked = vectors[mark] if c.matters_for else None

@@ -29,6 +29,7 @@ COLUMNS = np.dtype(
         ("until", "<i4"),
         ("superseded", "?"),
         ("spoken", "?"),
+        ("listed", "?"),
         ("start_line", "<i4"),
         ("end_line", "<i4"),
         ("start_char", "<i4"),
@@ -79,6 +80,11 @@ class Layout:
         """Whether each chunk is a turn of a conversation that needs its context
         (`dialogue.turns`)."""
         return turns(self.section, self.table["label"], self.table["spoken"])
+
+    @cached_property
+    def running(self) -> NDArray[np.bool_]:
+        """Whether each chunk is part of running text: its section is not only a list."""
+        return np.isin(self.section, self.section[~self.table["listed"]])
 
     @cached_property
     def _position(self) -> NDArray[np.int32]:

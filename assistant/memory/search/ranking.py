@@ -202,6 +202,7 @@ class View:
         """Return all signals of these positions; `columns` are those already computed."""
         dense, turn = columns["dense"], self.layout.turn[positions]
         columns["heading"] = self._heading(vector, positions, dense) * ~turn
+        columns["around"] = self._around(vector, positions, dense) * ~turn
         if question.periods or turn.any():
             traits = self._traits_of(positions)
             relevance = np.float32(1) if question.of_a_time else np.maximum(dense, 0)
@@ -218,6 +219,19 @@ class View:
         cosine = self._catalog.vectors.heading_cosines([*{*sections}], vector)
         cosines = np.array([cosine.get(number, np.nan) for number in sections], dtype=np.float32)
         return np.where(np.isnan(cosines), UNTITLED * dense, cosines)
+
+    def _around(self, vector: Column, positions: Rows, dense: Column) -> Column:
+        """Return how far the mean cosine of the chunks just before and after each of these
+        positions exceeds its own; 0 outside of running text, and without neighbours."""
+        layout = self.layout
+        beside = np.clip(np.stack([positions - 1, positions + 1]), 0, len(layout) - 1)
+        is_near = (beside != positions) & (layout.section[beside] == layout.section[positions])
+        is_near &= layout.running[positions]
+        near, place = np.unique(beside[is_near], return_inverse=True)
+        cosines = np.zeros(beside.shape, dtype=np.float32)
+        cosines[is_near] = self._catalog.vectors.cosines(layout.vector[near], vector)[place]
+        count = is_near.sum(axis=0)
+        return np.where(count, cosines.sum(axis=0) / np.maximum(count, 1) - dense, 0)
 
     def _traits_of(self, positions: Rows) -> list[tuple[frozenset[str], tuple[Period, ...]]]:
         """Return the speaker and the periods at each of these positions."""

@@ -1,4 +1,4 @@
-"""Classifies a chunk by its text, independent of any query: a leading label, a turn."""
+"""Classifies a chunk by its text, independent of any query: a leading label, an item, a turn."""
 
 import hashlib
 import re
@@ -19,6 +19,7 @@ AT_TIMES = 0.3
 _LABEL = re.compile(r"\W{0,70}(\w[^:\n]{0,38}\w|\w):\s")
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"[?？؟]|\b(?:I|you|your|you're|I'm|I'll)\b")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
 LABEL_REACH = 120
 """Maximum position of the end of a label, including leading marks."""
@@ -46,6 +47,11 @@ def number(label: Label) -> int:
 def speaks(plain: str) -> bool:
     """Return whether somebody is addressed."""
     return _SPOKEN.search(plain) is not None
+
+
+def is_item(text: str) -> bool:
+    """Return whether a chunk is an item of a list."""
+    return _ITEM.match(text) is not None
 
 
 def turns(

@@ -1,6 +1,8 @@
 """What the words of a question say for each chunk."""
 
+import contextlib
 from collections.abc import Iterator
+from datetime import date
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import ranking
-from assistant.memory.search.ranking import Scores, Sections
+from assistant.memory.search.question import read
+from assistant.memory.search.ranking import Scores, Sections, View
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.support.hashing import HashingEmbedder
@@ -78,3 +81,49 @@ def test_neighbours_end_with_the_section(catalog: Catalog) -> None:
     only = np.zeros(len(catalog.layout()), dtype=np.float32)
     only[[1, ANN, AND_LAST]] = 1
     assert sections.around(only).tolist() == [1, 2, 1, 2, 1, 1, 0, 1, 1, 2]
+
+
+MANUAL = """# Manual
+
+## Setup
+
+Ink fades slowly.
+
+The lamp needs oil.
+
+Oil the lamp weekly.
+
+- boots for winter
+- the lamp hangs high
+
+## List
+
+- socks
+- the lamp needs oil every week
+- gloves
+
+## Diary
+
+Ann: the lamp needs oil.
+"""
+FADES, BOOTS, SOCKS, DIARY = 0, 3, 5, 8
+
+
+def test_running_text_is_scored_by_what_stands_around_it(workspace: Workspace) -> None:
+    """An item of a list stands alone, unless its section is more than a list."""
+    (workspace.root / "MEMORY.md").write_text(MANUAL, encoding="utf-8")
+    embedder = HashingEmbedder()
+    with contextlib.closing(Synchronizer(workspace, embedder, IndexSettings())) as index:
+        index.refresh()
+        catalog = index.store.catalog
+        view = View(catalog, catalog.layout())
+        vector = embedder.embed_questions(["lamp oil"])[0]
+        everywhere = np.arange(len(view.layout))
+        dense = catalog.vectors.cosines(view.layout.vector, vector)
+        question = read("lamp oil", catalog, date(2026, 11, 21))
+        matrix = view.matrix(question, vector, everywhere, dense=dense)
+    around = matrix[:, ranking.SIGNALS.index("around")]
+    assert around[FADES] == pytest.approx(dense[1] - dense[0])
+    assert around[BOOTS] == pytest.approx((dense[2] + dense[4]) / 2 - dense[BOOTS])
+    assert not around[SOCKS:DIARY].any()
+    assert around[DIARY] == 0
