@@ -226,7 +226,7 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> Read:
     from assistant.session.history import group
 
     conversation = transcript.borrow(workspace.sessions, session)
-    turns = group(conversation.entries)
+    turns, before = group(conversation.entries), len(conversation.all_entries)
     if conversation.origin in UNATTENDED or not reading.is_left(turns, conversation.entries):
         return Read(session)
     model = _model(settings, conversation.entries)
@@ -248,8 +248,11 @@ def _capture(workspace: Workspace, settings: "Settings", session: str) -> Read:
             afford=lambda: load(workspace).spent < settings.memory.capture_tokens,
             spend=spend,
         )
-        done = drained(reading.capture(job, turns))
-    return Read(session, done.stored, done.waiting, done.failed, done.left_out)
+        failed = drained(reading.capture(job, turns))
+    done = [e for e in conversation.all_entries[before:] if isinstance(e, CapturedEntry)]
+    stored = tuple(fact for entry in done for fact in entry.kept)
+    left_out = tuple(line for entry in done for line in entry.left_out)
+    return Read(session, stored, sum(entry.waiting for entry in done), failed, left_out)
 
 
 def _model(settings: "Settings", entries: Sequence[Entry]) -> "ChatModel":

@@ -90,33 +90,12 @@ class Reading:
     spend: Callable[[Usage], None] = lambda usage: None
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """The result of a reading: the facts stored, and how many wait for review.
-
-    `failed` says why the remaining turns are unread; empty if all were read. `left_out` are the
-    facts that are not kept, with the reason.
-    """
-
-    stored: tuple[str, ...] = ()
-    waiting: int = 0
-    failed: str = ""
-    left_out: tuple[str, ...] = ()
-
-    def __add__(self, other: "Captured") -> "Captured":
-        return Captured(
-            self.stored + other.stored,
-            self.waiting + other.waiting,
-            other.failed or self.failed,
-            self.left_out + other.left_out,
-        )
-
-
-def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
-    """Extract the facts of unread turns, and write them and any earlier ones to memory."""
+def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, str]:
+    """Extract the facts of unread turns, and write them and any earlier ones to memory; the
+    transcript records them. Return why something is left for later; empty if nothing is."""
     if job.transcript.off_the_record:
-        return Captured()
-    captured = yield from _write(job, _unwritten(job.transcript.entries))
+        return ""
+    failed = yield from _write(job, _unwritten(job.transcript.entries))
     unread_turns = unread(turns, job.transcript.entries)
     if unread_turns and not job.model.extracts:
         yield notice(
@@ -125,8 +104,8 @@ def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captu
             f"{counted(len(unread_turns), 'turn')}",
         )
     elif unread_turns:
-        captured += yield from _read(job, unread_turns)
-    return captured
+        failed = (yield from _read(job, unread_turns)) or failed
+    return failed
 
 
 def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
@@ -166,9 +145,10 @@ def _entry_without_forgotten(entry: Entry) -> Entry:
     return entry
 
 
-def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
-    """Extract and write facts batch by batch, as a later batch may supersede earlier facts."""
-    captured, turns_read = Captured(), 0
+def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, str]:
+    """Extract and write facts batch by batch, as a later batch may supersede earlier facts. Return
+    why something is left for later."""
+    failed, turns_read = "", 0
     window = job.budget.window
     for batch in batches(turns, window // READ_SHARE, window // TURN_SHARE):
         yield Compacting("facts", turns_read, len(turns))
@@ -189,11 +169,10 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
             remaining = counted(len(turns) - turns_read, "turn")
             reason = job.redact(error.message)
             yield notice(job.transcript, f"No facts were extracted from {remaining} yet: {reason}")
-            captured += Captured(failed=reason)
-            break
+            return reason
         turns_read += len(batch)
-        captured += yield from _write(job, [entry])
-    return captured
+        failed = (yield from _write(job, [entry])) or failed
+    return failed
 
 
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
@@ -294,8 +273,9 @@ def _said_since(job: Reading, turns: Sequence[Turn]) -> dict[str, str]:
     return {text: time for text, time in times.items() if time > begun}
 
 
-def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
-    """Write captured facts to memory, and record in the transcript that it has acknowledged them.
+def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, str]:
+    """Write captured facts to memory, and record in the transcript that it has acknowledged them;
+    return why that failed, if it did.
 
     Facts whose messages the owner has since discarded are left out.
     """
@@ -319,7 +299,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         problem = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"
         reason = job.redact(error.message)
         yield notice(job.transcript, f"{problem}: {reason}")
-        return Captured(failed=reason)
+        return reason
     pairs = list(zip(facts, written, strict=False))
     stored, waiting = (
         tuple(dict.fromkeys(done.text for done in written if done.status in statuses))
@@ -337,7 +317,7 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         job.transcript.append(entry)
     if stored or waiting:
         yield FactsCaptured(tuple(map(entry.with_struck, stored)), len(waiting))
-    return Captured(stored, len(waiting), left_out=tuple(left_out))
+    return ""
 
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
