@@ -207,7 +207,7 @@ HEAD, TAIL = 400_000, 100_000
 RECENT = 2_000
 """Maximum bytes of the newest output shown while a command runs."""
 PATIENCE = 10.0
-"""Seconds to wait until a command that is stopped has ended."""
+"""Seconds that a supervisor has to end its processes before it is killed."""
 
 
 class Output:
@@ -302,9 +302,12 @@ class Command:
         return self._over.wait(seconds)
 
     def stop(self) -> None:
-        """End the command and its descendants; takes a second or two."""
+        """End the command and its descendants; takes a second or two. A supervisor that does not
+        end them is killed, and they with it."""
         self._release()
-        self.wait(PATIENCE)
+        if not self.wait(PATIENCE):
+            self._process.kill()
+            self.wait(PATIENCE)
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
@@ -338,10 +341,11 @@ class Command:
 
     def _report(self) -> Ending:
         """Return how the command ended, as its supervisor reports it at the end."""
+        with self._printed, self._reported:
+            report = self._reported.read()
         self._process.wait()
         self._release()
-        with self._printed, self._reported:
-            return _read(self._reported.read())
+        return _read(report)
 
     def _release(self) -> None:
         """Close the supervisor's input, which ends the command."""

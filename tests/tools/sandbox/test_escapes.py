@@ -228,6 +228,14 @@ def test_what_others_execute_by_its_suffix_is_renamed(workspace: Workspace) -> N
     assert (workspace.root / "own.code-workspace").read_text() == "mine"
 
 
+def test_a_command_ends_however_much_of_what_it_left_is_renamed(workspace: Workspace) -> None:
+    """The report of two thousand names is longer than a pipe holds."""
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).tools()[0]
+    command = "for n in $(seq 2000); do > a-longer-name-$n.code-workspace; done"
+    result = calling(Toolbox([shell]), DenyAll())("shell", command=command)
+    assert "a-longer-name-999.code-workspace is now" in result.content
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_submodule_hands_over_no_execution(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,5 +1,6 @@
 """Commands in the background: started, listed, read, stopped, ended with their chat."""
 
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from assistant.secrets.redactor import Redactor
 from assistant.tools.files.access import Roots
 from assistant.tools.policy import ApproveAll
+from assistant.tools.sandbox import process
 from assistant.tools.shell.command import MOST, Jobs, Shell, job_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.checkpoints import Checkpoints
@@ -144,3 +146,15 @@ def test_a_change_that_cannot_be_kept_is_told(
         assert happens(lambda: "running" not in call("list_jobs").content)
         answer = call("read_job", job=1).content
     assert "checkpoints/session.e1 cannot be made" in answer
+
+
+def test_a_job_whose_supervisor_hangs_is_killed(
+    run: Call, jobs: Jobs, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "PATIENCE", 0.3)
+    run("shell", command="touch started; sleep 60", background=True)
+    assert reached(workspace.root / "started")
+    supervisor = jobs.get(1)._process
+    supervisor.send_signal(signal.SIGSTOP)
+    assert run("stop_job", job=1).content == "[ended: killed]"
+    assert supervisor.poll() == -signal.SIGKILL
