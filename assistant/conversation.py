@@ -29,7 +29,7 @@ from assistant.agent.loop import (
     answer_result,
     run_turn,
 )
-from assistant.agent.memory_text import Standing, standing
+from assistant.agent.memory_text import PromptMemory, prompt_memory
 from assistant.agent.prompt import (
     CHARACTERS_PER_TOKEN,
     KNOWN,
@@ -145,7 +145,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         self._is_new = True
-        self._standing = Standing()
+        self._prompt_memory = PromptMemory()
         self._budgets: dict[str, ContextBudget] = {}
         self.scratch.replay(succeeded(self.transcript.entries))
         self.toolbox.texts = lambda: tuple(texts_of(self.transcript.entries).values())
@@ -356,13 +356,15 @@ class Conversation:
         """Build the cacheable prefix of the prompt. Called once a turn: reads the workspace's
         files."""
         self._fit_tools()
-        self._standing = Standing()
+        self._prompt_memory = PromptMemory()
         shows_memory = any(part.name == "memory" for part in self.recipe)
         is_offline = not self.model.extracts  # the offline responder quotes only the briefing
         if shows_memory and self.trusted and not is_offline and self._window >= SMALL_WINDOW:
             budget = min(self.whole, self._window // WHOLE_SHARE)
             redact = self.redactor.redact
-            self._standing = standing(self.workspace, budget, redact, self.hidden, self._core)
+            self._prompt_memory = prompt_memory(
+                self.workspace, budget, redact, self.hidden, self._core
+            )
         return stable_sections(
             self.workspace,
             recipe=self.recipe,
@@ -370,7 +372,7 @@ class Conversation:
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
             most=room_for_files(self._window),
-            memory=self._standing,
+            memory=self._prompt_memory,
         )
 
     def _fit_tools(self) -> None:
@@ -395,7 +397,7 @@ class Conversation:
             now=now,
             workspace=self.workspace,
             model=self.model.name,
-            shown=self._standing.shown,
+            shown=self._prompt_memory.shown,
         )
         redact = self.redactor.redact
         return Prompt(redacted(stable, redact), redacted(turn, redact))

@@ -141,7 +141,7 @@ _BEGINS = re.compile(rf"#|>|\||```|~~~|{BULLET.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PromptMemory:
     """The memory in the prompt: its `text` and the files that it comes from (`sources`).
 
     `shown` is what a turn need not repeat: whole files, or facts as FILE:LINE. `cut` tells the
@@ -187,13 +187,13 @@ class Entry:
         return f"{self.source}:{self.line}"
 
 
-def standing(
+def prompt_memory(
     workspace: Workspace,
     most: int,
     redact: Callable[[str], str],
     hidden: Callable[[str], bool],
     core: Callable[[int], Sequence[Passage]],
-) -> Standing:
+) -> PromptMemory:
     """Return all of memory if it takes at most `most` tokens, else its core.
 
     The archive and `hidden` files are left out. The core are the facts that the owner has marked,
@@ -210,7 +210,7 @@ def standing(
         archived = any(source.startswith(ARCHIVE) for source in workspace.sources())
         text = _text(TEXT["archived_framing"] if archived else TEXT["whole_framing"], entries)
         if entries and estimate_tokens(text) <= most:
-            return Standing(text, _sources(entries), frozenset(_sources(entries)))
+            return PromptMemory(text, _sources(entries), frozenset(_sources(entries)))
     marked = [entry for source in sources for entry in _marked(workspace, source, redact)]
     entries, cut = list(_fitting(marked, CORE_TOKENS)), ""
     if len(entries) < len(marked):
@@ -220,11 +220,11 @@ def standing(
     others = (_of_passage(fact, redact) for fact in core(CORE_TOKENS) if not hidden(fact.source))
     entries += _fitting([other for other in others if other.citation not in cited], remaining)
     if not entries:
-        return Standing()
+        return PromptMemory()
     entries.sort(key=lambda entry: (entry.source, entry.line))
     citations = frozenset(entry.citation for entry in entries)
     text = _text(TEXT["core_framing"], entries)
-    return Standing(text, _sources(entries), citations, cut, tuple(entries))
+    return PromptMemory(text, _sources(entries), citations, cut, tuple(entries))
 
 
 def _fitting(entries: Iterable[Entry], tokens: int) -> Iterator[Entry]:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import msgspec
 
-from assistant.agent.memory_text import Standing, clean, memory_text, shorter, whole_procedures
+from assistant.agent.memory_text import PromptMemory, clean, memory_text, shorter, whole_procedures
 from assistant.errors import StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
@@ -46,7 +46,7 @@ PROGRAM = "the program"
 """The source of sections that come from no file."""
 File = tuple[str, str, str]
 """A file's name, its text for the prompt, and an error message or ""."""
-NO_MEMORY = Standing()
+NO_MEMORY = PromptMemory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ def stable_sections(
     off_the_record: bool = False,
     trusted: bool = True,
     most: int = ALL_LIMIT,
-    memory: Standing = NO_MEMORY,
+    memory: PromptMemory = NO_MEMORY,
 ) -> list[Section]:
     """Return the prefix, in the recipe's order; files take at most `most` characters in all.
 

@@ -106,7 +106,7 @@ def without(text: str) -> str:
     return text.rstrip(" \t")
 
 
-def parted(line: str) -> tuple[str, str]:
+def split_comments(line: str) -> tuple[str, str]:
     """Split a line into its text and the comments at its end."""
     last = _LAST.search(line) if "<!--" in line else None
     return (line[: last.start()], last[0]) if last else (line, "")

@@ -252,7 +252,7 @@ class Fact:
 
         A core mark counts only if it comes from the owner.
         """
-        text, comments = annotations.parted(self.text)
+        text, comments = annotations.split_comments(self.text)
         if not comments:
             return self
         return replace(

@@ -87,7 +87,7 @@ class History:
     turns: tuple[Turn, ...]
 
 
-def standing(entries: Iterable[Entry]) -> list[Entry]:
+def in_effect(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries that count: those that the owner has not discarded by a rewind.
 
     Captures still count, as they also cover messages that remain.

@@ -56,7 +56,7 @@ class Transcript:
         self.unwritten: dict[str, bytes] = {}
         """The pictures of a session off the record, by name."""
         self._entries = _parse(self.path, data) if self.path else []
-        self._standing = turns.standing(self._entries)
+        self._in_effect = turns.in_effect(self._entries)
         self._size = len(data)
         self._borrowed = data if borrowed else None
         """What was read or written of a borrowed session."""
@@ -66,7 +66,7 @@ class Transcript:
     @property
     def entries(self) -> Sequence[Entry]:
         """The entries that count, without rewound ones; the header, if any, is the first."""
-        return self._standing
+        return self._in_effect
 
     @property
     def all_entries(self) -> Sequence[Entry]:
@@ -155,9 +155,9 @@ class Transcript:
     def _take(self, entries: Sequence[Entry]) -> None:
         self._entries.extend(entries)
         if any(isinstance(entry, entry_types.RewindEntry) for entry in entries):
-            self._standing = turns.standing(self._entries)
+            self._in_effect = turns.in_effect(self._entries)
         else:
-            self._standing.extend(entries)
+            self._in_effect.extend(entries)
 
     def _catch_up(self) -> None:
         """Read what other writers have appended since, and cut off a half-written line.
@@ -276,7 +276,7 @@ def read_all(directory: Path, name: str) -> list[Entry]:
 
 def entries_of(path: Path) -> tuple[Entry, ...]:
     """Read the entries of a session's file that count. Raises SessionError."""
-    return tuple(turns.standing(_parse(path, whole_lines(storage.read(path))[0])))
+    return tuple(turns.in_effect(_parse(path, whole_lines(storage.read(path))[0])))
 
 
 def whole_lines(data: bytes) -> tuple[bytes, bool]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.memory_text import memory_text, standing
+from assistant.agent.memory_text import memory_text, prompt_memory
 from assistant.agent.prompt import Prompt, stable_sections, turn_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
@@ -87,5 +87,5 @@ def test_in_a_memory_files_name_and_heading(attack: Attack, workspace: Workspace
 def test_in_memory_that_stands_whole(attack: Attack, workspace: Workspace) -> None:
     text = attack.against("MEMORY")
     (workspace.root / "MEMORY.md").write_text(f"# {text}\n\n- {text}\n", encoding="utf-8")
-    shown = standing(workspace, 100_000, str, lambda _: False, lambda _: ()).text
+    shown = prompt_memory(workspace, 100_000, str, lambda _: False, lambda _: ()).text
     assert orders([Message("system", f"# Your Memory\n\n{shown}")]) == []

@@ -18,7 +18,7 @@ from assistant.agent.capture.origins import (
     MEMORY_TOOLS,
     QUOTED_SHARE,
     UNQUOTED_SHARE,
-    Said,
+    AttributedText,
     backing,
     folded,
     have_a_common_word,
@@ -182,8 +182,8 @@ def parse(
     text or cites no entry of these turns. A fact may name one of the `headings` to be put under.
     """
     reader = _Reader(turns, known, session, headings, earlier.refused)
-    said = (message.text for message in reader.said.values() if message.kind == "owner")
-    words = sum(len(_WORD.findall(text)) for text in said)
+    messages = (message.text for message in reader.attributed.values() if message.kind == "owner")
+    words = sum(len(_WORD.findall(text)) for text in messages)
     limit = min(MOST_FACTS, max(FEWEST_FACTS, words))
     facts: list[CapturedFact] = []
     refused: list[Refused] = []
@@ -231,7 +231,7 @@ class _Reader:
     session: Sequence[Entry]
     headings: Sequence[str]
     refused: Sequence[Refused]
-    said: dict[str, Said] = field(init=False)
+    attributed: dict[str, AttributedText] = field(init=False)
     tainted: bool = field(init=False)
     owners: list[str] = field(init=False)
     outside: list[str] = field(init=False)
@@ -241,10 +241,10 @@ class _Reader:
         first = self.turns[0].entries[0].id
         before = list(takewhile(lambda entry: entry.id != first, self.session))
         entries = [*before, *(entry for turn in self.turns for entry in turn.entries)]
-        self.said = speakers(self.turns, tainted=is_tainted(before))
+        self.attributed = speakers(self.turns, tainted=is_tainted(before))
         self.tainted = is_tainted(entries)
         earlier = [entry.text for entry in before if isinstance(entry, UserEntry)]
-        current = [message.text for message in self.said.values() if message.kind == "owner"]
+        current = [message.text for message in self.attributed.values() if message.kind == "owner"]
         self.owners = [owners_words(text) for text in (*earlier, *current)]
         self.outside = list(outside_texts(entries))
         replies = (entry.text for entry in entries if isinstance(entry, AssistantEntry))
@@ -305,7 +305,7 @@ class _Reader:
         items = cited if isinstance(cited, list) else [cited]
         numbers = (number for name in items for number in re.findall(r"\d+", str(name)[:200]))
         ids = dict.fromkeys(f"e{int(number)}" for number in numbers)
-        return tuple(id_ for id_ in ids if id_ in self.said)
+        return tuple(id_ for id_ in ids if id_ in self.attributed)
 
     def _source_of(
         self,
@@ -327,16 +327,16 @@ class _Reader:
         words = given.strip() if isinstance(given, str) else ""
         theirs = {
             id_: owners_words(message.text)
-            for id_, message in self.said.items()
+            for id_, message in self.attributed.items()
             if message.kind == "owner"
         }
         candidates = (*entries, *theirs) if words else ()
         stating = [id_ for id_ in candidates if holds(theirs.get(id_, ""), words)]
-        kind = least_trusted(entries, self.said)
+        kind = least_trusted(entries, self.attributed)
         if words and not stating:
-            if not any(holds(self.said[entry].text, words) for entry in entries):
+            if not any(holds(self.attributed[entry].text, words) for entry in entries):
                 raise Refused(text, "no entry that it cites holds its `quote`")
-            pastes = any(pasted(self.said[entry].text) for entry in entries)
+            pastes = any(pasted(self.attributed[entry].text) for entry in entries)
             return ("tool" if pastes else kind if kind != "owner" else "assistant"), entries
         cited = stating[:1] or entries
         day = local_day(self._time(cited))
@@ -348,8 +348,8 @@ class _Reader:
         statements = [part for message in self.owners for part in statements_of(message)]
         if words and not any(holds(part, words) or holds(words, part) for part in statements):
             return "guess", cited
-        if not words and (kind != "owner" or is_repeated(text, self.said, self.owners)):
-            statements += [message.text for message in self.said.values()]
+        if not words and (kind != "owner" or is_repeated(text, self.attributed, self.owners)):
+            statements += [message.text for message in self.attributed.values()]
             kind = kind if kind != "owner" else "assistant"
         stated = backing(text, statements, (), when, kept)
         if words:
@@ -499,9 +499,11 @@ def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
     ]
     cited = tuple(speakers(without_memory[-1:]))
     tainted = is_tainted(entry for turn in without_memory for entry in turn.entries)
-    said = speakers(without_memory) | speakers(without_memory[-1:])
-    owners = [owners_words(message.text) for message in said.values() if message.kind == "owner"]
-    is_tools = least_trusted(cited, said) == "tool" or (tainted and not is_said(text, owners))
+    attributed = speakers(without_memory) | speakers(without_memory[-1:])
+    owners = [
+        owners_words(message.text) for message in attributed.values() if message.kind == "owner"
+    ]
+    is_tools = least_trusted(cited, attributed) == "tool" or (tainted and not is_said(text, owners))
     return Origin("tool" if is_tools else "assistant", session, cited)
 
 

@@ -40,7 +40,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？؟])\s*|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AttributedText:
     """The text of an entry, and who is behind it: owner, assistant, recalled or tool."""
 
     kind: str
@@ -76,50 +76,50 @@ def is_tainted(entries: Iterable[Entry]) -> bool:
     return any(True for _ in outside_texts(entries))
 
 
-def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]:
+def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, AttributedText]:
     """Return who is behind each entry, by its id.
 
     The assistant's words count as recalled once the turn has recalled passages, and as a tool's
     after the first output of a tool. `tainted`: there was such an output before these turns.
     """
-    origins: dict[str, Said] = {}
+    origins: dict[str, AttributedText] = {}
     for turn in turns:
         speaker = "tool" if tainted else "assistant"
         offered: dict[str, tuple[str, ...]] = {}
         for entry in turn.entries:
             match entry:
                 case UserEntry(text=text):
-                    origins[entry.id] = Said("owner", text)
+                    origins[entry.id] = AttributedText("owner", text)
                 case RecalledEntry(passages=passages) if passages and speaker == "assistant":
                     speaker = "recalled"
                 case QuestionEntry(call_id=call_id, options=options):
                     offered[call_id] = options
                 case ToolResultEntry(call_id=call_id, content=answer) if call_id in offered:
                     typed = answer not in offered[call_id]
-                    origins[entry.id] = Said("owner" if typed else speaker, answer)
+                    origins[entry.id] = AttributedText("owner" if typed else speaker, answer)
                 case AttachmentEntry(text=text, inward=True):
-                    origins[entry.id] = Said(speaker, text)
+                    origins[entry.id] = AttributedText(speaker, text)
                 case ToolResultEntry(content=content) | AttachmentEntry(text=content):
                     speaker = "tool"
-                    origins[entry.id] = Said("tool", content)
+                    origins[entry.id] = AttributedText("tool", content)
                 case AssistantEntry(text=text):
-                    origins[entry.id] = Said(speaker, text)
+                    origins[entry.id] = AttributedText(speaker, text)
         tainted = tainted or is_tainted(turn.entries)
     return origins
 
 
-def least_trusted(cited: Sequence[str], said: Mapping[str, Said]) -> str:
+def least_trusted(cited: Sequence[str], attributed: Mapping[str, AttributedText]) -> str:
     """Return the least trusted kind of the cited entries: tool, assistant, recalled or owner.
     Recalled and owner together count as the assistant's."""
-    kinds = {said[entry].kind for entry in cited}
+    kinds = {attributed[entry].kind for entry in cited}
     if "tool" in kinds or len(kinds) == 1:
         return "tool" if "tool" in kinds else kinds.pop()
     return "assistant"
 
 
-def is_repeated(text: str, said: Mapping[str, Said], owners: Sequence[str]) -> bool:
+def is_repeated(text: str, attributed: Mapping[str, AttributedText], owners: Sequence[str]) -> bool:
     """Return whether the assistant states a text in one sentence, and the owner's words do not."""
-    others = [message.text for message in said.values() if message.kind != "owner"]
+    others = [message.text for message in attributed.values() if message.kind != "owner"]
     parts = (part for other in others for part in sentences(other))
     return not is_said(text, owners) and any(is_said(text, [part]) for part in parts)
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from assistant.agent.capture import ended
-from assistant.agent.memory_text import CORE_TOKENS, Standing, standing
+from assistant.agent.memory_text import CORE_TOKENS, PromptMemory, prompt_memory
 from assistant.cli.commands.facts import locate, pick
 from assistant.cli.memory_text import one_line, show_diff, show_undone
 from assistant.cli.options import AsJson, Globals, Yes, answer, at_terminal, note, option
@@ -400,10 +400,10 @@ def core(
             _show_core(context.obj, memory)
 
 
-def _prompt_facts(options: Globals, memory: Keeper, most: int) -> Standing:
+def _prompt_facts(options: Globals, memory: Keeper, most: int) -> PromptMemory:
     """Return which facts are in every prompt if all of memory may take `most` tokens there."""
     redact, hidden = redactor().redact, options.hidden()
-    return standing(options.workspace(), most, redact, hidden, memory.core)
+    return prompt_memory(options.workspace(), most, redact, hidden, memory.core)
 
 
 def _show_core(options: Globals, memory: Keeper) -> None:

@@ -118,7 +118,7 @@ class Tokenizer:
         rows = self._split([(0, text)], "SELECT DISTINCT term FROM words_at ORDER BY offset")
         return [term for (term,) in rows]
 
-    def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
+    def occurrences(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
         """Return each occurrence of a term with its row, sorted by both."""
         return self._split(texts, "SELECT term, doc FROM words_at")
 
@@ -146,7 +146,7 @@ class PostingsWriter:
         lengths: dict[int, int] = {}
         for some in _batches(texts):
             lengths |= dict.fromkeys((row for row, _ in some), 0)
-            occurrences = self._tokenizer.placed(some)
+            occurrences = self._tokenizer.occurrences(some)
             for _, row in occurrences:
                 lengths[row] += 1
             self._db.executemany(
@@ -160,7 +160,7 @@ class PostingsWriter:
         """Drop rows, given the same searchable texts with which they were added."""
         of, where = f"FROM {self._table}", "WHERE block = ? AND term = ?"
         for some in _batches(texts):
-            for block, term, gone in _packed(self._tokenizer.placed(some)):
+            for block, term, gone in _packed(self._tokenizer.occurrences(some)):
                 row = self._db.execute(f"SELECT found {of} {where}", (block, term)).fetchone()
                 stored = np.frombuffer(row[0] if row else b"", _POSTING)
                 remaining = stored[~np.isin(stored, np.frombuffer(gone, _POSTING))]

@@ -80,7 +80,7 @@ def reworded(chunk: Chunk, text: str, plain: str, heading: tuple[str, ...]) -> C
     return replace(chunk, text=text, plain=plain, heading=heading, variant=crc32(words))
 
 
-def placed(chunk: Chunk, ordinal: int, start: int, line: int, occurrence: int = 0) -> Chunk:
+def positioned(chunk: Chunk, ordinal: int, start: int, line: int, occurrence: int = 0) -> Chunk:
     """Return the chunk with positions in the whole text; its piece begins at `start`, and its text
     is the `occurrence`th repetition in the file; 0 is the first."""
     named = chunk.source, chunk.heading, chunk.text
@@ -167,7 +167,7 @@ class Chunker:
             chunks = []
             for chunk in piece.chunks:
                 before = counts.get(chunk.id, 0)
-                chunks.append(placed(chunk, ordinal, start, line, before))
+                chunks.append(positioned(chunk, ordinal, start, line, before))
                 counts[chunk.id] = before + 1
             yield chunks
             ordinal += len(chunks)

@@ -13,7 +13,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter.index import _front_matter_rule
 
-from assistant.memory.annotations import parted, without_phrases
+from assistant.memory.annotations import split_comments, without_phrases
 from assistant.memory.text.identity import digest
 
 COMMENT, COMMENT_END = "<!--", "-->"
@@ -190,7 +190,7 @@ def naming_successor(successor: str) -> "re.Pattern[str]":
 
 def named_successor(text: str) -> str | None:
     """Return the successor of a struck-out fact, as markdown, if its note names it."""
-    note = _SUCCESSOR.search(parted(text)[0])
+    note = _SUCCESSOR.search(split_comments(text)[0])
     return note[1] if note else None
 
 
@@ -199,7 +199,7 @@ def struck(source: str) -> tuple[int, int, str | None] | None:
 
     None for any text that is not of the two forms above, optionally followed by annotations.
     """
-    source, _ = parted(source)
+    source, _ = split_comments(source)
     if not source.startswith("~~"):
         return None
     note = _NOTE_BEGINS.search(source, 3)
@@ -224,7 +224,7 @@ def strike_out(passage: str, note: str) -> str | None:
         markers = MARKERS.match(passage, begin)
         begin = markers.end() if markers else begin
         stop = len(passage[: starts[last]].rstrip())
-        words, comments = parted(passage[begin:stop])
+        words, comments = split_comments(passage[begin:stop])
         tail = f" {note}{comments}" if number == 0 else comments
         if number == 0 or not words.startswith("~~"):
             result = f"{result[:begin]}~~{words}~~{tail}{result[stop:]}"

@@ -431,7 +431,7 @@ def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
     other_head, other_body = other.text.split("\n", 1)
     base_head, before = base.text.split("\n", 1) if base else ("", "")
     heads = sorted((head, other_head), key=lambda text: (struck_on(text), text), reverse=True)
-    words, comments = zip(*map(annotations.parted, (base_head, *heads)), strict=True)
+    words, comments = zip(*map(annotations.split_comments, (base_head, *heads)), strict=True)
     line = (words[2] if words[1] == words[0] else words[1]) + annotations.merged(*comments)
     if body != other_body:
         base_lines, first, second = (_lines(text) for text in (before, body, other_body))

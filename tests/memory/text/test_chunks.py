@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.memory.text.blocks import MAX_CHARS
-from assistant.memory.text.chunk import TOP, Chunk, Chunker, placed
+from assistant.memory.text.chunk import TOP, Chunk, Chunker, positioned
 from tests.support.chunking import chunk
 from tests.support.examples import examples
 
@@ -331,7 +331,7 @@ def uncut(text: str) -> list[Chunk]:
     found = []
     whole = Chunker(count_tokens, LIMIT)._parsed(text.removeprefix("\ufeff"), TOP, "MEMORY.md")
     for each in whole.chunks:
-        found.append(placed(each, 0, 0, 0, times[each.id]))
+        found.append(positioned(each, 0, 0, 0, times[each.id]))
         times[each.id] += 1
     return found
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.memory_text import CORE_TOKENS, Standing, memory_text, standing
+from assistant.agent.memory_text import CORE_TOKENS, PromptMemory, memory_text, prompt_memory
 from assistant.memory.base import Passage, Recall
 from assistant.workspace.folder import Workspace
 
@@ -28,8 +28,8 @@ def write(place: Workspace, name: str, text: str) -> None:
 
 def shown(
     place: Workspace, most: int = MOST, hidden: str = "", facts: Sequence[Passage] = ()
-) -> Standing:
-    return standing(place, most, str, lambda source: source == hidden, lambda _: facts)
+) -> PromptMemory:
+    return prompt_memory(place, most, str, lambda source: source == hidden, lambda _: facts)
 
 
 def fact(source: str, line: int, text: str) -> Passage:
@@ -96,14 +96,14 @@ def test_denied_files_and_secrets_are_left_out(workspace: Workspace) -> None:
     write(workspace, "memory/private.md", "- Diagnosis: none of your business <!-- core -->\n")
     for most in (MOST, 0):
         assert "Diagnosis" not in shown(workspace, most, hidden="memory/private.md").text
-        redacted = standing(workspace, most, lambda text: text.replace("4711", "[[secret:X]]"),
+        redacted = prompt_memory(workspace, most, lambda text: text.replace("4711", "[[secret:X]]"),
                             lambda _: False, lambda _: ())  # fmt: skip
         assert "4711" not in redacted.text
 
 
 def test_no_memory_is_no_section(workspace: Workspace) -> None:
     write(workspace, "MEMORY.md", "# Memory\n")
-    assert shown(workspace) == Standing()
+    assert shown(workspace) == PromptMemory()
 
 
 @pytest.mark.parametrize("weak", [False, True])
