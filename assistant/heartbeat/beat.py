@@ -101,10 +101,10 @@ def _run_task(
     outcome = run_turn(
         workspace, "heartbeat", lambda chat: chat.send(task.text), no_daemon=no_daemon
     )
-    beat = _report(workspace, Beat(task, when, outcome))
     if outcome.state == "waiting":
         claim.unlink(missing_ok=True)
-    else:
+    beat = _report(workspace, Beat(task, when, outcome))
+    if outcome.state != "waiting":
         storage.replace(claim, b"")
     return beat
 

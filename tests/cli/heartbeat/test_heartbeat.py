@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.errors import StorageError
 from assistant.heartbeat import beat, claims
+from assistant.heartbeat.unattended import Outcome
 from assistant.messages import Reply, ToolCall
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
@@ -158,6 +160,23 @@ def test_a_due_time_is_taken_once_whatever_the_clock_says(here: Workspace) -> No
         assert "late" not in [each.text for each, _ in beat.due(here, later)]
     week = beat.due(here, now + timedelta(days=7))
     assert "late" in [each.text for each, _ in week]
+
+
+def test_what_no_model_answered_is_due_again_even_if_it_cannot_be_reported(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StorageError("beats.json cannot be written: No space left on device")
+
+    (here.root / "HEARTBEAT.md").write_text("- every hour: look at the boat\n")
+    monkeypatch.setenv("ASSISTANT_MODEL", "openai/test")
+    monkeypatch.setattr(beat, "run_turn", lambda *_, **__: Outcome("waiting"))
+    monkeypatch.setattr(beat, "_report", fail)
+    now = datetime.now()
+    with pytest.raises(StorageError):
+        list(beat.run(here, now))
+    assert not list(claims.broken(here))
+    assert beat.due(here, now)
 
 
 def test_without_a_model_what_is_due_waits_and_is_said(run: Run, place: Path) -> None:
