@@ -38,6 +38,7 @@ this afternoon = Mon 23 Nov, 15:00
 this afternoon at 4 = Mon 23 Nov, 16:00
 tonight = Mon 23 Nov, 21:00
 tonight at 10 = Mon 23 Nov, 22:00
+at 10 tonight = Mon 23 Nov, 22:00
 tomorrow = Tue 24 Nov, 09:00
 tomorrow at 7:45 = Tue 24 Nov, 07:45
 tomorrow 7.45 = Tue 24 Nov, 07:45
@@ -94,6 +95,13 @@ nächsten Dienstag = Tue 24 Nov, 09:00
 am 5. Dezember um 9 = Sat 5 Dec, 09:00
 am 05.12. um 9:15 Uhr = Sat 5 Dec, 09:15
 um 17 Uhr = Mon 23 Nov, 17:00
+um 8 Uhr abends = Mon 23 Nov, 20:00
+morgen um 8 Uhr abends = Tue 24 Nov, 20:00
+heute abends um 8 = Mon 23 Nov, 20:00
+am Freitag abends um 8 = Fri 27 Nov, 20:00
+nächsten Freitag um halb acht abends = Fri 27 Nov, 19:30
+in zwei Wochen am Dienstag abends = Tue 8 Dec, 18:00
+am 5. Dezember abends um 8 = Sat 5 Dec, 20:00
 every day at 7:20 = every day at 07:20
 each morning at 6:50 = every day at 06:50
 every evening at 9:15 = every day at 21:15
@@ -101,6 +109,8 @@ evenings at 8 = every day at 20:00
 mornings = every day at 08:00
 Friday evenings at 8 = every Friday at 20:00
 weekday evenings = Monday to Friday at 18:00
+on Friday evenings = every Friday at 18:00
+abends um 8 = every day at 20:00
 every weekday at 8:05 = Monday to Friday at 08:05
 weekdays at 12:30 and 17:30 = Monday to Friday at 12:30 and 17:30
 Mon to Thu at 16:45 = every Monday, Tuesday, Wednesday and Thursday at 16:45
@@ -232,6 +242,8 @@ at 75 past nine
 at fourteen pm
 in 3 Uhr
 this evening at half past
+at 12:30 tonight
+tomorrow at 8 and in the evening
 soon
 later
 later today

@@ -534,8 +534,12 @@ class _Reader:
 
     def part(self, words: Words) -> bool:
         parts = [token for token in words if token.kind == "part"]
+        before = [token.kind for token in self._tokens[: self._at]]
         is_alone = len(words) == 1 and not (parts[0].plural or self._days or self._is_once)
-        is_other = self._is_once and (parts[0].plural or self.parts or self._settled)
+        recurs = parts[0].plural and before[-1:] in ([], ["day"], ["kind"])  # not "um 8 abends"
+        recurs &= {"next", "this", "the", "unit"}.isdisjoint(before)
+        is_further = self.parts or self._settled or before[-1:] == ["and"]
+        is_other = self._is_once and (recurs or is_further)
         if is_alone or is_other or self._unit in _MINUTES:
             return False
         if parts[0].plural:
@@ -637,6 +641,7 @@ class _Reader:
         if kind == "tonight":
             after = [token.kind for token in self._tokens[self._at + len(words) :][:1]]
             self.parts = [EVENING if after == ["at"] else NIGHT]
+            self._add_parts(words)
         ahead = {"yesterday": -1, "today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
         ahead += words.has("after")
         self.once = self._now.date() + timedelta(days=ahead)
