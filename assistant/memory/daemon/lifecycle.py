@@ -39,8 +39,7 @@ its workspace was moved or its socket removed."""
 RETRY_SECONDS = 0.5
 """The time between two attempts at the lock."""
 START_SECONDS = 60.0
-"""How long a daemon may take to listen, for which other clients wait; it loads nothing heavy
-before."""
+"""How long a daemon may take to listen, or to report why not; it loads nothing heavy before."""
 YIELD_SECONDS = 60.0
 """How long a daemon may take to finish its requests before it yields."""
 END_SECONDS = 5.0
@@ -147,18 +146,18 @@ def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
     log = sockets.log_path(Path(greeting.hello.workspace))
     storage.private_directory(log.parent)
     order = wire.line(greeting)
-    reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as ready, log.open("ab") as output:
-        try:
-            _spawn(writing, order, output.fileno())
-        finally:
-            os.close(writing)
-        for answer in (wire.parse(line, wire.Answer) for line in ready):
-            if answer.error:
-                raise wire.raised(answer.error)
-            if not answer.progress:
-                return
-            progress(*answer.progress)
+    ready, writing = socket.socketpair()
+    ready.settimeout(START_SECONDS)
+    with ready, ready.makefile("rb") as lines, log.open("ab") as output:
+        with writing:
+            _spawn(writing.fileno(), order, output.fileno())
+        with contextlib.suppress(TimeoutError):
+            for answer in (wire.parse(line, wire.Answer) for line in lines):
+                if answer.error:
+                    raise wire.raised(answer.error)
+                if not answer.progress:
+                    return
+                progress(*answer.progress)
     raise DaemonError("the memory daemon could not start", f"Its log is {log}")
 
 

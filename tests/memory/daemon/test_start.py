@@ -12,7 +12,7 @@ import pytest
 import assistant
 from assistant import config
 from assistant.disk import storage
-from assistant.errors import ConfigError
+from assistant.errors import ConfigError, DaemonError
 from assistant.memory.daemon import client, lifecycle, sockets, wire
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid, running
@@ -38,6 +38,24 @@ def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspa
         client.connect(workspace, {"daemon": {"idle": "3"}})
     assert "daemon.idle_seconds" in caught.value.cure
     assert running(workspace) is None
+
+
+def test_a_daemon_that_hangs_while_it_starts_is_told(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = workspace.root.parent / "guard"
+    guard.mkdir()
+    (guard / "sitecustomize.py").write_text(
+        "import faulthandler, os, time\n"
+        "faulthandler.enable = lambda: (time.sleep(15), os._exit(1))\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(guard))
+    monkeypatch.setattr(lifecycle, "START_SECONDS", 0.5)
+    begun = time.monotonic()
+    with pytest.raises(DaemonError, match="could not start"):
+        client.connect(workspace, {})
+    assert time.monotonic() - begun < 14
 
 
 def test_a_daemon_stays_though_whoever_started_it_has_gone(workspace: Workspace) -> None:
