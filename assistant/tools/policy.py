@@ -43,6 +43,7 @@ MOST_OPTIONS = 6
 """Maximum number of words that are taken for a program's options."""
 
 
+@lru_cache(maxsize=8)  # every rule asks
 def plain_commands(line: str) -> set[str]:
     """Return each command in a line, its words joined by single spaces.
 

@@ -1,5 +1,6 @@
 """A rule that names a place binds it for every file tool, however call and rule spell it."""
 
+import time
 import unicodedata
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from assistant.events import ApprovalRequested
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
-from assistant.tools.base import ToolResult
+from assistant.tools.base import Plan, ToolResult
 from assistant.tools.files.access import Roots
 from assistant.tools.files.read import DEEPEST, reading_tools, searching_tools
 from assistant.tools.files.write import writing_tools
@@ -168,6 +169,16 @@ def test_a_rule_binds_the_tools_that_it_names_and_no_other(place: Path) -> None:
     call = under(place, deny=("grep:secret/*",))
     assert call("grep", pattern="crown", path="linked").content == DENIED
     assert call("read_file", path="secret/a.txt").content == JEWELS
+
+
+def test_many_rules_for_commands_cost_hardly_more_than_one() -> None:
+    def seconds(rules: int, command: str) -> float:
+        rule = Rules(PolicySettings(deny=[f"shell:program-{number} *" for number in range(rules)]))
+        began = time.process_time()
+        rule.judge("shell", Plan(subjects=(command,)))
+        return time.process_time() - began
+
+    assert seconds(40, "cat <<E\n" + "x y; z\n" * 5000) < 5 * seconds(1, "z y; x\n" * 5000)
 
 
 def test_what_may_not_be_read_is_found_by_no_search_but_stays_listed(place: Path) -> None:
