@@ -63,6 +63,7 @@ Mon-Fri 9:00 = Monday to Friday at 09:00
 mon - wed at 8 = every Monday, Tuesday and Wednesday at 08:00
 from Monday to Thursday at 7 = every Monday, Tuesday, Wednesday and Thursday at 07:00
 Fridays = every Friday at 09:00
+Friday evenings at 8 = every Friday at 20:00
 on Fridays at 17:00 = every Friday at 17:00
 every Friday at 5 pm = every Friday at 17:00
 each Sunday evening = every Sunday at 18:00
@@ -274,6 +275,7 @@ alle 14 Tage: x
 alle zwei Wochen am Freitag: x
 14-tägig: x
 am Freitag: x
+am Freitag abends um 8: x
 jeden Tag gegen 9: x
 jeden Tag während der Arbeit: x
 jeden Tag außer feiertags: x

@@ -542,9 +542,10 @@ class _Reader:
         is_other = self._is_once and (recurs or is_further)
         if is_alone or is_other or self._unit in _MINUTES:
             return False
-        if parts[0].plural:
+        if recurs:
             self._lone = ""
-            self._unit = self._unit or ("" if self._days else "day")
+        if parts[0].plural and not self._unit and not self._days:
+            self._unit = "day"
         self._add_parts(words)
         return True
 
