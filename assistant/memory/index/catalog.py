@@ -47,7 +47,7 @@ NO_ROW = np.iinfo(np.int64).max
 """A row id that no chunk has."""
 _OCCASIONS = msgspec.json.Decoder(tuple[Occasion, ...])
 _CHUNK = msgspec.json.Decoder(Chunk)
-_STORED = "SELECT rowid, id, plain, data, checksum FROM chunks"
+_STORED = "SELECT rowid, id, plain, CAST(data AS BLOB), checksum FROM chunks"
 
 
 @dataclass(frozen=True, slots=True)
