@@ -22,6 +22,7 @@ from assistant.memory.base import (
 )
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Read, Refine, Synchronizer
+from assistant.memory.search.selection import relevant
 from assistant.memory.sources import conversations, notes, obsidian
 from assistant.memory.sources.collection import Collection, Source
 from assistant.memory.sources.conversations import Conversations
@@ -31,13 +32,11 @@ from assistant.settings.sections import SourceSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
-NOTES_BUDGET = 250
-"""Tokens of a recall for the passages of one source; all sources together get at most half."""
 AHEAD_SECONDS = 30.0
 """How often notes and past conversations are compared with their indexes without a query, starting
 at once: ten thousand files take a tenth of a second."""
-SHARE = 2
-"""Notes may take one in this many of a recall's tokens and passages."""
+AS_GOOD = 0.5
+"""Facts with at least this share of the best score have half of a search to themselves."""
 PAST, PAST_TOKENS = 2, 150
 """The maximum number of passages of past conversations in a turn, one per conversation, and their
 tokens."""
@@ -90,7 +89,7 @@ class Library:
             return facts
         from_notes: list[Passage] = []
         notices = list(facts.notices)
-        inner = replace(query, own=None, without=(), before="", why=False, budget=NOTES_BUDGET)
+        inner = replace(query, own=None, without=(), before="", why=False)
         for source in self._settings.sources:
             collection = self._notes(source)
             passages = collection.recall(inner, wait=False)
@@ -100,7 +99,10 @@ class Library:
             notices += collection.news()
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
-        both = merged(facts.passages, from_notes, k, budget)
+        if query.turn:
+            from_notes, _ = relevant(_best_first(from_notes), budget)
+        as_good = 0.0 if query.turn else AS_GOOD  # a turn's facts are limited already
+        both = merged(facts.passages, from_notes, k, budget, as_good)
         past = self._past(query, both) if query.turn else []
         weak = facts.weak and not past
         return replace(facts, passages=(*both, *past), notices=tuple(notices), weak=weak)
@@ -220,13 +222,22 @@ class Library:
 
 
 def merged(
-    facts: Sequence[Passage], notes: Sequence[Passage], k: int, budget: int
+    facts: Sequence[Passage],
+    notes: Sequence[Passage],
+    k: int,
+    budget: int,
+    as_good: float = AS_GOOD,
 ) -> list[Passage]:
-    """Return the best facts and notes, best first, at most `k` passages and `budget` tokens; if
-    there are facts, notes get at most half of each."""
-    share = SHARE if facts else 1
-    chosen, _ = fill(_best_first(notes), max(1, k // share), budget // share)
-    return fill(_best_first([*facts, *chosen]), k, budget)[0]
+    """Return the best facts and notes, best first, at most `k` passages and `budget` tokens.
+
+    Facts with at least the share `as_good` of the best score have half of each to themselves.
+    """
+    every = _best_first([*facts, *notes])
+    least = as_good * every[0].score if every else 0.0
+    kept, _ = fill([each for each in facts if each.score >= least], k // 2, budget // 2)
+    rest = [each for each in every if each not in kept]
+    tokens = sum(each.tokens for each in kept)
+    return _best_first([*kept, *fill(rest, k - len(kept), budget - tokens)[0]])
 
 
 def _best_first(passages: Iterable[Passage]) -> list[Passage]:

@@ -21,13 +21,22 @@ def test_the_best_of_both_come_best_first() -> None:
     assert ids(facts, notes, 4) == ["y", "a", "x", "b"]
 
 
-def test_notes_take_half_the_places_and_half_the_tokens_beside_facts() -> None:
-    facts = [passage(f"f{number}", 9 - number) for number in range(4)]
-    notes = [passage(f"n{number}", 20 - number) for number in range(4)]
+def test_facts_that_match_as_well_keep_half_the_places_and_half_the_tokens() -> None:
+    facts = [passage(f"f{number}", 0.9 - number / 10) for number in range(4)]
+    notes = [passage(f"n{number}", 1.3 - number / 100) for number in range(4)]
     assert ids(facts, notes, 4) == ["n0", "n1", "f0", "f1"]
-    long = passage("long", 20, words=100)
-    assert ids(facts, [long], 4, budget=long.tokens + 10) == ["f0", "f1", "f2", "f3"]
+    longer = [passage(f"n{number}", 1.3, words=20) for number in range(4)]
+    budget = 2 * longer[0].tokens
+    assert ids(facts, longer, 9, budget) == ["n0", "f0", "f1", "f2", "f3"]
     assert ids([], notes, 3) == ["n0", "n1", "n2"]
+
+
+def test_facts_that_hardly_match_keep_no_note_away() -> None:
+    facts = [passage(f"f{number}", 0.4) for number in range(4)]
+    notes = [passage(f"n{number}", 1.0 - number / 100) for number in range(4)]
+    assert ids(facts, notes, 4) == ["n0", "n1", "n2", "n3"]
+    assert ids([passage("close", 0.51), *facts], notes, 4) == ["n0", "n1", "n2", "close"]
+    assert ids(facts, notes[:1], 3) == ["n0", "f0", "f1"]
 
 
 def test_where_one_is_asked_for_a_note_must_be_better_than_the_best_fact() -> None:

@@ -227,7 +227,7 @@ def _passage(number: int, score: float, source: str = "MEMORY.md") -> Passage:
     )
 
 
-def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
+def test_facts_that_match_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
     facts = [_passage(n, 10 - n / 10) for n in range(20)]
     notes = [_passage(n, 12 - n / 100, "vault:N.md") for n in range(200)]
     both = merged(facts, notes, 10, 1000)
@@ -235,10 +235,18 @@ def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
     assert sum(each.tokens for each in both) <= 1000
     assert merged(facts, [_passage(1, 1.0, "vault:N.md")], 10, 1000) == facts[:10]
     assert len(merged([], notes, 10, 1000)) == 10
-    weaker = _passage(1, 9.9, "vault:N.md")
-    assert (merged(facts, [weaker], 1, 1000), merged(facts, notes, 1, 1000)) == (
-        facts[:1], notes[:1],
-    )  # fmt: skip
+
+
+def test_facts_about_something_else_take_no_place_of_the_notes(
+    workspace: Workspace, vault: Path, opened: Open
+) -> None:
+    facts = ("Ada is allergic to walnuts", "The bike lock code is 4417", "Coffee without sugar")
+    (workspace.root / "MEMORY.md").write_text("".join(f"- {fact}\n" for fact in facts))
+    sails = ("The sail is mended by Ruth", "Sails are mended with waxed thread",
+             "The torn sail was mended in May", "A sail is mended for 80 euros")  # fmt: skip
+    for number, text in enumerate(sails):
+        (vault / f"Sail {number}.md").write_text(f"{text}\n")
+    assert all(name.startswith("vault:Sail") for name in found(opened(), "mend a sail"))
 
 
 @pytest.mark.parametrize(
