@@ -147,7 +147,7 @@ def test_twenty_thousand_facts_on_a_telephone_do_not_stutter(tmp_path: Path) -> 
     facts = tuple(
         Charted(passage(n, text, f"2026-{1 + n % 12:02}-{1 + n % 28:02}"), int(topic), x, y, near)
         for n, (text, topic, (x, y), near) in enumerate(
-            zip(texts, on.topic, on.place.tolist(), on.near, strict=True)
+            zip(texts, on.topic, on.position.tolist(), on.near, strict=True)
         )
     )
     circles = zip(
