@@ -302,8 +302,8 @@ class Command:
         return self._over.wait(seconds)
 
     def stop(self) -> None:
-        """End the command and its descendants; takes a second or two. A supervisor that does not
-        end them is killed, and they with it."""
+        """End the command and its descendants; takes a second or two. A supervisor that hangs is
+        killed; in the sandbox they end with it."""
         self._release()
         if not self.wait(PATIENCE):
             self._process.kill()
