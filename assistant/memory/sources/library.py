@@ -101,8 +101,7 @@ class Library:
         budget = query.budget or self._settings.memory.budget
         if query.turn:
             from_notes, _ = relevant(_best_first(from_notes), budget)
-        as_good = 0.0 if query.turn else AS_GOOD  # a turn's facts are limited already
-        both = merged(facts.passages, from_notes, k, budget, as_good)
+        both = merged(facts.passages, from_notes, k, budget, in_turn=query.turn)
         past = self._past(query, both) if query.turn else []
         weak = facts.weak and not past
         return replace(facts, passages=(*both, *past), notices=tuple(notices), weak=weak)
@@ -226,15 +225,18 @@ def merged(
     notes: Sequence[Passage],
     k: int,
     budget: int,
-    as_good: float = AS_GOOD,
+    *,
+    in_turn: bool = False,
 ) -> list[Passage]:
     """Return the best facts and notes, best first, at most `k` passages and `budget` tokens.
 
-    Facts with at least the share `as_good` of the best score have half of each to themselves.
+    Facts that match about as well as the best have half of each to themselves; in a turn, whose
+    facts are limited already, all have.
     """
     every = _best_first([*facts, *notes])
-    least = as_good * every[0].score if every else 0.0
-    kept, _ = fill([each for each in facts if each.score >= least], k // 2, budget // 2)
+    least = AS_GOOD * every[0].score if every else 0.0
+    matching = [each for each in facts if in_turn or each.score >= least]
+    kept, _ = fill(matching, k // 2, budget // 2)
     rest = [each for each in every if each not in kept]
     tokens = sum(each.tokens for each in kept)
     return _best_first([*kept, *fill(rest, k - len(kept), budget - tokens)[0]])

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
+from assistant.memory.search.selection import MOST_TOKENS
 from assistant.memory.sources import collection
 from assistant.memory.sources.library import merged
 from assistant.memory.sources.notes import Notes
@@ -247,6 +249,32 @@ def test_facts_about_something_else_take_no_place_of_the_notes(
     for number, text in enumerate(sails):
         (vault / f"Sail {number}.md").write_text(f"{text}\n")
     assert all(name.startswith("vault:Sail") for name in found(opened(), "mend a sail"))
+
+
+def test_a_turn_keeps_its_procedure_and_has_one_allowance_for_all_notes(
+    workspace: Workspace, tmp_path: Path, embedder: PolyglotEmbedder
+) -> None:
+    rules = ("greet the neighbours", "water the ferns", "sort the receipts", "wind the clock")
+    procedures = "".join(f"- On a {rule} day: {f'{rule}, then rest; ' * 12}\n" for rule in rules)
+    (workspace.root / "AGENTS.md").write_text(procedures)
+    for number in range(40):
+        text = (
+            f"The torn sail number {number} is mended with waxed thread, a palm and a needle. " * 2
+        )
+        note = tmp_path / f"vault{number % 2}" / f"Sail {number}.md"
+        note.parent.mkdir(exist_ok=True)
+        note.write_text(text)
+    sources = tuple(
+        SourceSettings(name=name, path=str(tmp_path / name)) for name in ("vault0", "vault1")
+    )
+    memory = LocalMemory(workspace, Settings(sources=sources), embedder)
+    found(memory, "mend a sail")
+    turn = Query("mend a torn sail", turn=True, own=("AGENTS.md", 4))
+    notes = [each.tokens for each in memory.recall(turn).passages if each.source != "AGENTS.md"]
+    in_little_room = memory.recall(replace(turn, budget=500)).passages
+    memory.close()
+    assert MOST_TOKENS // 2 < sum(notes) <= MOST_TOKENS
+    assert "AGENTS.md" in {each.source for each in in_little_room}
 
 
 @pytest.mark.parametrize(
