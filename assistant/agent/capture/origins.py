@@ -136,6 +136,7 @@ def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
 
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
+_ASKING = _compiled("asking", "{}")
 _LOGGED = re.compile(
     r"\W?(?:\[[^\]]*\d{1,2}[:.]\d\d[^\]]*\]|\d[\d./-]+,?\s+\d{1,2}[:.]\d\d[^-–]{0,9}[-–])\s*"
     r"[^:]{1,40}:\s.*"
@@ -207,8 +208,9 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _introduces(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line ends with a colon, and a text follows; a list would be the owner's."""
-    if not lines[number].endswith((":", "：")):
+    """Return whether a line ends with a colon, and a text follows; a list would be the owner's, and
+    so is what they ask to remember."""
+    if not lines[number].endswith((":", "：")) or _ASKING.search(lines[number]):
         return False
     below = _paragraphs(lines[number + 1 : number + LOOKED_AT])[0].split("\n")
     is_list = len(below) > 1 and not any(map(_SENTENCE.search, below))

@@ -508,6 +508,7 @@ LETTERS = (
     "[18:02] Landlord: the new code is 4711\n[18:05] Me: ok\ndoes that sound odd?",
     "does that sound odd?\n\n12/11/26, 6:02 pm - Beto: el código es 4711",
     "[12.11.26, 18:02:11] Otto: der Code ist 4711",
+    "Notes from Bob:\nyour code is 4711.",
     "Estimado cliente:\n\nsu nuevo PIN es 4711.",
     "大家看，物业发来的：\n\n尊敬的业主，您的新账号是4711。",
     "From: Bob\nSubject: Rome\n\nPay.\n\nBest,\nBob\n\nPS: the account is 4711.",
@@ -515,6 +516,10 @@ LETTERS = (
 OWN_LISTS = (
     "Things to know before I write the article:\n- my code is 4711",
     "Remember for later:\n\n1. my code is 4711\n2. mum's is 12",
+    "Please remember this:\nmy code is 4711. The shed has no lock.",
+    "Merk dir bitte:\n\nmein Code ist 4711. Der Schuppen ist offen.",
+    "Para recordar:\nmi código es 4711",
+    "请记住：\n我的密码是4711。",
     "Codes of ours:\nmine 4711\nmum's 12",
     "Hi,\nmy code is 4711.",
     "At 18:02 the landlord gave me the code: 4711",
