@@ -194,6 +194,7 @@ FLIPS = {
     "date": DATA.format("'2026-03-14', '2026-03-15'"),
     "heading": DATA.format("'Boats', 'Coats'"),
     "words": "UPDATE chunks SET plain = replace(plain, 'Sardinha', 'Sardinh')",
+    "days": "UPDATE chunks SET days = substr(days, 2) WHERE days IS NOT NULL",
     "columns": "UPDATE sources SET layout = CAST(substr(layout, 1, length(layout) - 4)"
     " || x'00000001' AS BLOB)",
 }
@@ -205,13 +206,20 @@ def test_what_is_read_of_the_catalog_for_an_answer_is_as_it_was_written(
 ) -> None:
     path = workspace.root / "MEMORY.md"
     path.write_text(
-        "# Boats\n\n## Seen -- 2026-03-14\n\n- The boat is called Sardinha\n", encoding="utf-8"
+        "# Boats\n\n## Seen -- 2026-03-14\n\n- The boat is called Sardinha\n\n"
+        "## Races\n\n- The regatta is on 2027-01-05\n",
+        encoding="utf-8",
     )
+
+    def answers(memory: LocalMemory) -> object:
+        boats = memory.recall(Query("boat called Sardinha")).passages
+        return boats, memory.due("2027-01-01", "2027-01-31")
+
     with contextlib.closing(LocalMemory(workspace, Settings(), HashingEmbedder())) as memory:
-        (before,) = memory.recall(Query("boat called Sardinha")).passages
+        before = answers(memory)
     (workspace.index / "catalog.sum").unlink()  # as after a kill
     with contextlib.closing(sqlite3.connect(workspace.index / "catalog.db")) as db, db:
         assert db.execute(FLIPS[flipped]).rowcount
     with contextlib.closing(LocalMemory(workspace, Settings(), HashingEmbedder())) as memory:
-        assert memory.recall(Query("boat called Sardinha")).passages == (before,)
+        assert answers(memory) == before
         assert any("index was damaged" in notice for notice in memory.status().notices)

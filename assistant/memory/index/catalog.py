@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import chain, count
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -45,7 +45,9 @@ from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 NO_ROW = np.iinfo(np.int64).max
 """A row id that no chunk has."""
+Value = TypeVar("Value")
 _OCCASIONS = msgspec.json.Decoder(tuple[Occasion, ...])
+_HEADING = msgspec.json.Decoder(tuple[str, ...])
 _CHUNK = msgspec.json.Decoder(Chunk)
 _STORED = "SELECT rowid, id, plain, CAST(data AS BLOB), checksum FROM chunks"
 
@@ -324,7 +326,7 @@ class Catalog:
             "SELECT rowid, days FROM chunks WHERE first <= ? AND last >= ?",
             last.toordinal(), first.toordinal(),
         )  # fmt: skip
-        days = {chunk: _OCCASIONS.decode(value) for chunk, value in rows}
+        days = {chunk: _decoded(_OCCASIONS, value) for chunk, value in rows}
         return [(chunk, days[row]) for row, chunk in self.by_row(list(days)).items()]
 
     def _chunks(self, where: str, *values: Any) -> dict[int, Chunk]:
@@ -390,7 +392,7 @@ class _Writer:
         A new path gets the vector of its headings if that is cached.
         """
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
-        numbers = {_decoded(heading): int(id_) for id_, heading in rows} if wanted else {}
+        numbers = {_decoded(_HEADING, heading): int(id_) for id_, heading in rows} if wanted else {}
         new = sorted(wanted.difference(numbers))
         above = {heading: topic_of(name, heading) for heading in new}
         keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
@@ -412,7 +414,7 @@ class _Writer:
             " WHERE source = ? AND id NOT IN (SELECT value FROM json_each(?))",
             (source, json.dumps(np.unique(used).tolist())),
         ).fetchall()
-        gone = [(id_, _decoded(heading)) for id_, heading in rows]
+        gone = [(id_, _decoded(_HEADING, heading)) for id_, heading in rows]
         self._headings.drop((id_, _heading_text(name, path)) for id_, path in gone)
         count_words(self._db, ("\n".join(path) for _, path in gone), -1)
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in rows])
@@ -516,12 +518,12 @@ def _day(iso: str | None) -> int:
     return date.fromisoformat(iso).toordinal() if iso else 0
 
 
-def _decoded(encoded: str) -> tuple[str, ...]:
-    """Decode a list of texts. Raises CatalogDamaged."""
+def _decoded(decoder: "msgspec.json.Decoder[Value]", stored: bytes | str) -> Value:
+    """Return a stored value. Raises CatalogDamaged."""
     try:
-        return tuple(json.loads(encoded))
-    except ValueError as error:
-        raise CatalogDamaged(f"a chunk's list cannot be read: {error}") from error
+        return decoder.decode(stored)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise CatalogDamaged(f"a value of the index cannot be read: {error}") from error
 
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:
