@@ -455,6 +455,6 @@ def _without_dates(text: str, anchor: str | None) -> tuple[str, frozenset[str]]:
 
 @lru_cache(10_000)
 def folded(text: str) -> str:
-    """Return the normal form of a text; an article before an apostrophe becomes a separate
-    word."""
-    return fold(_ELIDED.sub(r"\1 ", plain(text)))
+    """Return the normal form of a text, with ss for ß; an article before an apostrophe becomes a
+    separate word."""
+    return fold(_ELIDED.sub(r"\1 ", plain(text))).casefold()

@@ -32,13 +32,14 @@ def fold(text: str) -> str:
 
     Two facts are the same if and only if their folds are equal. Folding too much would reject a
     true fact, folding too little only writes one twice, so whatever may carry meaning stays: every
-    letter, digit and symbol (C++, C#, 5 %, $5, 😀), a sign or dot that begins a word (-5, .5), one
-    that ends a word (A-, B+), punctuation between digits (3.5, 10:30, 2026-11-21), question marks,
-    inches and feet. Brackets, quotes, full stops and commas around words are removed.
+    letter (Maße are not Masse), digit and symbol (C++, C#, 5 %, $5, 😀), a sign or dot that begins
+    a word (-5, .5), one that ends a word (A-, B+), punctuation between digits (3.5, 10:30,
+    2026-11-21), question marks, inches and feet. Brackets, quotes, full stops and commas around
+    words are removed.
     """
     text = _NUMBER_SIGN.sub(lambda match: f"^{match[0]}", text)  # 10² is not 102
     text = _DASH.sub("-", text.replace("−", "-"))
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     if not text.isascii():
         text = text.translate({ord(c): _spelled(c) for c in set(text) if not c.isascii()})
     text = _JOINT.sub(" ", _APOSTROPHE.sub("", text))
