@@ -221,6 +221,11 @@ class Record:
         """Whether it stands and added a fact."""
         return self.item is not None and self.is_in_effect
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether the fact that it added is in its file, as far as is known."""
+        return self.adds and self.verdict in PRESENT
+
 
 class Journal:
     """One machine's journal, kept in step with what other processes append.
@@ -428,7 +433,7 @@ class Journal:
 
     def watched(self, source: str) -> list[Record]:
         """Return the writes whose facts are in a file, as far as is known; oldest first."""
-        return [rec for rec in self.of_file(source) if rec.adds and rec.verdict in PRESENT]
+        return [record for record in self.of_file(source) if record.is_watched]
 
     def moved_back(self) -> set[str]:
         """Return the writes whose facts the daily upkeep had moved before that was undone."""

@@ -22,7 +22,6 @@ digest confirms no guess.
 
 import re
 import secrets
-from bisect import bisect
 from collections.abc import Container, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -36,7 +35,7 @@ from assistant.memory.base import Passage, Returned
 from assistant.memory.text.identity import fact_key, fold, without_bullet
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.journal import ABSENT, Edit, Journal, Record, Verdict, Write
+from assistant.memory.writing.journal import ABSENT, Journal, Record, Verdict, Write
 from assistant.workspace.folder import Workspace
 
 SIMILAR = 0.6
@@ -135,17 +134,13 @@ class SavedText:
     def _struck(self) -> dict[str, list[tuple[int, list[str]]]]:
         """By the key of a fact that we struck out here: the journal's line, and the file's."""
         struck: dict[str, list[tuple[int, list[str]]]] = {}
-        for record in self._standing("supersede"):
-            for edit in record.write.edits:
+        for record in self._journal.of_file(self._source):
+            is_standing = record.is_in_effect and record.write.action == "supersede"
+            for edit in record.write.edits if is_standing else ():
                 if edit.source == self._source and edit.removed:
                     for key in fact_keys(edit.inserted):
                         struck.setdefault(key, []).append((record.line, _lines(edit.inserted)))
         return struck
-
-    def _standing(self, *actions: str) -> list[Record]:
-        """Return the standing writes to the file with these actions; oldest first."""
-        records = (record for record in self._journal.of_file(self._source) if record.is_in_effect)
-        return [record for record in records if record.write.action in actions]
 
     def _missing(self, watched: Sequence[Record]) -> list[Record]:
         """Return the watched writes whose facts the text lacks."""
@@ -162,51 +157,42 @@ class SavedText:
         if not missing:
             return verdicts
         is_old = self._journal.has_had(self._source, state)
-        later = [
-            record for record in watched[self._loaded(watched, missing) :] if record in missing
-        ]
+        later = self._later(missing)
         erased = [record for record in later if is_old or not self._rewrites(record.write)]
         is_alone = len(erased) == len(later) == 1 and erased[0].verdict == "seen"
         if not (is_alone and not is_old and self.text.strip()):  # else it was deleted by hand
             verdicts |= {record.write.id: "erased" for record in erased}
         return verdicts
 
-    def _loaded(self, watched: Sequence[Record], missing: Container[Record]) -> int:
-        """Return how many of the watched writes, from the first, the save's author had in view."""
-        first_with: dict[str | None, Record] = {}
-        for record in self._journal.of_file(self._source):
-            first_with.setdefault(record.heading, record)
+    def _later(self, missing: Sequence[Record]) -> list[Record]:
+        """Return those of the missing writes that are later than any that the text shows; the facts
+        of one request reached the file together."""
+        records = self._journal.of_file(self._source)
+        first_with = {record.heading: record for record in reversed(records)}
 
-        def shows(record: Record) -> bool:
+        def has_added(record: Record) -> bool:
             """Return whether the text has what came with this write, and with none before it."""
-            made_heading = record.heading is not None and first_with[record.heading] is record
-            return (made_heading and record.heading in self._line_set) or (
-                record not in missing and not self._journal.has_written_before(record)
-            )
+            if record.heading in self._line_set and first_with[record.heading] is record:
+                return True
+            return record not in missing and not self._journal.has_written_before(record)
 
-        loaded = len(watched)
-        while loaded and not shows(watched[loaded - 1]):
-            loaded -= 1
-        request = watched[loaded - 1].write.request if loaded else None
-        while request and loaded < len(watched) and watched[loaded].write.request == request:
-            loaded += 1  # the facts of one request reached the file together
-        lines = [record.line for record in watched]
-        for record in reversed(self._standing("forget", "supersede")):
-            since = bisect(lines, record.line)
-            if since <= loaded:
-                break
-            edits = [edit for edit in record.write.edits if edit.source == self._source]
-            if any(self._shows_edit(edit, record.write.action) for edit in edits):
-                return since
-        return loaded
+        for shown in reversed(records):
+            if (shown.is_watched and has_added(shown)) or self._shows_edit(shown):
+                request = shown.write.request
+                later = [record for record in missing if record.line > shown.line]
+                return [one for one in later if not request or one.write.request != request]
+        return list(missing)
 
-    def _shows_edit(self, edit: Edit, action: str) -> bool:
-        """Return whether the text shows an edit: the line that it struck out, or the gap it left,
-        where the lines formerly around it are adjacent."""
-        if action == "supersede":
-            return bool(edit.removed) and edit.inserted in self.text
-        neighbours = (*edit.above[:1], *edit.below[:1])
-        return len(neighbours) == 2 and neighbours in self._pairs
+    def _shows_edit(self, record: Record) -> bool:
+        """Return whether the text shows a standing write: by the line that it struck out, or the
+        gap it left, where the lines formerly around it are adjacent."""
+        edits = [edit for edit in record.write.edits if edit.source == self._source]
+        match record.is_in_effect and record.write.action:
+            case "supersede":
+                return any(edit.removed and edit.inserted in self.text for edit in edits)
+            case "forget":
+                return any((*edit.above[:1], *edit.below[:1]) in self._pairs for edit in edits)
+        return False
 
     def _rewrites(self, write: Write) -> bool:
         """Return whether a line in the fact's position rewrites it.
