@@ -233,33 +233,31 @@ def replace(path: Path, data: bytes) -> None:
     or the new bytes, and errors leave no temporary file. Raises StorageError.
     """
     target = path.resolve()
-    with reported("written", path):
-        temporary, _ = write_temporary(target, data)
-        try:
-            DISK.rename(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with reported("written", path), temporary(target, data) as (new, _):
+        DISK.rename(new, target)
         sync_directory(target.parent)
 
 
-def write_temporary(target: Path, data: bytes) -> tuple[Path, bool]:
-    """Write a temporary file in the same folder, flushed to the device; return it, and whether it
-    matches the target in mode, owner, group and extended attributes."""
+@contextlib.contextmanager
+def temporary(target: Path, data: bytes) -> Iterator[tuple[Path, bool]]:
+    """Write a temporary file in the same folder, flushed to the device; yield it, and whether it
+    matches the target in mode, owner, group and extended attributes. Delete it afterwards, unless
+    it was renamed."""
     import tempfile  # imports five more modules, which readers do not need
 
     descriptor, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
     )
     try:
-        copied = _copy_metadata(descriptor, target)
-        DISK.write(descriptor, data)
-        DISK.sync(descriptor)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        try:
+            copied = _copy_metadata(descriptor, target)
+            DISK.write(descriptor, data)
+            DISK.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        yield Path(name), copied
     finally:
-        os.close(descriptor)
-    return Path(name), copied
+        Path(name).unlink(missing_ok=True)
 
 
 def _copy_metadata(descriptor: int, target: Path) -> bool:

@@ -187,11 +187,10 @@ def replace_files(
     has one of them open for writing: StorageError is raised after `patience` seconds.
     """
     with ExitStack() as stack:
-        replacements = [_Replacement(snapshot, data) for snapshot, data in changes]
-        for replacement in replacements:
-            stack.enter_context(closing(replacement))
-            with storage.reported("written", replacement.snapshot.path):
-                replacement.prepare(notify, patience)
+        replacements = []
+        for snapshot, data in changes:
+            with storage.reported("written", snapshot.path):
+                replacements.append(_prepared(snapshot, data, notify, patience, stack))
         for replacement in replacements:
             with storage.reported("written", replacement.snapshot.path):
                 if not replacement.carry_out():
@@ -199,78 +198,61 @@ def replace_files(
     return True
 
 
+@dataclass(slots=True)
 class _Replacement:
-    """Replaces a file by a temporary file next to it, which contains the new bytes."""
+    """A file to be replaced by a temporary file next to it, which contains the new bytes.
 
-    def __init__(self, snapshot: Snapshot, data: bytes) -> None:
-        self.snapshot = snapshot
-        self._data = data
-        self._target = snapshot.path.resolve()
-        self._temporary: Path | None = None
-        self._guard: Guard | None = None
-        self._in_place = False
+    Writers are locked out of it by `guard`, unless it is new. It is written `in_place` if it has
+    hard links, or if a file like it cannot be created.
+    """
 
-    def prepare(self, notify: Notify, patience: float) -> None:
-        """Write the new bytes next to the file, and lock writers out of it."""
-        self._temporary, has_attributes = storage.write_temporary(self._target, self._data)
-        if self.snapshot.stat is not None:
-            self._guard = _guarded(self._target, notify, patience)
-            self._in_place = not has_attributes or self._target.stat().st_nlink > 1
+    snapshot: Snapshot
+    data: bytes
+    target: Path
+    temporary: Path
+    guard: Guard | None = None
+    in_place: bool = False
 
     def carry_out(self) -> bool:
         """Replace the file; return False if it has been saved since it was read."""
-        assert self._temporary is not None
-        if self._guard is None:
-            is_done = self._create(self._temporary)
-        elif stat_or_none(self._target) != self.snapshot.stat:
+        if stat_or_none(self.target) != self.snapshot.stat:
             return False
-        elif self._in_place:
-            is_done = self._overwrite(self._guard)
+        is_done = True
+        if self.guard is None:
+            storage.DISK.rename(self.temporary, self.target)
+        elif self.in_place:
+            is_done = self._overwrite(self.guard)
         else:
-            is_done = self._swap(self._temporary, self._guard)
-        storage.sync_directory(self._target.parent)
+            is_done = self._swap(self.guard)
+        storage.sync_directory(self.target.parent)
         return is_done
 
-    def close(self) -> None:
-        """Admit writers again and remove the temporary file."""
-        if self._guard is not None:
-            self._guard.close()
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
-
-    def _create(self, temporary: Path) -> bool:
-        """Create a file; return False if one exists by now."""
-        if self._target.exists():
-            return False
-        storage.DISK.rename(temporary, self._target)
-        return True
-
-    def _swap(self, temporary: Path, guard: Guard) -> bool:
+    def _swap(self, guard: Guard) -> bool:
         """Swap the two files; swap them back if the old one was saved, or is being written.
 
         If files cannot be swapped, compare the old one before replacing it.
         """
-        if not storage.DISK.exchange(temporary, self._target):
+        if not storage.DISK.exchange(self.temporary, self.target):
             if not self._is_unchanged(guard):
                 return False
-            storage.DISK.rename(temporary, self._target)
+            storage.DISK.rename(self.temporary, self.target)
             return True
-        is_guarded = os.path.samestat(temporary.stat(), os.fstat(guard.descriptor))
+        is_guarded = os.path.samestat(self.temporary.stat(), os.fstat(guard.descriptor))
         if is_guarded and self._is_unchanged(guard):
             guard.release()
             if guard.take():  # nobody opened it for writing in the meantime
                 return True
-        while storage.DISK.exchange(temporary, self._target):
-            if temporary.read_bytes() == self._data:
+        while storage.DISK.exchange(self.temporary, self.target):
+            if self.temporary.read_bytes() == self.data:
                 break  # otherwise another save came in between: put the later one back
         return False
 
     def _overwrite(self, guard: Guard) -> bool:
-        """Write into the file itself, if it has hard links or a file like it cannot be created."""
+        """Write into the file itself."""
         if not self._is_unchanged(guard):
             return False
         guard.release()
-        storage.overwrite(self._target, self._data, self.snapshot.data)
+        storage.overwrite(self.target, self.data, self.snapshot.data)
         return True
 
     def _is_unchanged(self, guard: Guard) -> bool:
@@ -280,15 +262,23 @@ class _Replacement:
             return file.read() == self.snapshot.data and guard.undisturbed()
 
 
-def _guarded(target: Path, notify: Notify, patience: float) -> Guard:
-    """Lock writers out of a file. Raises StorageError if one keeps it open."""
-    guard = Guard(target)
+def _prepared(
+    snapshot: Snapshot, data: bytes, notify: Notify, patience: float, stack: ExitStack
+) -> _Replacement:
+    """Write the new bytes next to a file and lock writers out of it; `stack` takes both back.
+
+    Raises StorageError if a program keeps the file open for writing.
+    """
+    target = snapshot.path.resolve()
+    temporary, is_alike = stack.enter_context(storage.temporary(target, data))
+    if snapshot.stat is None:
+        return _Replacement(snapshot, data, target, temporary)
+    guard = stack.enter_context(closing(Guard(target)))
     start = time.monotonic()
     has_notified = False
     while not guard.take():
         waited = time.monotonic() - start
         if waited >= patience:
-            guard.close()
             raise StorageError(
                 f"{target.name} is open for writing in {_programs(target)}; nothing was changed",
                 "Close it there and try again",
@@ -297,7 +287,8 @@ def _guarded(target: Path, notify: Notify, patience: float) -> Guard:
             notify(f"Waiting for {_programs(target)}, which writes {target.name}")
             has_notified = True
         time.sleep(PAUSE)
-    return guard
+    in_place = not is_alike or target.stat().st_nlink > 1
+    return _Replacement(snapshot, data, target, temporary, guard, in_place)
 
 
 def _programs(target: Path) -> str:

@@ -192,10 +192,13 @@ class _Plan:
             self.cleared.add("history")
         if any(self.reworded(write) != write for write in commits.journal.acknowledged()):
             self.cleared.add("journal")
-        self.rewritten = [
-            _write_temporary(path, data, stack)
-            for path, data in chain.from_iterable(files.values())
-        ]
+        self.rewritten: list[tuple[Path, Path]] = []
+        """The temporary files with the new contents, and the files that they replace."""
+        for path, data in chain.from_iterable(files.values()):
+            with storage.reported("written", path):
+                target = path.resolve()
+                temporary, _ = stack.enter_context(storage.temporary(target, data))
+            self.rewritten.append((temporary, target))
 
     def _may_occur_in(self, commits: Commits, image: str) -> bool:
         """Return whether an image contains the text, or may: a damaged one cannot be searched."""
@@ -271,15 +274,6 @@ def _without_notes(draft: Draft, words: Words) -> list[Edit]:
                 splice = Splice(match.start(), match[0], f"{match[1]})")
                 edits.append(draft.edit(source, splice))
     return edits
-
-
-def _write_temporary(path: Path, data: bytes, stack: ExitStack) -> tuple[Path, Path]:
-    """Write a file's new content to a temporary file next to it; return both paths."""
-    target = path.resolve()
-    with storage.reported("written", path):
-        temporary, _ = storage.write_temporary(target, data)
-    stack.callback(temporary.unlink, missing_ok=True)
-    return temporary, target
 
 
 # The facts, in every known wording
