@@ -46,8 +46,7 @@ class Words:
         self._sequences = set(filter(None, map(_word_sequence, facts)))
         self.escaped = {escape(clean(fact)) for fact in facts}
         texts = {*facts, *self.escaped, *(_MARKER.sub("", text).strip() for text in shown)} - {""}
-        self._literal = {_composed(text) for text in texts if not _pattern(text)}
-        self._patterns = set(filter(None, map(_pattern, texts)))
+        self._patterns = set(map(_pattern, texts))
         self._telling = [_telling_words(fact) for fact in facts]
         items = (f"{mark} {item}" for item in self.escaped for mark in "-*+")
         lines = (line for text in shown for line in text.splitlines())
@@ -60,9 +59,7 @@ class Words:
     def occur_in(self, text: str) -> bool:
         """Return whether a text contains one of the facts, ignoring anything between its words."""
         text = _composed(text)
-        return any(literal in text for literal in self._literal) or any(
-            pattern.search(text) for pattern in self._patterns
-        )
+        return any(pattern.search(text) for pattern in self._patterns)
 
     def without(self, text: str) -> str:
         """Return the text without the facts, and without the lines that state one in other
@@ -202,11 +199,12 @@ def _word_sequence(fact: str) -> tuple[str, ...]:
     return words if len(words) > 1 else ()
 
 
-def _pattern(fact: str) -> "re.Pattern[str] | None":
-    """Match the words of a fact in order, with anything in between; None if it has none."""
+def _pattern(fact: str) -> "re.Pattern[str]":
+    """Match the words of a fact in order, with anything in between; the fact itself if it has
+    none."""
     words = re.findall(r"\w+", _composed(fact))
     if not words:
-        return None
+        return re.compile(re.escape(_composed(fact)))
     before = r"(?<!\w)" if ord(words[0][0]) < _SPACED else ""
     after = r"(?!\w)" if ord(words[-1][-1]) < _SPACED else ""
     sequence = r"[\W_]+".join(map(re.escape, words))

@@ -44,6 +44,7 @@ def test_what_a_fact_matters_for_goes_with_it_and_does_not_tell_its_line() -> No
 @pytest.mark.parametrize("fact", ["我住在柏林", "🦭🦭"])
 def test_facts_without_spaced_words_are_known(fact: str) -> None:
     assert Words([fact]).occur_in(f"昨天说{fact}了")
+    assert Words([fact]).without(f"昨天说{fact}了") == f"昨天说{FORGOTTEN}了"
 
 
 PHRASINGS = {
