@@ -40,13 +40,17 @@ class Snapshot:
     data: bytes
     stat: Stat | None
 
+    @property
+    def text(self) -> str:
+        """The text, without byte-order mark."""
+        return self.data.decode().removeprefix(_BOM)
+
 
 @dataclass(slots=True)
 class _File:
     """A file as it was read, and its text as edited so far."""
 
     snapshot: Snapshot
-    original: str
     text: str
     digest: str = ""
     """The digest of the text, once it is edited."""
@@ -68,8 +72,11 @@ class Draft:
     def _file(self, source: str) -> _File:
         if source not in self._files:
             snapshot = read_file(self._workspace.root / source)
-            text = _decoded(source, snapshot.data).removeprefix(_BOM)
-            self._files[source] = _File(snapshot, text, text)
+            if fault := storage.text_fault(snapshot.data):
+                raise StorageError(
+                    f"{source} is not UTF-8 text ({fault}); nothing was changed", "Save it as UTF-8"
+                )
+            self._files[source] = _File(snapshot, snapshot.text)
         return self._files[source]
 
     def text(self, source: str) -> str:
@@ -109,14 +116,9 @@ class Draft:
             if self.is_text(source):
                 yield source, self.text(source)
 
-    def changed(self) -> list[str]:
-        """Return the files that were edited."""
-        return [source for source, file in self._files.items() if file.digest]
-
-    def original(self, source: str) -> tuple[str, str]:
-        """Return the text of a file as it was read, and its digest."""
-        text = self._file(source).original
-        return text, digest(text)
+    def originals(self) -> dict[str, str]:
+        """Return the texts of the edited files as they were read."""
+        return {source: file.snapshot.text for source, file in self._files.items() if file.digest}
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change; return its journal entry. Raises StorageError for a merge conflict."""
@@ -144,24 +146,12 @@ class Draft:
         MEMORY.md comes first: a new fact is safe before an old one is struck out elsewhere. Raises
         StorageError, with nothing changed, if another program keeps one of them open for writing.
         """
-        sources = sorted(self.changed(), key=lambda name: name != MEMORY_FILE)
-        return replace_files(
-            [(self._file(name).snapshot, self._data(name)) for name in sources], notify
-        )
-
-    def _data(self, source: str) -> bytes:
-        file = self._file(source)
-        bom = _BOM if file.snapshot.data.startswith(_BOM.encode()) else ""
-        return (bom + file.text).encode()
-
-
-def _decoded(source: str, data: bytes) -> str:
-    """Decode a file. Raises StorageError if it is not text."""
-    if fault := storage.text_fault(data):
-        raise StorageError(
-            f"{source} is not UTF-8 text ({fault}); nothing was changed", "Save it as UTF-8"
-        )
-    return data.decode()
+        changes = []
+        for source in sorted(self.originals(), key=lambda name: name != MEMORY_FILE):
+            file = self._files[source]
+            bom = _BOM if file.snapshot.data.startswith(_BOM.encode()) else ""
+            changes.append((file.snapshot, (bom + file.text).encode()))
+        return replace_files(changes, notify)
 
 
 # Files on disk
@@ -270,6 +260,8 @@ def _prepared(
     Raises StorageError if a program keeps the file open for writing.
     """
     target = snapshot.path.resolve()
+    if snapshot.stat is None:
+        target.parent.mkdir(parents=True, exist_ok=True)
     temporary, is_alike = stack.enter_context(storage.temporary(target, data))
     if snapshot.stat is None:
         return _Replacement(snapshot, data, target, temporary)

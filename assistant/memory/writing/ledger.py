@@ -117,7 +117,7 @@ class Ledger:
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Remembered, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
-        if request and (done := self.answered(request)):
+        if done := self.answered(request):
             return done
         lost = [self._journal.records[entry.id] for entry in self._erased(ids)]
         together = new_id()
@@ -165,7 +165,8 @@ class Ledger:
         if existing and given_up in ("", fact_key(write.text)):
             return existing
         edits = []
-        day = _recorded(fact, self._today())
+        today = self._today()
+        day = min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
         if old:
             edits.append(strike(draft, old, write.text, day))
             draft.verdicts.update(self.unwatched(old))
@@ -182,7 +183,7 @@ class Ledger:
         draft.writes.append(write)
         return replace(existing, status="superseded") if existing else _answer(draft, write)
 
-    def answered(self, request: str) -> tuple[Remembered, ...]:
+    def answered(self, request: str | None) -> tuple[Remembered, ...]:
         """Return what this request has already written; empty if it was not carried out before."""
         self._journal.refresh()
         draft = Draft(self._workspace)
@@ -249,7 +250,7 @@ class Ledger:
 
     def upkeep(self, fits: Fits) -> Upkept:
         """Move what is no longer needed in MEMORY.md."""
-        return self.commits.write(Upkeep(self._workspace, self._journal, self._today(), fits))
+        return self.commits.write(Upkeep(self._journal, self._today(), fits))
 
     def undo(
         self,
@@ -423,11 +424,6 @@ def given_up_by(fact: Fact, replaced: Replaced) -> Sequence[Passage]:
             f"there is no fact at {fact.replaces}", "`assistant recall` shows FILE:LINE"
         )
     return old
-
-
-def _recorded(fact: Fact, today: date) -> date:
-    """Return the day a fact was recorded: today, or an earlier day it was recorded elsewhere."""
-    return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
 def _insertion_of(

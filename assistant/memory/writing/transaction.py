@@ -24,7 +24,7 @@ from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import difference, summary
 from assistant.memory.writing.images import Images
-from assistant.memory.writing.journal import Edit, Journal, Journals, Verdict, Write, new_id, now
+from assistant.memory.writing.journal import Edit, Journals, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import Splice, common
 from assistant.memory.writing.stale_saves import SavedText
 from assistant.workspace import machine
@@ -68,8 +68,7 @@ class Commits:
                 machine.move_in(self.workspace.private)
                 try:
                     self.journal.refresh(mend=True)
-                    if self.journal.pending():
-                        settle(self.workspace, self.journal, self.images)
+                    self._settle()
                     yield
                 finally:
                     self._is_locked = False
@@ -111,8 +110,6 @@ class Commits:
             after = {source: text for source, (_, text) in texts.items()}
             draft.writes.append(amendment(draft, after, origin, together))
 
-        for source in texts:
-            (self.workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
         self.write(plan)
 
     @contextlib.contextmanager
@@ -150,9 +147,8 @@ class Commits:
     def _begin(self, draft: Draft) -> dict[str, Verdict]:
         """Record what is about to be written; return what the owner's saves did to facts."""
         verdicts: dict[str, Verdict] = {}
-        for source in draft.changed():
-            text, state = draft.original(source)
-            verdicts |= SavedText(text, source, self.journal).verdicts(state)
+        for source, text in draft.originals().items():
+            verdicts |= SavedText(text, source, self.journal).verdicts(digest(text))
         for image in draft.images.values():
             self.images.keep(image)
         self.journal.begin(*draft.writes)
@@ -165,14 +161,68 @@ class Commits:
             is_saved = draft.save(self._notify)
         except StorageError:
             with contextlib.suppress(StorageError):  # then the next writer settles it
-                settle(self.workspace, self.journal, self.images)
+                self._settle()
             raise
         ids = [write.id for write in draft.writes]
         if is_saved:
             self.journal.settle(ids, (), verdicts | draft.verdicts)
             return True
-        settle(self.workspace, self.journal, self.images)
+        self._settle()
         return all(self.journal.records[id].state == "done" for id in ids)
+
+    # Leftovers of a killed writer
+
+    def _settle(self) -> None:
+        """Settle every unacknowledged write, with the lock acquired. Raises StorageError."""
+        pending = self.journal.pending()
+        draft = Draft(self.workspace)
+        is_made = {}
+        for source in {edit.source for write in pending for edit in write.edits}:
+            edits = [edit for write in pending for edit in write.edits if edit.source == source]
+            self._complete_overwrite(self.workspace.root / source, edits)
+            storage.sweep(self.workspace.root / source)
+            is_made[source] = _shows(draft, edits, self.images.read(edits[-1].removed) or "")
+        done = [write for write in pending if any(is_made[edit.source] for edit in write.edits)]
+        for edit in (edit for write in done for edit in write.edits if not is_made[edit.source]):
+            self._make(draft, edit)
+        draft.save()
+        void = [write.id for write in pending if write not in done]
+        self.journal.settle([write.id for write in done], void)
+
+    def _complete_overwrite(self, path: Path, edits: Sequence[Edit]) -> None:
+        """Complete a file that a killed writer was overwriting, if it is a mix of old and new."""
+        data = storage.read_or_empty(path)
+        for temporary in storage.leftovers(path):
+            new = temporary.read_bytes()
+            old = self._before(new, edits)
+            if old is None or data in (old, new):
+                continue
+            head = common(data, new)
+            if data[head:] == old[head:]:
+                with storage.reported("written", path):
+                    storage.overwrite(path, new, data)
+
+    def _before(self, new: bytes, edits: Sequence[Edit]) -> bytes | None:
+        """Return a file's content before these edits, if these bytes are their result."""
+        text = new.decode("utf-8", "replace")
+        bom = "\ufeff" if text.startswith("\ufeff") else ""
+        text = text.removeprefix(bom)
+        if digest(text) != edits[-1].after:
+            return None
+        for edit in reversed(edits):
+            text = Splice(edit.at, self.images.read(edit.removed) or "", edit.inserted).reverse(
+                text
+            )
+        return (bom + text).encode()
+
+    def _make(self, draft: Draft, edit: Edit) -> None:
+        """Make an edit that a killed writer did not reach, where the text has not changed."""
+        removed = self.images.read(edit.removed)
+        text = draft.text(edit.source)
+        if removed is not None and draft.digest(edit.source) == edit.before:
+            draft.edit(edit.source, Splice(edit.at, removed, edit.inserted))
+        elif removed and text.count(removed) == 1:
+            draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
 
 
 def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: str = "") -> Write:
@@ -184,27 +234,7 @@ def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: 
     return Write(new_id(), now(), "amend", text, origin, tuple(edits), together=together)
 
 
-# Leftovers of a killed writer
-
-
-def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
-    """Settle every unacknowledged write; the caller must own the lock. Raises StorageError."""
-    pending = journal.pending()
-    draft = Draft(workspace)
-    is_made = {}
-    for source in {edit.source for write in pending for edit in write.edits}:
-        edits = [edit for write in pending for edit in write.edits if edit.source == source]
-        _complete_overwrite(workspace.root / source, edits, images)
-        storage.sweep(workspace.root / source)
-        is_made[source] = applied(draft, edits, images.read(edits[-1].removed) or "")
-    done = [write for write in pending if any(is_made[edit.source] for edit in write.edits)]
-    for write in done:
-        _complete_edits(draft, images, [e for e in write.edits if not is_made[e.source]])
-    void = [write.id for write in pending if write not in done]
-    journal.settle([write.id for write in done], void)
-
-
-def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
+def _shows(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
     """Return whether a file shows these edits of it, which were made at once.
 
     A file that has changed since is judged by the last edit: by the last line that it inserted,
@@ -220,41 +250,3 @@ def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
     if lines:
         return lines[-1] in {line.strip() for line in LINES.findall(text)}
     return removed not in text
-
-
-def _complete_overwrite(path: Path, edits: Sequence[Edit], images: Images) -> None:
-    """Complete a file that a killed writer was overwriting, if it is a mix of old and new."""
-    data = storage.read_or_empty(path)
-    for temporary in storage.leftovers(path):
-        new = temporary.read_bytes()
-        old = _before(new, edits, images)
-        if old is None or data in (old, new):
-            continue
-        head = common(data, new)
-        if data[head:] == old[head:]:
-            with storage.reported("written", path):
-                storage.overwrite(path, new, data)
-
-
-def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
-    """Return a file's content before these edits, if these bytes are their result."""
-    text = new.decode("utf-8", "replace")
-    bom = "\ufeff" if text.startswith("\ufeff") else ""
-    text = text.removeprefix(bom)
-    if digest(text) != edits[-1].after:
-        return None
-    for edit in reversed(edits):
-        text = Splice(edit.at, images.read(edit.removed) or "", edit.inserted).reverse(text)
-    return (bom + text).encode()
-
-
-def _complete_edits(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:
-    """Make the remaining edits of a write, where the text has not changed."""
-    for edit in edits:
-        removed = images.read(edit.removed)
-        text = draft.text(edit.source)
-        if removed is not None and draft.digest(edit.source) == edit.before:
-            draft.edit(edit.source, Splice(edit.at, removed, edit.inserted))
-        elif removed and text.count(removed) == 1:
-            draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
-    draft.save()

@@ -40,7 +40,7 @@ from assistant.memory.writing.markup import (
     with_emptied_heading,
 )
 from assistant.memory.writing.transaction import amendment
-from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES, Workspace
+from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES
 
 UNSORTED = timedelta(days=31)
 """How long a captured fact stays below the heading of its day."""
@@ -71,10 +71,9 @@ class _Move:
 
 
 class Upkeep:
-    """Moves the lines of a workspace's files on a day."""
+    """Moves the lines of memory's files on a day."""
 
-    def __init__(self, workspace: Workspace, journal: Journal, today: date, fits: Fits) -> None:
-        self._workspace = workspace
+    def __init__(self, journal: Journal, today: date, fits: Fits) -> None:
         self._journal = journal
         self._today = today
         self._fits = fits
@@ -97,8 +96,6 @@ class Upkeep:
                 else insertion(text, f"## {move.title}", move.item)
             )
             texts[move.source] = added.apply(text)
-        for source in texts:
-            (self._workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
         moved = tuple(move.write.id for move in moves)
         draft.writes.append(reword(amendment(draft, texts, ORIGIN), moved=moved))
         draft.verdicts.update(dict.fromkeys(moved, "deleted"))

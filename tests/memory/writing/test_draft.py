@@ -18,7 +18,7 @@ def test_edits_follow_one_another_and_are_saved_together(workspace: Workspace) -
     assert text == "# Memory\r\n\r\n- a\r\n- b\r\n"  # no byte-order mark
     first = draft.edit("MEMORY.md", Splice(text.index("- a"), "- a\r\n", ""))
     second = draft.edit("MEMORY.md", Splice(len(draft.text("MEMORY.md")), "", "- c\r\n"))
-    assert draft.changed() == ["MEMORY.md"] and draft.original("MEMORY.md")[0] == text
+    assert draft.originals() == {"MEMORY.md": text}
     assert (first.before, first.after) == (digest(text), second.before)
     assert draft.images == {first.removed: "- a\r\n"} and second.removed == ""
     assert first.above == (line_digest("# Memory"),) and first.below == (line_digest("- b"),)
@@ -42,4 +42,4 @@ def test_what_is_no_text_is_named_and_what_is_missing_is_empty(workspace: Worksp
     with pytest.raises(StorageError, match=r"AGENTS.md is not UTF-8 text \(byte 5\)"):
         draft.text("AGENTS.md")
     assert draft.text("memory/new.md") == ""
-    assert draft.changed() == [] and draft.save()
+    assert draft.originals() == {} and draft.save()

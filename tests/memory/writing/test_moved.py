@@ -7,7 +7,7 @@ import pytest
 
 from assistant.disk import storage
 from assistant.errors import AssistantError, StorageError
-from assistant.memory.base import Fact
+from assistant.memory.base import Fact, Origin
 from assistant.memory.daemon.client import connect
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.review import Review
@@ -56,6 +56,14 @@ def test_what_waits_is_not_held_at_another_s_place(workspace: Workspace) -> None
     with pytest.raises(StorageError, match="no longer the folder"):
         review.hold([Fact("Has a dog")])
     assert list(workspace.private.iterdir()) == []
+
+
+def test_no_folder_is_made_where_it_was(workspace: Workspace) -> None:
+    commits = Ledger(workspace).commits
+    workspace.root.rename(workspace.root.with_name("moved"))
+    with pytest.raises(StorageError):
+        commits.replace({"memory/a.md": ("", "- Has a dog\n")}, Origin())
+    assert not workspace.root.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

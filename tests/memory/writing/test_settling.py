@@ -67,3 +67,24 @@ def test_a_write_over_several_new_files_that_broke_off_is_completed(workspace: W
     with later.locked():
         assert {name: (workspace.root / name).read_text() for name in texts} == texts
     assert not later.journal.pending()
+
+
+def test_all_edits_of_the_file_that_a_dead_writer_did_not_reach_are_made(
+    workspace: Workspace,
+) -> None:
+    people = workspace.root / "memory/people.md"
+    people.parent.mkdir()
+    people.write_text(before := "- Bo is 9\n- Al is 7\n")
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember(
+        [
+            Fact("Bo is 10", replaces="memory/people.md:1"),
+            Fact("Al is 8", replaces="memory/people.md:2"),
+        ]
+    )
+    after = people.read_text()
+    begun = workspace.journal.read_text().splitlines(keepends=True)[:-1]
+    workspace.journal.write_text("".join(begun))  # it was not acknowledged
+    people.write_text(before)
+    ledger.remember([Fact("Has a dog")])
+    assert people.read_text() == after and after.count("superseded") == 2
