@@ -68,7 +68,6 @@ class Copies:
         lacks: one side had deleted them."""
         with self._commits.locked():
             journal = self._commits.journal
-            journal.refresh()
             written = [record for record in journal.of_file(source) if record.adds]
             missing = SavedText(merged, source, journal).lacks(written)
             unknown = set(map(id, missing))

@@ -238,10 +238,10 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._stat: storage.Stat | None = None
         self._clear()
 
     def _clear(self) -> None:
+        self._stat: storage.Stat | None = None
         self.records: dict[str, Record] = {}
         self.written: dict[str, str] = {}
         self.purges: dict[str, Purging] = {}
@@ -265,7 +265,6 @@ class Journal:
                 stat = storage.stat_of(self.path)
             except FileNotFoundError:
                 self._clear()
-                self._stat = None
                 return
             if stat != self._stat:
                 data = storage.read(self.path)
@@ -325,11 +324,8 @@ class Journal:
             with self._lock:
                 self.refresh()
                 storage.append(self.path, data)
-                stat = storage.stat_or_none(self.path)
-                if stat is None or stat.size != self._size + len(data):
-                    return self.refresh()  # another process has appended, too
                 self._read(data)
-                self._stat = stat
+                self._stat = storage.stat_or_none(self.path)
 
     def _read(self, data: bytes) -> None:
         """Process the appended lines; an unfinished last one is left for later."""
@@ -355,15 +351,14 @@ class Journal:
             case Judged():
                 for record in self._named(entry.ids):
                     record.verdict = entry.verdict
-            case Done():
+            case Done() | Void():
+                for id in entry.ids:
+                    self.purges.pop(id, None)
                 for record in self._named(entry.ids):
-                    self._acknowledge(record)
-            case Void():
-                for record in self._named(entry.ids):
-                    record.state = "void"
-        if isinstance(entry, Done | Void):
-            for id in entry.ids:
-                self.purges.pop(id, None)
+                    if isinstance(entry, Done):
+                        self._acknowledge(record)
+                    else:
+                        record.state = "void"
 
     def _named(self, ids: Iterable[str]) -> Iterator[Record]:
         return (self.records[id] for id in ids if id in self.records)
@@ -517,15 +512,11 @@ class Journals:
         only that it was forgotten."""
         self.own.refresh()
         journals = [self.own, *self.others()]
-        entries = [
-            journal.entry(write)
-            for journal in journals
-            for write in islice(filter(_is_shown, reversed(journal.acknowledged())), limit)
-        ]
+        entries: list[JournalEntry] = []
+        for journal in journals:
+            writes = reversed(journal.acknowledged())
+            shown = (one for one in writes if one.text or not one.purged or one.action == "forget")
+            entries += map(journal.entry, islice(shown, limit))
         if len(journals) > 1:
             entries.sort(key=lambda entry: datetime.fromisoformat(entry.time), reverse=True)
         return tuple(entries[:limit])
-
-
-def _is_shown(write: Write) -> bool:
-    return bool(write.text) or not write.purged or write.action == "forget"

@@ -7,7 +7,7 @@ if it is killed, the next owner of the index completes it. The journal is rewrit
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -73,7 +73,8 @@ class Purge:
         change is open, and StorageError. After a later error the purge is completed another time.
         If no store contains the text, nothing is written and `entry` is empty.
         """
-        with self._locked():
+        with self._commits.locked():
+            self._review.mend()
             check_wanted()
             if done := self._journal.of_request(request).get(0):
                 return Forgotten(done.id, tuple(passages), done.purged)
@@ -93,17 +94,10 @@ class Purge:
         self._journal.refresh()
         if not self._journal.purges:
             return
-        with self._locked():
+        with self._commits.locked():
+            self._review.mend()
             for purging in list(self._journal.purges.values()):
                 self._carry_out(purging, resumed=True)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Lock out other writers; move damaged lines to the images, where they are searched, and
-        delete the leftovers of killed writes."""
-        with self._commits.locked():
-            list(self._review.mend())
-            yield
 
     def _carry_out(self, purging: Purging, *, resumed: bool) -> "_Plan":
         with ExitStack() as stack:
@@ -136,13 +130,15 @@ class Purge:
         If the purge is `resumed`, passages that have changed are left.
         """
         passages = plan.purging.passages
-        remove = partial(removals, draft, is_ours=self._journal.has_made_heading)
-        edits = _lenient(remove, passages) if resumed else remove(passages)
-        notes = _without_notes(draft, plan.words)
-        edits += notes
-        for edit in notes:
-            line = breaks_in(draft.text(edit.source)[: edit.at]) + 1
-            plan.replaced.add(f"{edit.source}:{line}")
+        last_first = sorted(passages, key=lambda passage: passage.start_char, reverse=True)
+        edits: list[Edit] = []
+        for group in [[passage] for passage in last_first] if resumed else [passages]:
+            try:
+                edits += removals(draft, group, self._journal.has_made_heading)
+            except LedgerError:
+                if not resumed:  # else it was removed before, or its owner has changed it since
+                    raise
+        edits += _without_notes(draft, plan)
         if edits:
             plan.cleared.add("memory")
         if not (resumed or plan.cleared):
@@ -252,28 +248,13 @@ def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
             yield path, kept.encode()
 
 
-def _lenient(
-    remove: Callable[[Sequence[Passage]], list[Edit]], passages: Sequence[Passage]
-) -> list[Edit]:
-    """Return the removals of those passages that are still unchanged."""
-    edits = []
-    for passage in sorted(passages, key=lambda passage: passage.start_char, reverse=True):
-        try:
-            edits += remove([passage])
-        except LedgerError:
-            continue  # it was removed before, or its owner has changed it since
-    return edits
-
-
-def _without_notes(draft: Draft, words: Words) -> list[Edit]:
-    """Return the edits that remove the text from notes such as `(superseded DATE: text)`."""
-    edits = []
+def _without_notes(draft: Draft, plan: _Plan) -> Iterator[Edit]:
+    """Remove the text from notes such as `(superseded DATE: text)`; yield the edits."""
     for source, _ in draft.texts():
-        for note in map(naming_successor, words.escaped):
-            while match := note.search(draft.text(source)):
-                splice = Splice(match.start(), match[0], f"{match[1]})")
-                edits.append(draft.edit(source, splice))
-    return edits
+        for note in map(naming_successor, plan.words.escaped):
+            while match := note.search(text := draft.text(source)):
+                plan.replaced.add(f"{source}:{breaks_in(text[: match.start()]) + 1}")
+                yield draft.edit(source, Splice(match.start(), match[0], f"{match[1]})"))
 
 
 # The facts, in every known wording

@@ -184,7 +184,6 @@ def conversations(
     other words: those `cited`, by session, and those that the session itself names. So do the
     pictures of these sessions. Raises SessionError if one of them is open.
     """
-
     paths = [
         path
         for path in sorted(directory.glob("*.jsonl"))
@@ -194,9 +193,8 @@ def conversations(
         stack.enter_context(locking.lock(directory / APPENDING))
     for path in paths:
         stack.enter_context(_locked(path))
-        yield from _purged(
-            path, words, cited.get(path.stem, ())
-        )  # read again: it may have grown before it was locked
+        # read again: it may have grown before it was locked
+        yield from _purged(path, words, cited.get(path.stem, ()))
         yield from ((picture, b"") for picture in path.with_suffix(PICTURES).glob("*"))
 
 

@@ -61,20 +61,24 @@ class Review:
         damaged = {journal.path: dict(journal.damaged), self.path: own}
         return {path: lines for path, lines in damaged.items() if lines}
 
-    def mend(self) -> Iterator[Finding]:
-        """Set damaged lines aside, and delete leftovers of killed writes; yield what was mended.
+    def mend(self) -> list[Finding]:
+        """Set damaged lines aside, and delete leftovers of killed writes; return what was mended.
 
         The caller must own the lock.
         """
         commits = self._ledger.commits
+        findings = []
         for path, damaged in self.damaged().items():
             copy = f"kept as .assistant/history/{commits.set_aside(path, damaged)}"
             what = f"{path.name}: {lines(damaged)} damaged; {copy}"
-            yield Finding("file" if path == self.path else "journal", what, True)
+            findings.append(Finding("file" if path == self.path else "journal", what, True))
         for path in killed_writes(commits.workspace):
             path.unlink(missing_ok=True)
-            name = path.relative_to(commits.workspace.root)
-            yield Finding("file", f"{name}, left by a killed write; it is removed", True)
+            what = (
+                f"{path.relative_to(commits.workspace.root)}, left by a killed write; it is removed"
+            )
+            findings.append(Finding("file", what, True))
+        return findings
 
     def accept(
         self,
@@ -92,7 +96,7 @@ class Review:
         LedgerError if no waiting fact has this id, which is a digest of the text that the owner
         read, or those passages cannot be superseded.
         """
-        if request and (done := self._ledger.answered(request)):
+        if done := self._ledger.answered(request):
             return done[0]
         with self._ledger.commits.locked():
             held = self._named(id)
