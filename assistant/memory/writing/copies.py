@@ -70,10 +70,10 @@ class Copies:
             journal = self._commits.journal
             written = [record for record in journal.of_file(source) if record.adds]
             missing = SavedText(merged, source, journal).lacks(written)
-            unknown = set(map(id, missing))
+            unknown = missing
             for version in versions:
-                unknown &= set(map(id, SavedText(version, source, journal).lacks(missing)))
-            ids = [record.write.id for record in missing if id(record) not in unknown]
+                unknown = SavedText(version, source, journal).lacks(unknown)
+            ids = [record.write.id for record in missing if record not in unknown]
             journal.settle(verdicts=dict.fromkeys(ids, "deleted"))
 
     def _move_away(self, copy: str) -> None:

@@ -267,43 +267,37 @@ def summary(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
 # Undo
 
 
-def still_gone(draft: Draft, images: Images, sources: Sequence[str], write: Write) -> list[Edit]:
-    """Return a write's edits, without removals of facts that the owner has since restored."""
+def reversed_edits(
+    draft: Draft, images: Images, sources: Sequence[str], write: Write
+) -> list[Edit]:
+    """Undo the edits of a write, the last first, except removals of facts that the owner has since
+    restored.
+
+    Raises LedgerError if one cannot be undone; of marks, only if none can.
+    """
     after = {edit.source: edit.after for edit in write.edits}
 
     def is_back(edit: Edit) -> bool:
-        if not edit.removed or draft.digest(edit.source) == after[edit.source]:
+        if write.action != "forget" or draft.digest(edit.source) == after[edit.source]:
             return False
         facts = chunks_of(images.read(edit.removed) or "", "")
         return bool(facts) and all(find_fact(draft, sources, fact.plain) for fact in facts)
 
-    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
-
-
-def reversed_edits(
-    draft: Draft, images: Images, edits: Sequence[Edit], *, lenient: bool = False
-) -> list[Edit]:
-    """Undo edits, the last first. Raises LedgerError if one cannot be undone; if `lenient`, only if
-    none can."""
     undone, refused = [], None
-    for edit in reversed(edits):
+    for edit in reversed([edit for edit in write.edits if not is_back(edit)]):
         try:
-            undone.append(_undone(draft, images, edit))
+            removed = images.read(edit.removed)
+            if removed is None:
+                raise LedgerError("this cannot be undone: what it removed is no longer kept")
+            text, state = draft.editable(edit.source), draft.digest(edit.source)
+            undone.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
         except LedgerError as error:
-            if not lenient:
+            if write.action != "mark":
                 raise
             refused = error
     if refused and not undone:
         raise refused
     return undone
-
-
-def _undone(draft: Draft, images: Images, edit: Edit) -> Edit:
-    removed = images.read(edit.removed)
-    if removed is None:
-        raise LedgerError("this cannot be undone: what it removed is no longer kept")
-    text, state = draft.editable(edit.source), draft.digest(edit.source)
-    return draft.edit(edit.source, reversal(text, state, edit, removed))
 
 
 def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:

@@ -9,8 +9,8 @@
 - ``purge``: facts that are being purged, until the journal is rewritten without them.
 
 A write without ``done`` was never acknowledged and is not shown. A damaged line is skipped and
-reported, and stays until it is `set_aside`; what it settled is settled again. The file is read
-once, then only what was appended to it.
+reported, and stays until a check of memory sets it aside; what it settled is settled again. The
+file is parsed once, then only what was appended to it.
 """
 
 import contextlib

@@ -31,7 +31,6 @@ from assistant.memory.writing.edits import (
     markings,
     removals,
     reversed_edits,
-    still_gone,
     strike,
     summary,
 )
@@ -272,26 +271,18 @@ class Ledger:
             if done := self._journal.of_request(request):
                 return self._undone(done[part] for part in sorted(done))
             writes = self._to_undo(ids)
-            if not writes:
-                raise LedgerError(
-                    "there is nothing to undo", "`assistant memory log` shows the writes"
-                )
-            self._check_not_erased(writes)
             images, sources = self.commits.images, self._workspace.sources()
-            undos, refused = [], []
+            undos, refused = [], 0
             for part, write in enumerate(writes):
-                gone = still_gone(draft, images, sources, write)
-                marks = write.action == "mark"
                 try:
-                    edits = tuple(reversed_edits(draft, images, gone, lenient=marks))
+                    edits = tuple(reversed_edits(draft, images, sources, write))
                 except LedgerError:
-                    refused.append(write)
+                    refused += 1
                     is_plain = write.added is not None and len(write.edits) == 1
-                    if ids or not is_plain or len(refused) == len(writes):
+                    if ids or not is_plain or refused == len(writes):
                         raise
                     edits = ()
-                amends = write.action == "amend"
-                text = summary(edits, draft.images) if amends else write.text
+                text = summary(edits, draft.images) if write.action == "amend" else write.text
                 undos.append(
                     Write(
                         new_id(), now(), "undo", text, edits=edits,
@@ -328,31 +319,37 @@ class Ledger:
 
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """Return the reversible writes among these, or the latest with those that belong to it;
-        newest first."""
+        newest first.
+
+        Raises LedgerError if there is none, or a stale save has reversed one of them.
+        """
         records = list(reversed(self._journal.records.values()))
         writes = [record.write for record in records if record.is_in_effect]
-        if ids:
-            return [write for write in writes if write.id in ids]
         latest = next(
             (record for record in records if record.is_in_effect or record.forgot_for_good), None
         )
-        if latest and latest.forgot_for_good:
+        together = writes[0].together if writes else ""
+        if ids:
+            writes = [write for write in writes if write.id in ids]
+        elif latest and latest.forgot_for_good:
             raise LedgerError(
                 "the latest write was a purge, which cannot be undone",
                 "`assistant memory log` shows the writes before it",
             )
-        together = writes[0].together if writes else ""
-        same = itertools.takewhile(lambda write: write.together == together, writes)
-        return list(same) if together else writes[:1]
-
-    def _check_not_erased(self, writes: Sequence[Write]) -> None:
-        """Raise LedgerError if a stale save has reversed one of these writes."""
+        elif together:
+            same = itertools.takewhile(lambda write: write.together == together, writes)
+            writes = list(same)
+        else:
+            writes = writes[:1]
+        if not writes:
+            raise LedgerError("there is nothing to undo", "`assistant memory log` shows the writes")
         erased = {entry.id for entry in self.erased()}
         if lost := next((write for write in writes if write.id in erased), None):
             raise LedgerError(
                 f"this cannot be undone: {lost.source} was saved from an older copy without it",
                 "`assistant memory restore` brings it back; with `--dismiss` it stays gone",
             )
+        return writes
 
     # Stale saves
 

@@ -69,7 +69,11 @@ class Review:
         commits = self._ledger.commits
         findings = []
         for path, damaged in self.damaged().items():
-            copy = f"kept as .assistant/history/{commits.set_aside(path, damaged)}"
+            text = b"\n".join(damaged.values()).decode("utf-8", "backslashreplace")
+            copy = f"kept as .assistant/history/{commits.images.keep(text)}"
+            numbered = enumerate(storage.read_or_empty(path).split(b"\n"), start=1)
+            whole = (line for number, line in numbered if number not in damaged)
+            storage.replace(path, b"\n".join(whole))
             what = f"{path.name}: {lines(damaged)} damaged; {copy}"
             findings.append(Finding("file" if path == self.path else "journal", what, True))
         for path in killed_writes(commits.workspace):

@@ -133,17 +133,6 @@ class Commits:
                 raise
             self.journal.settle([write.id], (), verdicts)
 
-    def set_aside(self, path: Path, damaged: Mapping[int, bytes]) -> str:
-        """Remove damaged lines, by number, from a file of ours; return the image that stores them.
-
-        The caller must own the lock of the file.
-        """
-        image = self.images.keep(b"\n".join(damaged.values()).decode("utf-8", "backslashreplace"))
-        lines = enumerate(storage.read_or_empty(path).split(b"\n"), start=1)
-        whole = (line for number, line in lines if number not in damaged)
-        storage.replace(path, b"\n".join(whole))
-        return image
-
     def _begin(self, draft: Draft) -> dict[str, Verdict]:
         """Record what is about to be written; return what the owner's saves did to facts."""
         verdicts: dict[str, Verdict] = {}

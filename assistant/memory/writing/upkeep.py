@@ -137,14 +137,10 @@ class Upkeep:
     ) -> _Move | None:
         """Return where a fact goes; None if it stays."""
         day = chunk.date or write.time[:10]
-        under = chunk.heading[-1:]
-        own = bool(
-            under
-            and heading_date(under[0])
-            and self._journal.has_made_heading(chunk.source, under[0])
-        )
+        under = chunk.heading[-1] if chunk.heading else ""
+        own = bool(heading_date(under)) and self._journal.has_made_heading(chunk.source, under)
         name = PATH.join(chunk.heading[-2:]) or "Archived"
-        title = under[0] if own else dated(name, date.fromisoformat(day))
+        title = under if own else dated(name, date.fromisoformat(day))
         item, year = chunk.text[2:].strip(), day[:4]
         if is_twin:
             item = strike_out(item, superseded_note(self._today, escape(chunk.plain))) or item

@@ -144,8 +144,8 @@ def test_a_damaged_line_stops_nothing_and_is_set_aside(
     review.hold([Fact("a third")])
     assert [held.fact.text for held in review.waiting()] == ["other", "a third"]
     assert review.damaged() == {path: {1: spoilt}}
-    commits = Ledger(workspace).commits
-    image = commits.set_aside(path, review.damaged()[path])
-    assert commits.images.read(image) == spoilt.decode()
+    (finding,) = review.mend()
+    image = finding.what.rpartition("/")[2]
+    assert Ledger(workspace).commits.images.read(image) == spoilt.decode()
     assert review.damaged() == {}
     assert [held.fact.text for held in review.waiting()] == ["other", "a third"]
