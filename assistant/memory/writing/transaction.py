@@ -199,9 +199,8 @@ class Commits:
         if digest(text) != edits[-1].after:
             return None
         for edit in reversed(edits):
-            text = Splice(edit.at, self.images.read(edit.removed) or "", edit.inserted).reverse(
-                text
-            )
+            removed = self.images.read(edit.removed) or ""
+            text = Splice(edit.at, removed, edit.inserted).reverse(text)
         return (bom + text).encode()
 
     def _make(self, draft: Draft, edit: Edit) -> None:
