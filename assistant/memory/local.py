@@ -423,11 +423,10 @@ class LocalMemory:
         with self._ledger.commits.locked():
             yield from self._review.mend()
         for name in images.names():
-            try:
-                images.read(name)
-            except StorageError as error:  # its contents cannot be restored
+            if images.read(name) is None:  # its contents cannot be restored
                 images.drop(name)
-                yield Finding("journal", f"{error.message}; it is dropped", True)
+                what = f".assistant/history/{name} is damaged; it is dropped"
+                yield Finding("journal", what, True)
         if not self.index.verify():
             yield Finding("index", "the index was damaged; it is rebuilt from the files", True)
         for fault in self.index.faults():

@@ -8,7 +8,6 @@ import zlib
 from pathlib import Path
 
 from assistant.disk import storage
-from assistant.errors import StorageError
 from assistant.memory.text.identity import digest
 
 MAX_IMAGES = 1_000
@@ -34,18 +33,14 @@ class Images:
         return name
 
     def read(self, name: str) -> str | None:
-        """Return the text, or None if it was deleted; "" without a name. Raises StorageError if it
-        is damaged."""
+        """Return the text; None if it was deleted or is damaged; "" without a name. Raises
+        StorageError."""
         if not name:
             return ""
         try:
             return zlib.decompress(storage.read(self._directory / name)).decode()
-        except FileNotFoundError:
+        except (FileNotFoundError, zlib.error, UnicodeDecodeError):
             return None
-        except (zlib.error, UnicodeDecodeError) as error:
-            raise StorageError(
-                f"{self._directory / name} is damaged", "Its contents cannot be restored"
-            ) from error
 
     def names(self) -> list[str]:
         """Return the names of all images."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace as reword
 
 from assistant import config
 from assistant.disk import storage
-from assistant.errors import AssistantError, LedgerError, StorageError
+from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import Forgotten, Passage, check_wanted
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import breaks_in, naming_successor
@@ -173,7 +173,9 @@ class _Plan:
         self.words = Words(purging.facts, [passage.text for passage in purging.passages])
         self._workspace = commits.workspace
         self._review = review
-        self.images = [name for name in commits.images.names() if self._may_occur_in(commits, name)]
+        texts = ((name, commits.images.read(name)) for name in commits.images.names())
+        self.images = [name for name, text in texts if text is None or self.words.occur_in(text)]
+        """Those that contain the text, or may: a damaged one cannot be searched."""
         scopes = ("always", "sessions") if purging.sessions else ("always",)
         files = {
             store.name: list(self._new_contents(store.name, stack))
@@ -195,13 +197,6 @@ class _Plan:
                 target = path.resolve()
                 temporary, _ = stack.enter_context(storage.temporary(target, data))
             self.rewritten.append((temporary, target))
-
-    def _may_occur_in(self, commits: Commits, image: str) -> bool:
-        """Return whether an image contains the text, or may: a damaged one cannot be searched."""
-        try:
-            return self.words.occur_in(commits.images.read(image) or "")
-        except StorageError:
-            return True
 
     def _new_contents(self, store: str, stack: ExitStack) -> Iterable[tuple[Path, bytes]]:
         """Return the files of a store that are rewritten as a whole, with their new content."""

@@ -55,6 +55,22 @@ def test_a_file_that_a_dead_writer_was_writing_into_is_completed(
     assert path.samefile(path.with_name("link"))
 
 
+def test_a_damaged_image_keeps_nobody_from_writing(workspace: Workspace) -> None:
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Likes tea"), Fact("Has a dog")])
+    before = memory(workspace)
+    acknowledged = workspace.journal.read_text()
+    ledger.forget([ledger.locate("MEMORY.md:5")])
+    begun = workspace.journal.read_text().removeprefix(acknowledged).splitlines(keepends=True)[0]
+    workspace.journal.write_text(acknowledged + begun)  # it was not acknowledged
+    (workspace.root / "MEMORY.md").write_text(f"{before}- typed\n")
+    (image,) = workspace.history.iterdir()
+    image.write_bytes(b"damaged")
+    later = AddressedLedger(workspace, lambda: TODAY)
+    later.remember([Fact("Sings")])
+    assert "- typed\n- Sings\n" in memory(workspace)
+
+
 def test_a_write_over_several_new_files_that_broke_off_is_completed(workspace: Workspace) -> None:
     commits = Commits(workspace)
     texts = {f"memory/n{number}.md": f"- fact {number}\n" for number in range(5)}
