@@ -80,15 +80,11 @@ class SavedText:
         return set(zip(self._digests, self._digests[1:], strict=False))
 
     def verdicts(self, state: str) -> dict[str, Verdict]:
-        """Return the verdict on each of the file's facts, by write; `state` is its digest."""
+        """Return the new verdicts on the file's facts, by write; `state` is its digest."""
         written = self._journal.written.get(self._source)
         if written is None:
             return {}
-        watched = self._journal.watched(self._source)
-        judged = self._judged(state, watched) if written != state else {}
-        before = {record.write.id: record.verdict for record in watched}
-        changed = {id: verdict for id, verdict in judged.items() if before[id] != verdict}
-        return self.seen_again() | changed
+        return self.seen_again() | (self._judged(state) if written != state else {})
 
     def seen_again(self) -> dict[str, Verdict]:
         """Return the verdicts on facts that were gone from the file and are in it again."""
@@ -149,20 +145,23 @@ class SavedText:
             [record for record in watched if record.item not in self._line_set], items
         )
 
-    def _judged(self, state: str, watched: Sequence[Record]) -> dict[str, Verdict]:
-        """Return the verdicts on all watched writes (oldest first)."""
+    def _judged(self, state: str) -> dict[str, Verdict]:
+        """Return the new verdicts on watched facts, in a text that is not as we wrote it."""
+        watched = self._journal.watched(self._source)
         missing = self._missing(watched)
-        verdicts: dict[str, Verdict] = {record.write.id: "seen" for record in watched}
-        verdicts |= {record.write.id: "deleted" for record in missing}
-        if not missing:
-            return verdicts
+        verdicts: dict[Record, Verdict] = dict.fromkeys(watched, "seen")
+        verdicts |= dict.fromkeys(missing, "deleted")
         is_old = self._journal.has_had(self._source, state)
-        later = self._later(missing)
+        later = self._later(missing) if missing else []
         erased = [record for record in later if is_old or not self._rewrites(record.write)]
         is_alone = len(erased) == len(later) == 1 and erased[0].verdict == "seen"
         if not (is_alone and not is_old and self.text.strip()):  # else it was deleted by hand
-            verdicts |= {record.write.id: "erased" for record in erased}
-        return verdicts
+            verdicts |= dict.fromkeys(erased, "erased")
+        return {
+            record.write.id: verdict
+            for record, verdict in verdicts.items()
+            if verdict != record.verdict
+        }
 
     def _later(self, missing: Sequence[Record]) -> list[Record]:
         """Return those of the missing writes that are later than any that the text shows; the facts
