@@ -42,7 +42,7 @@ class Copies:
             if fault:
                 merges.append(CopyMerge(copy, source, before, before, fault=fault))
                 continue
-            purged = self._forgotten_lines.returned_in(source, text)
+            purged = self._forgotten_lines.returned([(source, text)])
             keys = {fact_key(line.text) for line in purged}
             merged, left_out = merge_copy(before, text, forgotten | keys)
             after = merged if before.strip() else text

@@ -386,7 +386,7 @@ class Ledger:
     def returned(self) -> tuple[Returned, ...]:
         """Return the forgotten facts that a save brought back, until the owner decides on them."""
         self._journal.refresh()
-        return tuple(self.forgotten.returned())
+        return tuple(self.forgotten.returned(Draft(self._workspace).texts()))
 
     def dismiss(self, ids: Sequence[str]) -> None:
         """Never offer these erased facts again, nor report these returned ones.

@@ -22,7 +22,7 @@ digest confirms no guess.
 
 import re
 import secrets
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -96,8 +96,7 @@ class SavedText:
 
     def deleted(self) -> dict[str, Verdict]:
         """Return the verdicts on watched facts that this text, approved by the owner, lacks."""
-        missing = self._missing(self._journal.watched(self._source))
-        return {record.write.id: "deleted" for record in missing}
+        return {record.write.id: "deleted" for record in self._missing()}
 
     def lacks(
         self, records: Sequence[Record], ignored: frozenset[str] = frozenset()
@@ -138,17 +137,17 @@ class SavedText:
                         struck.setdefault(key, []).append((record.line, _lines(edit.inserted)))
         return struck
 
-    def _missing(self, watched: Sequence[Record]) -> list[Record]:
+    def _missing(self) -> list[Record]:
         """Return the watched writes whose facts the text lacks."""
+        watched = self._journal.watched(self._source)
         items = frozenset(record.item for record in watched if record.item)
-        return self.lacks(
-            [record for record in watched if record.item not in self._line_set], items
-        )
+        gone = [record for record in watched if record.item not in self._line_set]
+        return self.lacks(gone, items)
 
     def _judged(self, state: str) -> dict[str, Verdict]:
         """Return the new verdicts on watched facts, in a text that is not as we wrote it."""
+        missing = self._missing()
         watched = self._journal.watched(self._source)
-        missing = self._missing(watched)
         verdicts: dict[Record, Verdict] = dict.fromkeys(watched, "seen")
         verdicts |= dict.fromkeys(missing, "deleted")
         is_old = self._journal.has_had(self._source, state)
@@ -269,21 +268,17 @@ class ForgottenLines:
         key = self._key()
         return tuple(_digest(words, key) for words in sorted(gone))
 
-    def returned(self) -> Iterator[Returned]:
-        """Yield the forgotten lines that are in memory's files again, unless a later write added
-        them or the owner wants to keep them. Raises StorageError."""
-        for source, text in Draft(self._workspace).texts() if self._journal.forgotten() else ():
-            yield from self.returned_in(source, text)
-
-    def returned_in(self, source: str, text: str) -> Iterator[Returned]:
-        """Yield the forgotten lines in another text of a file."""
+    def returned(self, texts: Iterable[tuple[str, str]]) -> Iterator[Returned]:
+        """Yield the forgotten lines in these texts of files, unless a later write added them or the
+        owner wants to keep them. Raises StorageError."""
         records, key = self._journal.forgotten(), self._key()
-        for number, line in enumerate(text.splitlines() if records else (), start=1):
-            record = records.get(_digest(words, key)) if (words := _words(line)) else None
-            if record and not self._is_written_since(words, record):
-                shown = without_bullet(annotations.without(line))
-                purged = not record.reversible
-                yield Returned(record.write.id, source, number, shown, purged)
+        for source, text in texts if records else ():
+            for number, line in enumerate(text.splitlines(), start=1):
+                record = records.get(_digest(words, key)) if (words := _words(line)) else None
+                if record and not self._is_written_since(words, record):
+                    shown = without_bullet(annotations.without(line))
+                    purged = not record.reversible
+                    yield Returned(record.write.id, source, number, shown, purged)
 
     def _is_written_since(self, words: str, record: Record) -> bool:
         """Return whether a later write than this one added a line with this text."""

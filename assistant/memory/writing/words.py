@@ -1,10 +1,10 @@
 """Finds the words of facts again wherever parts of them were stored."""
 
 import re
-import unicodedata
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
+from unicodedata import combining, normalize
 
 from assistant.memory.annotations import without_phrases
 from assistant.memory.text.identity import fact_key
@@ -58,7 +58,7 @@ class Words:
 
     def occur_in(self, text: str) -> bool:
         """Return whether a text contains one of the facts, ignoring anything between its words."""
-        text = _composed(text)
+        text = normalize("NFC", text)
         return any(pattern.search(text) for pattern in self._patterns)
 
     def without(self, text: str) -> str:
@@ -182,29 +182,23 @@ def words_in(text: str) -> list[str]:
 def _bare(text: str) -> str:
     """Return a text without accents, marks and case."""
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", text)
-        text = _MARKS.sub(
-            lambda marks: "".join(filterfalse(unicodedata.combining, marks[0])), decomposed
-        )
+        decomposed = normalize("NFKD", text)
+        text = _MARKS.sub(lambda marks: "".join(filterfalse(combining, marks[0])), decomposed)
     return text.casefold()
-
-
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
 
 
 def _word_sequence(fact: str) -> tuple[str, ...]:
     """Return the words of a fact if it has several; a single one needs its signs (C++)."""
-    words = tuple(re.findall(r"\w+", _composed(fact).casefold()))
+    words = tuple(re.findall(r"\w+", normalize("NFC", fact).casefold()))
     return words if len(words) > 1 else ()
 
 
 def _pattern(fact: str) -> "re.Pattern[str]":
     """Match the words of a fact in order, with anything in between; the fact itself if it has
     none."""
-    words = re.findall(r"\w+", _composed(fact))
+    words = re.findall(r"\w+", normalize("NFC", fact))
     if not words:
-        return re.compile(re.escape(_composed(fact)))
+        return re.compile(re.escape(normalize("NFC", fact)))
     before = r"(?<!\w)" if ord(words[0][0]) < _SPACED else ""
     after = r"(?!\w)" if ord(words[-1][-1]) < _SPACED else ""
     sequence = r"[\W_]+".join(map(re.escape, words))
