@@ -323,22 +323,21 @@ class Ledger:
 
         Raises LedgerError if there is none, or a stale save has reversed one of them.
         """
-        records = list(reversed(self._journal.records.values()))
+        records = [
+            record
+            for record in reversed(list(self._journal.records.values()))
+            if record.is_in_effect or record.forgot_for_good
+        ]
         writes = [record.write for record in records if record.is_in_effect]
-        latest = next(
-            (record for record in records if record.is_in_effect or record.forgot_for_good), None
-        )
-        together = writes[0].together if writes else ""
         if ids:
             writes = [write for write in writes if write.id in ids]
-        elif latest and latest.forgot_for_good:
+        elif records and records[0].forgot_for_good:
             raise LedgerError(
                 "the latest write was a purge, which cannot be undone",
                 "`assistant memory log` shows the writes before it",
             )
-        elif together:
-            same = itertools.takewhile(lambda write: write.together == together, writes)
-            writes = list(same)
+        elif writes and (together := writes[0].together):
+            writes = list(itertools.takewhile(lambda write: write.together == together, writes))
         else:
             writes = writes[:1]
         if not writes:
