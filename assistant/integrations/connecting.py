@@ -1,8 +1,8 @@
 """Connects other programs to this memory by changing their files, undoes that, and checks it.
 
-`connections/NAME/` in the state directory keeps the original of each file. If nothing else has
-changed since, undoing restores it byte for byte; otherwise only our entries are removed, and
-others' entries that they replaced are restored.
+`connections/NAME/` in the state directory keeps the original of each file, and the version before
+the latest change. If nothing else has changed since, undoing restores the original byte for byte;
+otherwise only our entries are removed, and others' entries that they replaced are restored.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from typing import Any
 from assistant import config
 from assistant.disk import programs, storage
 from assistant.errors import ConfigError, StorageError
-from assistant.integrations.edits import Entry, changed
+from assistant.integrations.edits import Entry, changed, command_of
 from assistant.integrations.programs import PROGRAMS, File, Launch, Program
 from assistant.tables import table_of
 
@@ -133,21 +133,23 @@ def _other_entries(file: File, text: str | None) -> list[Entry]:
 
 
 def _title(entry: Entry) -> str:
-    return f"{'.'.join(entry.path)} ({shlex.join(_command(entry.server)) or 'no command'})"
+    return f"{'.'.join(entry.path)} ({shlex.join(command_of(entry.server)) or 'no command'})"
 
 
 def _back_up(program: Program, changes: Sequence[Change]) -> list[Path]:
-    """Back up each file as it was before our first change to it; return the copies."""
+    """Back up each file as it was before our first change to it, and as `NAME~` before a later one;
+    return the copies."""
     folder = _folder(program)
     storage.private_directory(folder.parent)
     storage.private_directory(folder)
+    copies = []
     for change in changes:
-        if change.fresh:
-            (folder / change.path.name).unlink(missing_ok=True)
-        if change.fresh and change.before is not None:
-            storage.replace(folder / change.path.name, change.before.encode())
-    copies = [folder / change.path.name for change in changes]
-    return [copy for copy in copies if copy.exists()]
+        copy = folder / (change.path.name if change.fresh else f"{change.path.name}~")
+        copy.unlink(missing_ok=True)
+        if change.before is not None:
+            storage.replace(copy, change.before.encode())
+            copies.append(copy)
+    return copies
 
 
 def _write(change: Change) -> None:
@@ -196,7 +198,7 @@ def connections(launch: Launch) -> Iterator[Connection]:
         except (ConfigError, StorageError) as error:
             yield Connection(program, (), whole=False, unclear=str(error))
             continue
-        command = next((words for value in entries if (words := _command(value))), ())
+        command = next((words for value in entries if (words := command_of(value))), ())
         if command:
             yield Connection(program, command, whole=None not in entries)
 
@@ -223,12 +225,3 @@ def _entries(program: Program, launch: Launch) -> Iterator[Any]:
         changed(str(file.path), text, [edit.made for edit in file.edits])
         for edit in file.edits:
             yield edit.present(text)
-
-
-def _command(value: Any) -> tuple[str, ...]:
-    """Return the command of a server's entry, in any program's form."""
-    if not isinstance(value, dict):
-        return ()
-    command, arguments = value.get("command"), value.get("args", [])
-    words = command if isinstance(command, list) else [command, *arguments]
-    return tuple(words) if all(isinstance(word, str) for word in words) else ()

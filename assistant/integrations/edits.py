@@ -5,10 +5,12 @@ Each edit adds its entry to a text and removes it again; everything else is unch
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from assistant.errors import ConfigError
 from assistant.integrations import jsonc
+from assistant.tables import value_at
 
 
 class Edit(Protocol):
@@ -22,7 +24,10 @@ class Edit(Protocol):
         return None
 
     def made(self, text: str) -> str:
-        """Return the text with the entry. Raises ValueError for a text that cannot have it."""
+        """Return the text with the entry; what the owner added to it stays.
+
+        Raises ValueError for a text that cannot have it.
+        """
 
     def unmade(self, text: str) -> str:
         """Return the text without the entry."""
@@ -52,8 +57,7 @@ class Entry(Edit):
     def present(self, text: str) -> Any:
         """Return our server, of any workspace."""
         server = self.language.value(text, self.path)
-        words = [server.get("command"), server.get("args")] if isinstance(server, dict) else []
-        return server if all(f"'{word}'" in str(words) for word in ("mcp", "--as")) else None
+        return server if {"mcp", "--as"} <= {*command_of(server)} else None
 
     def other(self, text: str) -> "Entry | None":
         """Return another server of the same name."""
@@ -61,10 +65,41 @@ class Entry(Edit):
         return None if server is None or self.present(text) else replace(self, server=server)
 
     def made(self, text: str) -> str:
-        return self.language.put(text, self.path, self.server)
+        present = self.present(text)
+        if not present:
+            return self.language.put(text, self.path, self.server)
+        for key, value in self._updated(present).items():
+            text = self.language.put(text, (*self.path, key), value)
+        return text
 
     def unmade(self, text: str) -> str:
         return self.language.remove(text, self.path) if self.present(text) else text
+
+    def _updated(self, present: dict[str, Any]) -> dict[str, Any]:
+        """Return our present server, with the program and the workspace of the new one."""
+        own, words = command_of(self.server), [*command_of(present)]
+        options = own[1 : own.index("mcp")]
+        start = end = words.index("mcp")
+        if options and options[0] in words[:end]:
+            start = words.index(options[0])
+            end = start + len(options)
+        words[start:end] = options
+        names = [PurePath(word).name for word in words[:start]]
+        program = PurePath(own[0]).name
+        words[names.index(program) if program in names else 0] = own[0]
+        is_list = isinstance(self.server["command"], list)
+        command = {"command": words} if is_list else {"command": words[0], "args": words[1:]}
+        return self.server | present | command
+
+
+def command_of(server: Any) -> tuple[str, ...]:
+    """Return the command of a server's entry, in any program's form."""
+    if not isinstance(server, dict):
+        return ()
+    command, arguments = server.get("command"), server.get("args")
+    arguments = arguments if isinstance(arguments, list) else []
+    words = command if isinstance(command, list) else [command, *arguments]
+    return tuple(words) if all(isinstance(word, str) for word in words) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +120,11 @@ class Hook(Edit):
     def made(self, text: str) -> str:
         if self.version and jsonc.value(text, ("version",)) is None:
             text = jsonc.put(text, ("version",), self.version)
-        items = jsonc.value(text, self.path)
-        if len(self._paths(text)) == 1 and isinstance(items, list) and self.item in items:
-            return text
+        paths = self._paths(text)
+        (new,) = _commands([self.item], self.path, self.mark)
+        if len(paths) == 1 and len(paths[0]) == len(new):
+            command = value_at([self.item], (*new[len(self.path) :], "command"))
+            return jsonc.put(text, (*paths[0], "command"), command)
         return jsonc.add(self._without(text), self.path, self.item)
 
     def unmade(self, text: str) -> str:

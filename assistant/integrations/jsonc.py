@@ -38,9 +38,9 @@ def value(text: str, path: Path = ()) -> Any:
 
 
 def put(text: str, path: Path, new: Any) -> str:
-    """Set the value at a path of keys, creating missing objects.
+    """Set the value at a path, creating missing objects.
 
-    Raises ValueError for invalid JSON, or if a value on the path is not an object.
+    Raises ValueError for invalid JSON, or if a value on the path is not an object or array.
     """
     if value(text, path) == new:
         return text
@@ -49,7 +49,7 @@ def put(text: str, path: Path, new: Any) -> str:
         return f"{text}{_rendered(_nested(path, new), '', '  ')}\n"
     part = _find(plain, ())
     for depth, key in enumerate(path):
-        if not part or plain[part.start] != "{":
+        if not part or plain[part.start] != ("[" if isinstance(key, int) else "{"):
             raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'it'} is not an object")
         inner = _parts(plain, part).get(key)
         if inner is None:

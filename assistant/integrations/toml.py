@@ -18,8 +18,8 @@ def value(text: str, path: Path = ()) -> Any:
     return value_at(tomlkit.parse(text).unwrap(), path)
 
 
-def put(text: str, path: Path, new: dict[str, Any]) -> str:
-    """Set the table at a path of keys. Raises ValueError, TOMLKitError."""
+def put(text: str, path: Path, new: Any) -> str:
+    """Set the value at a path of keys. Raises ValueError, TOMLKitError."""
     import tomlkit
     from tomlkit.items import InlineTable
 
@@ -28,7 +28,8 @@ def put(text: str, path: Path, new: dict[str, Any]) -> str:
         return text
     document, expected = tomlkit.parse(text), value(text)
     _parent(expected, path)[path[-1]] = new
-    if current is None and not isinstance(document.get(path[0]), InlineTable):
+    is_table = isinstance(new, dict) and not isinstance(document.get(path[0]), InlineTable)
+    if current is None and is_table:
         table = f"[{'.'.join(path)}]\n{tomlkit.dumps(new)}"
         return _checked(f"{text.rstrip()}\n\n{table}".lstrip("\n"), expected)
     _parent(document, path)[path[-1]] = new

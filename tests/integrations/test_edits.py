@@ -1,6 +1,7 @@
 """What a program's configuration comes to have, and what is left once that is taken back."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,6 +41,41 @@ def test_what_is_made_is_there_once_and_can_be_taken_back(edit: Edit, before: st
 def test_a_server_of_the_same_name_that_is_not_ours_stays() -> None:
     theirs = json.dumps({"servers": {"assistant": {"command": "x", "args": ["mcp"]}}})
     assert unmade(JSON[0], theirs) == theirs
+
+
+@pytest.mark.parametrize(
+    ("present", "wanted"),
+    [
+        ("/old/assistant mcp --as mine --trust", "/bin/assistant -w /new mcp --as mine --trust"),
+        (
+            "nice /old/assistant -w /old/assistant mcp --as a",
+            "nice /bin/assistant -w /new mcp --as a",
+        ),
+        (
+            "/a/other --debug --workspace=/b mcp --as a",
+            "/bin/assistant --debug --workspace=/b -w /new mcp --as a",
+        ),
+    ],
+)
+def test_of_a_command_the_program_and_the_workspace_are_changed(present: str, wanted: str) -> None:
+    for entry in (
+        Entry(("mcp", "assistant"), {"command": "", "args": []}, toml),
+        Entry(("servers", "assistant"), {"command": []}),
+    ):
+        is_list = isinstance(entry.server["command"], list)
+        texts = []
+        for line in (present, wanted, "/bin/assistant -w /new mcp --as b"):
+            words = line.split()
+            command = {"command": words} if is_list else {"command": words[0], "args": words[1:]}
+            texts.append(made(replace(entry, server=command), ""))
+        own = replace(entry, server=command)
+        assert own.present(made(own, texts[0])) == own.present(texts[1])
+
+
+@pytest.mark.parametrize("held", [[["mcp", "--as"]], 3, None, {"mcp": 1, "--as": 2}, "mcp --as"])
+def test_arguments_of_another_kind_are_not_ours(held: Any) -> None:
+    text = json.dumps({"servers": {"assistant": {"command": "x", "args": held}}})
+    assert JSON[0].present(text) is None and made(JSON[0], text)
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,60 @@ def test_another_workspace_takes_the_place_and_the_first_copy_stays(
     assert config.read_text() == "# mine\n"
 
 
+OWN = {"env": {"ASSISTANT_K": "3"}, "disabled": True, "alwaysLoad": False, "required": False}
+"""Keys that an owner gives our server."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_its_owner_gave_our_entry_stays_and_each_change_has_a_backup(
+    workspace: Workspace, home: Path, tmp_path: Path, name: str
+) -> None:
+    before = files(home)
+    connect(workspace, name, "--yes")
+    (path,) = (home / path for path, data in files(home).items() if b"--as" in data)
+    is_toml = path.suffix == ".toml"
+    read = tomlkit.parse if is_toml else json.loads
+    config = read(path.read_text())
+    server = next(value["assistant"] for value in config.values() if "assistant" in value)
+    words = server["command"] if name == "opencode" else server["args"]
+    words.insert(-5, "--no-daemon")
+    words.append("--read-only")
+    server.update(OWN)
+    path.write_text(tomlkit.dumps(config) if is_toml else f"{json.dumps(config, indent=2)}\n")
+    own = path.read_bytes()
+    assert "already connected" in connect(workspace, name, "--yes") and path.read_bytes() == own
+    assert f"{name:14}  connected\n" in connect(workspace)
+    path.write_bytes(own.replace(b"/bin/assistant", b"/old/assistant"))
+    told = json.loads(connect(workspace, name, "--yes", "--json"))
+    assert path.read_bytes() == own and len(told["copies"]) == 1
+    assert Path(told["copies"][0]).read_bytes() == own.replace(b"/bin/", b"/old/")
+    other = Workspace(tmp_path / "other")
+    shutil.copytree(workspace.root, other.root)
+    connect(other, name, "--yes")
+    assert read(path.read_text()) == read(
+        own.decode().replace(str(workspace.root), str(other.root))
+    )
+    connect(other, name, "--undo", "--yes")
+    assert files(home) == before
+
+
+def test_the_time_and_the_neighbours_of_a_hook_stay(
+    workspace: Workspace, home: Path, tmp_path: Path
+) -> None:
+    connect(workspace, "claude-code", "--yes")
+    path = home / ".claude" / "settings.json"
+    config = json.loads(path.read_text())
+    (group,) = config["hooks"]["UserPromptSubmit"]
+    group["hooks"][0]["timeout"] = 60
+    group["hooks"].insert(0, {"type": "command", "command": "say done"})
+    path.write_text(json.dumps(config))
+    other = Workspace(tmp_path / "other")
+    shutil.copytree(workspace.root, other.root)
+    connect(other, "claude-code", "--yes")
+    wanted = json.dumps(config).replace(str(workspace.root), str(other.root))
+    assert json.loads(path.read_text()) == json.loads(wanted)
+
+
 @pytest.mark.parametrize(
     "text",
     [
