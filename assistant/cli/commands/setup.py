@@ -1,19 +1,32 @@
 """`init`, `trust`, `secrets`, `daemon` and `completion`."""
 
+import contextlib
 import shlex
 import sys
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from assistant.cli import COMPLETES
-from assistant.cli.options import AsJson, answer, argument, option, own_command
+from assistant.cli.options import (
+    AsJson,
+    Globals,
+    Yes,
+    answer,
+    argument,
+    note,
+    option,
+    own_command,
+)
 from assistant.cli.palette import echo
+from assistant.cli.questions import must_confirm
 from assistant.display import counted
-from assistant.errors import UsageError
+from assistant.errors import ConfigError, UsageError, WorkspaceError
 from assistant.secrets import registered
+from assistant.secrets.stand_ins import stand_in_of
 from assistant.workspace import folder, template, trust
 from assistant.workspace.folder import path_of
 
@@ -88,14 +101,16 @@ def trust_(context: typer.Context) -> None:
 
 
 def secrets(
+    context: typer.Context,
     action: Literal["show", "add", "remove"] = "show",
     name: str | None = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Register values that must never be sent or stored.
 
     `show` lists their names, or prints the value of one. `add` asks for the value, or reads it from
-    a pipe.
+    a pipe; a value that it replaces stays registered as NAME_1.
 
     Arguments:
       [show|add|remove]: What to do.
@@ -111,7 +126,11 @@ def secrets(
         return _show_secrets(name)
     if name is None:
         raise UsageError("no secret given", f"`assistant secrets {action} NAME`")
+    is_known = name in registered.names()
     if action == "remove":
+        if is_known:
+            _tell_use(context.obj, name)
+            must_confirm(f"Delete {name} and its value for good?", yes=yes)
         registered.remove(name)
         echo(f"{name} is no longer registered")
         return
@@ -119,8 +138,32 @@ def secrets(
         value = typer.prompt("Value", hide_input=True, err=True)
     else:
         value = sys.stdin.read().strip()
+    old = None
+    with contextlib.suppress(ConfigError, UsageError):  # there is none, or the keyring lost it
+        old = registered.value(name)
+    if is_known and old != value:
+        _tell_use(context.obj, name)
+        must_confirm(f"Replace the value of {name}?", yes=yes)
     store = registered.add(name, value)
+    if old is not None and old != value:
+        known = registered.names()
+        kept = next(new for number in count(1) if (new := f"{name}_{number}") not in known)
+        registered.add(kept, old)
+        echo(f"The old value of {name} is now {kept}, and stays redacted.")
     echo(f"{name} is registered; its value is in {store}")
+
+
+def _tell_use(options: Globals, name: str) -> None:
+    """Say how many facts of the workspace, if there is one, contain a secret's stand-in."""
+    from assistant.memory.text.chunk import chunks_of  # slow to load
+
+    with contextlib.suppress(WorkspaceError):
+        workspace, stand_in = options.workspace(), stand_in_of(name)
+        facts = 0
+        for source in workspace.sources():
+            text = (workspace.root / source).read_bytes().decode("utf-8", "replace")
+            facts += sum(stand_in in chunk.text for chunk in chunks_of(text, source))
+        note(f"{counted(facts, 'fact')} of {workspace.root} with {stand_in}")
 
 
 def _show_secrets(name: str | None) -> None:

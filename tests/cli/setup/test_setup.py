@@ -2,13 +2,15 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust
-from tests.cli.conftest import Run
+from tests.cli.conftest import ASSISTANT, Run
 from tests.support.daemon import ended
 
 
@@ -99,7 +101,40 @@ def test_secrets_are_listed_by_name_and_never_shown(run: Run) -> None:
     assert "horse" not in added.stdout + listed.stdout
     as_json = run("secrets", "show", "door_key", "--json").stdout
     assert json.loads(as_json) == "correct horse battery"
-    assert run("secrets", "remove", "door_key").returncode == 0
+    assert run("secrets", "remove", "door_key", "--yes").returncode == 0
     none = run("secrets", "show")
     assert none.stdout == "" and "assistant secrets add NAME" in none.stderr
     assert json.loads(run("secrets", "show", "--json").stdout) == []
+
+
+def test_a_secret_is_neither_replaced_nor_removed_unasked(place: Path, run: Run) -> None:
+    def add(value: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return run("secrets", "add", "door", *options, stdin=f"{value}\n")
+
+    with (place / "MEMORY.md").open("a") as memory:
+        memory.write("- The door opens with [[secret:door]]\n- Ada has [[secret:door]] too\n")
+    add("correct horse")
+    assert add("correct horse").returncode == 0
+    for refused in (add("battery staple"), run("secrets", "remove", "door")):
+        assert refused.returncode == 2 and "Run it again with --yes" in refused.stderr
+        assert f"2 facts of {place} with [[secret:door]]" in refused.stderr
+    assert run("secrets", "add", "door", "--yes", stdin="short").returncode == 2
+    assert run("secrets", "show").stdout == "door\n"
+    assert run("secrets", "show", "door").stdout == "correct horse\n"
+    assert "door_1" in add("battery staple", "--yes").stdout
+    assert "door_2" in add("a third one", "--yes").stdout
+    values = [run("secrets", "show", name).stdout for name in ("door", "door_1", "door_2")]
+    assert values == ["a third one\n", "correct horse\n", "battery staple\n"]
+    assert run("secrets", "remove", "door", "--yes").returncode == 0
+    (place / "MEMORY.md").unlink()
+    assert "no longer registered" in run("secrets", "remove", "door_1", "--yes").stdout
+
+
+def test_at_a_terminal_the_owner_is_asked_before_a_secret_goes(place: Path, run: Run) -> None:
+    run("secrets", "add", "door", stdin="correct horse\n")
+    for typed, remaining in (("n", "door\n"), ("y", "")):
+        child = pexpect.spawn(str(ASSISTANT), ["-w", str(place), "secrets", "remove", "door"])
+        child.expect("Delete door and its value for good")
+        child.sendline(typed)
+        child.expect(pexpect.EOF)
+        assert run("secrets", "show").stdout == remaining
