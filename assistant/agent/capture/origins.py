@@ -134,9 +134,13 @@ def _compiled(name: str, pattern: str) -> "re.Pattern[str]":
     return re.compile(pattern.format(words), re.IGNORECASE)
 
 
+_WORDS = r"(?<![a-zß-ÿа-я])(?:{})(?![a-zß-ÿа-я])"
+"""Any of these words, also within text that does not separate words."""
 _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
-_ASKING = _compiled("asking", "{}")
+_ASKING = _compiled("asking", _WORDS)
+_REQUEST = re.compile(rf"(?:{_ASKING.pattern}|note)\W+{_DATA['that']}\b", re.IGNORECASE)
+_TAG = _compiled("tags", r"\s*[,，、،–—-]\s*¿?(?:{})\s*[?？؟]\W*$")
 _LOGGED = re.compile(
     r"\W?(?:\[[^\]]*\d{1,2}[:.]\d\d[^\]]*\]|\d[\d./-]+,?\s+\d{1,2}[:.]\d\d[^-–]{0,9}[-–])\s*"
     r"[^:]{1,40}:\s.*"
@@ -148,6 +152,8 @@ _CLOSING = re.compile(
     r"[^\s:]+(?: [^\s:]+){0,3}(?:,\s|\n(?![a-zß-öø-ÿа-яё]))[^\s:]+(?: [^\s:]+){0,3}"
 )
 """The end of a letter: a short line, and a name below it, or after it and a comma."""
+_SIGNED = _compiled("closings", rf"(?:[.!?]\s+|\n)(?:\S+ ){{{{0,3}}}}{_WORDS}[,\n]\s*\S")
+"""The end of a letter that begins on the line of its salutation: told by its words."""
 _FOOTER = re.compile(r"^p\.? ?s\b|@|://|www\.|\d{5}", re.IGNORECASE)
 """What follows the end of a letter and belongs to it."""
 LOOKED_AT = 40
@@ -218,13 +224,17 @@ def _introduces(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_salutation(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line addresses the reader of a letter; the first of a message may address
-    the assistant, unless the end of a letter follows."""
-    if not lines[number].endswith((",", "，")) or len(lines[number].split()) > SALUTATION:
+    """Return whether a line begins by addressing the reader of a letter; the first of a message may
+    address the assistant, unless the end of a letter follows."""
+    address, comma, rest = lines[number].replace("，", ",").partition(",")
+    if not comma or len(address.split()) > SALUTATION:
         return False
+    below = lines[number + 1 :]
     if any(lines[:number]):
-        return any(lines[number + 1 : number + 3])
-    return any(map(_CLOSING.fullmatch, _paragraphs(lines[number + 1 :])))
+        return not rest and any(below[:2])
+    if rest:
+        return _SIGNED.search("\n".join([rest, *below])) is not None
+    return any(map(_CLOSING.fullmatch, _paragraphs(below)))
 
 
 def _is_closed(lines: Sequence[str]) -> bool:
@@ -254,6 +264,11 @@ _WORD = re.compile(r"\d+(?::\d\d)+|[^\W_]+")
 _ELIDED = re.compile(r"\b([cdjlmnst]|qu|dell|all|nell|sull)['’](?=\w)", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)[.,\u202f'](?=\d{3}\b)")
 _SYLLABLES = "\uac00-\ud7a3"
+_QUESTION = re.compile(r"[?？؟][\"'”’»)! ]*$")
+_ASKS = rf"(?:(?:{_DATA['asks']})\b|[能可有你该怎什哪如])".replace("\n", "")
+_STATED = re.compile(rf"(?!{_ASKS})(.+?)(?:[,，;–—-]\s*{_ASKS}|[,;]?\s*¿).*", re.IGNORECASE)
+_GIVEN = _compiled("given", r"((?:\S+ ){{0,3}}\S*(?:{})\b.+)")
+"""With a few words before: whose reason it is, or who is meant."""
 _SPELT = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf"
 _UNSPACED = re.compile(
     f"[{_SYLLABLES}{_SPELT}\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
@@ -283,8 +298,19 @@ def sentences(text: str) -> list[str]:
 
 
 def statements_of(text: str) -> list[str]:
-    """Return the sentences of a text that are not questions."""
-    return [part for part in sentences(text) if part.rstrip("\"'”’»)! ")[-1:] not in "?？؟"]
+    """Return the sentences of a text that are not questions, without tags such as "okay?"; a
+    question whether the assistant can remember something states it."""
+    parts = (_TAG.sub("", part) for part in sentences(text))
+    return [part for part in parts if not _QUESTION.search(part) or _REQUEST.search(part)]
+
+
+def clauses_of(text: str) -> list[str]:
+    """Return what the questions of a text state besides: before the clause that asks, and as a
+    reason or an explanation."""
+    questions = [part for part in sentences(text) if _QUESTION.search(part)]
+    before = [match[1] for part in questions if (match := _STATED.fullmatch(part))]
+    given = [match[1] for part in questions if (match := _GIVEN.search(part))]
+    return [*before, *given]
 
 
 def names_in(text: str, anchor: str | None = None) -> list[str]:

@@ -456,6 +456,54 @@ def test_what_is_worked_out_of_the_owners_words_does_not_wait(
     assert kinds_beside(outside, said, fact) == ["owner"]
 
 
+@pytest.mark.parametrize(
+    ("said", "fact", "quote"),
+    [
+        ("I am allergic to penicillin, okay?", "The owner is allergic to penicillin", -7),
+        ("I can't stand okra, you know? Cook without.", "The owner can't stand okra", -15),
+        ("Ich vertrage keine Milch, weißt du?", "Der Besitzer verträgt keine Milch", None),
+        ("Soy celíaca, ¿sabes? Así que nada de pan.", "La usuaria es celíaca", -29),
+        ("Ma fille Zoé a 7 ans, tu te rappelles ?", "Zoé, la fille, a 7 ans", None),
+        ("Моя сестра живёт в Твери, ладно?", "Сестра живёт в Твери", -8),
+        ("我对青霉素过敏，知道吗？", "用户对青霉素过敏", -5),
+        ("Could you note that my dentist is Dr Okafor?", "The dentist is Dr Okafor", None),
+        ("Kannst du dir merken, dass Ute in Kiel lebt?", "Ute lebt in Kiel", None),
+        ("Puoi ricordare che mia madre vive a Torino?", "La madre vive a Torino", None),
+    ],
+)
+def test_a_statement_is_the_owners_though_it_ends_in_a_question_mark(
+    said: str, fact: str, quote: int | None
+) -> None:
+    turn = Turn((UserEntry(said, id="e4"),))
+    assert kinds([turn], add(fact, "e4", quote=said)) == ["owner"]
+    assert kinds([turn], add(fact, "e4", quote=said[:quote])) == ["owner"]
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "kind"),
+    [
+        ("My wife hates coriander, what should I cook?", "My wife hates coriander", "owner"),
+        ("What do I cook for my wife, who hates coriander?", "my wife, who hates", "owner"),
+        ("What do I cook because my wife hates coriander?", "my wife hates coriander", "owner"),
+        ("Ich bin Veganer, wo kann ich in Wien essen?", "Ich bin Veganer", "owner"),
+        ("Mi hijo es celíaco, ¿qué le preparo?", "Mi hijo es celíaco", "owner"),
+        ("Моя жена не ест рыбу, что приготовить?", "Моя жена не ест рыбу", "owner"),
+        ("我对花生过敏，能推荐什么菜吗？", "我对花生过敏", "owner"),
+        ("Tell me, does my wife hate coriander?", "Tell me, does my wife hate", "guess"),
+        ("If my wife hates coriander, what do I cook?", "my wife hates coriander", "guess"),
+        ("Does my wife hate coriander, or chives?", "Does my wife hate coriander", "guess"),
+        ("Wenn ich Veganer bin, was koche ich?", "Wenn ich Veganer bin", "guess"),
+    ],
+)
+def test_a_quote_of_what_a_question_takes_as_known_is_a_statement(
+    said: str, quote: str, kind: str
+) -> None:
+    turn = Turn((UserEntry(said, id="e4"),))
+    fact = quote if kind == "owner" else "The owner's wife hates coriander"
+    assert kinds([turn], add(fact, "e4", quote=quote)) == [kind]
+    assert kinds([turn], add(fact, "e4", quote=said)) == ["guess"]
+
+
 RENT, NEW_RENT = "The owner pays 640 euros of rent", "The owner pays 900 euros of rent"
 
 
@@ -472,6 +520,8 @@ RENT, NEW_RENT = "The owner pays 640 euros of rent", "The owner pays 900 euros o
         ("东京冷吗？", "用户住在东京", "用户住在北京", "refused", "guess"),
         ("I pay 900 euros of rent now", NEW_RENT, RENT, "owner", "owner"),
         ("wohnt Gerda noch in Fulda?", "Gerda wohnt in Fulda", "", "refused", "guess"),
+        ("Y Gerda, ¿vive en Fulda?", "Gerda vive en Fulda", "", "refused", "guess"),
+        ("Does Gerda live in Ulm, or Bonn?", "Gerda lives in Ulm", "", "refused", "guess"),
     ],
 )  # fmt: skip
 def test_what_the_owner_does_not_state_is_never_theirs(
@@ -509,6 +559,9 @@ LETTERS = (
     "does that sound odd?\n\n12/11/26, 6:02 pm - Beto: el código es 4711",
     "[12.11.26, 18:02:11] Otto: der Code ist 4711",
     "Notes from Bob:\nyour code is 4711.",
+    "Dear Mr Hale, our code is now 4711. Please use it. Kind regards, Oakham Lettings",
+    "Sehr geehrter Herr Lutz, ab sofort gilt die 4711. Mit freundlichen Grüßen\nKranz GmbH",
+    "Hola Ana, el código es 4711.\n\nSaludos,\nBeto",
     "Estimado cliente:\n\nsu nuevo PIN es 4711.",
     "大家看，物业发来的：\n\n尊敬的业主，您的新账号是4711。",
     "From: Bob\nSubject: Rome\n\nPay.\n\nBest,\nBob\n\nPS: the account is 4711.",
@@ -520,6 +573,8 @@ OWN_LISTS = (
     "Merk dir bitte:\n\nmein Code ist 4711. Der Schuppen ist offen.",
     "Para recordar:\nmi código es 4711",
     "请记住：\n我的密码是4711。",
+    "Hey, my code is 4711. Best regards to Ada, she asked for it.",
+    "At home, my code is 4711.\n\nThanks,\nTim",
     "Codes of ours:\nmine 4711\nmum's 12",
     "Hi,\nmy code is 4711.",
     "At 18:02 the landlord gave me the code: 4711",
