@@ -48,6 +48,11 @@ class Token:
     plural: bool = False
 
     @property
+    def sign(self) -> str:
+        """What a pattern matches: its kind, and the value of a unit."""
+        return f"<unit={self.value}>" if self.kind == "unit" else f"<{self.kind}>"
+
+    @property
     def half(self) -> str:
         """The half of the day that its word names, "a" or "p"; "" if none."""
         match = _RE["half"].search(self.word)
@@ -56,14 +61,16 @@ class Token:
 
 @functools.cache
 def pattern(form: str) -> re.Pattern[str]:
-    """Compile a pattern over the kinds of tokens, each of which ends with an underscore."""
-    return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
+    """Compile a pattern over the signs of tokens; `unit` is any unit, `unit=week` that one."""
+    signs = re.sub(r"\s*([a-z]+(?:=[a-z]+)?)\s*", r"(?:<\1>)", form).replace(" ", "")
+    return re.compile(signs.replace("<unit>", r"<unit=\w+>"))
 
 
-def matched(form: re.Pattern[str], tokens: Sequence[Token]) -> "Words":
-    """Return the tokens, from the first, that match a pattern; none if it does not match."""
-    match = form.match("".join(f"{token.kind}_" for token in tokens))
-    return Words(tokens[: match[0].count("_")] if match else ())
+def matched(form: re.Pattern[str], tokens: Sequence[Token], begin: int = 0) -> "Words":
+    """Return the tokens, from `begin` on, that match a pattern; none if it does not match."""
+    signs = [token.sign for token in tokens]
+    match = form.match("".join(signs), len("".join(signs[:begin])))
+    return Words(tokens[begin : begin + match[0].count(">")] if match else ())
 
 
 @functools.cache
@@ -109,7 +116,7 @@ def kind_of(word: str) -> str:
     if _ORDINAL.fullmatch(word):
         return "ord"
     kind, _, plural = _words().get(word.lower(), (("", "", False),))[0]
-    return "every" if plural and kind in ("day", "kind") else kind
+    return "every" if plural and kind in ("day", "workday", "weekend") else kind
 
 
 def tokens(text: str) -> list[Token]:
@@ -251,10 +258,10 @@ class Words(list[Token]):
         return any(token.kind == kind for token in self)
 
     def weekdays(self) -> list[str]:
-        if self.has("working"):
+        if self.has("working") or self.has("workday"):
             return WORKING
-        if kinds := self.values("kind"):
-            return str(kinds[0]).split(",")
+        if self.has("weekend"):
+            return ["SA", "SU"]
         days = self.values("day")
         if self.has("to"):
             days = [(days[0] + n) % 7 for n in range((days[1] - days[0]) % 7 + 1)]
@@ -295,7 +302,7 @@ class Words(list[Token]):
 
 def sure_times(text: str) -> str:
     """Return the first word of a text that names a time of day or a rhythm; "" if none does."""
-    kinds = ("clock", "noon", "part", "every", "day", "zone")
+    kinds = ("clock", "noon", "part", "parts", "every", "day", "zone")
     return next((token.word for token in tokens(text) if token.kind in kinds), "")
 
 

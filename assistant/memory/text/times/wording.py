@@ -8,9 +8,11 @@ reported.
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import zip_longest
+from typing import NoReturn
 
 from assistant.memory.text.times.languages import with_plain_am
 from assistant.memory.text.times.period import later, units_from, weekday_near
@@ -28,6 +30,7 @@ from assistant.memory.text.times.tokens import (
     LONGEST,
     SHARES,
     WORD,
+    Token,
     Words,
     connectives,
     in_part,
@@ -63,6 +66,10 @@ _ZONELIKE = re.compile(_data["zonelike"], re.IGNORECASE)
 _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
 """Separates a time from the text; after it only a time of day is a time."""
 _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
+
+
+class _Fault(Exception):
+    """Words that cannot be a time, and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +151,11 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     if not (reader.due or reader.once or reader.times or reader.parts):
         return Reading(word=reader.first_unknown())
     rest, word = reader.remainder(text, whole=whole or not reader.is_timed)
-    reading = Reading(None, reader.end, word, BEHIND_COLON if word else "", rest=rest)
-    if reader.due or word:
-        return replace(reading, due=reader.due, is_timed=True)
+    if word:
+        return Reading(word=word, cure=BEHIND_COLON)
+    reading = Reading(due=reader.due, is_timed=reader.is_timed, rest=rest)
+    if reader.due:
+        return reading
     words, day = text[: reader.end].strip(), reader.once or now.date()
     at = (*reader.times, *map(time, reader.parts), NINE)[0]
     due = datetime.combine(day, at)
@@ -156,17 +165,13 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
     if reader.zone:
         due = due.replace(tzinfo=zone_of(reader.zone)).astimezone().replace(tzinfo=None)
     if due > now:
-        if cure := reader.question([at]):
-            return Reading(end=reader.end, word=words, cure=cure)
-        return replace(reading, due=due, is_timed=bool(reader.times))
-    again = f"Say “tomorrow at {at:%H:%M}{reader.zone and f' {reader.zone}'}”"
+        cure = reader.question([at])
+        return Reading(word=words, cure=cure) if cure else replace(reading, due=due)
+    cure = f"Say “tomorrow at {at:%H:%M}{reader.zone and f' {reader.zone}'}”"
     if at.hour < NOON and (due + HALF_A_DAY > now) and not (reader.is_settled or reader.zone):
-        again += f" or “today at {due + HALF_A_DAY:%H:%M}”"
+        cure += f" or “today at {due + HALF_A_DAY:%H:%M}”"
     return Reading(
-        end=reader.end,
-        word=words,
-        cure=again if day == now.date() else "Name a future time",
-        passed=True,
+        word=words, cure=cure if day == now.date() else "Name a future time", passed=True
     )
 
 
@@ -212,8 +217,6 @@ class _Reader:
         self._now = now
         self._tokens = tokens(with_plain_am(self._text))
         self._at = self.end = 0
-        self._is_once = False
-        """Whether it reads a single time."""
         self._unit, self._count = "", 1
         self._days: list[str] = []
         self._setpos = self._month = 0
@@ -298,7 +301,13 @@ class _Reader:
 
     def stuck(self) -> Reading:
         """Return where a text that begins like a time stops being one."""
-        if not self._tokens or self._tokens[0].kind not in ("every", "adverb", "once", "kind"):
+        if not self._tokens or self._tokens[0].kind not in (
+            "every",
+            "adverb",
+            "once",
+            "workday",
+            "weekend",
+        ):
             return Reading()
         end = self._tokens[-1].end
         following = re.match(r"\s*([^\s:,]+)", self._text[end:])
@@ -307,48 +316,52 @@ class _Reader:
 
     def read(self, productions: Sequence["_Production"]) -> None:
         """Read as long as a production matches, up to the `end` of the words."""
-        self._is_once = productions is _MOMENT
-        while not (self.fault[0] or self.due) and self._take(productions):
-            pass
-        self.end = self._tokens[self._at - 1].end if self._at else 0
+        with self._faults():
+            while not self.due and self._take(productions):
+                self.end = self._tokens[self._at - 1].end
 
     def _take(self, productions: Sequence["_Production"]) -> bool:
         begin = self._at
         if begin:
             self._at += len(self._ahead(_pattern("comma* and?")))
         for form, production in productions:
-            if self.fault[0]:
-                break
-            if not (words := self._ahead(form)):
-                continue
             before = vars(self).copy()
-            if production(self, words):
+            if (words := self._ahead(form)) and production(self, words):
                 self._at += len(words)
                 return True
-            vars(self).update(before, fault=self.fault)  # undo everything else
+            vars(self).update(before)
         self._at = begin
         return False
 
     def _ahead(self, form: re.Pattern[str]) -> Words:
         """Return the next tokens if they match a pattern."""
-        return matched(form, self._tokens[self._at :])
+        return matched(form, self._tokens, self._at)
 
     # The result
 
     def schedule(self, days: Schedule | None) -> Reading:
         """Return what was read as a schedule; a time alone uses the `days` of another."""
-        made = self._schedule(days) if self.end and not self.fault[0] else None
-        return Reading(None if self.fault[0] else made, self.end, *self.fault)
+        made = None
+        with self._faults():
+            made = self._schedule(days) if self.end and not self.fault[0] else None
+        return Reading(made, self.end, *self.fault)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except _Fault as fault:
+            self.fault = fault.args
 
     def _schedule(self, days: Schedule | None) -> Schedule | None:
-        """Return what was read as a schedule; None if it is none, or has a fault."""
+        """Return what was read as a schedule; None if it is none."""
         words = self._text[: self.end].strip()
         times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
         timed = bool(self.times)
+        if self.is_of_night and self._has_day:
+            raise _Fault(words, NEXT_DAY)
         if self._lone:
-            self.fault = self._lone, ONE_DAY
-        if self.is_of_night and (self._days or self._monthdays or self.once):
-            self.fault = words, NEXT_DAY
+            raise _Fault(self._lone, ONE_DAY)
         if self.once:
             return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
         if self._unit in _MINUTES:
@@ -359,14 +372,14 @@ class _Reader:
         if self._unit == "day" and self._days and self._count > 1:
             self._unit, (self._count, rest) = "week", divmod(self._count, 7)
             if rest:
-                self.fault = words, WHOLE_WEEKS
+                raise _Fault(words, WHOLE_WEEKS)
         dated = bool(self._days or self._monthdays or self._begins or self._unit == "day")
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)
         if not (rule := self._rule(self._count)):
             return self._at_times_of(days) if days and timed else None
         if self._count > 1 and not self._begins:
-            self.fault = words, FROM_WHEN
+            raise _Fault(words, FROM_WHEN)
         return Schedule(
             rule, times, begins=self._begins, zone=self.zone, is_timed=timed, is_dated=dated
         )
@@ -416,10 +429,10 @@ class _Reader:
         self._unit, self._count = unit, count
         return True
 
-    def _fails(self, words: Words, cure: str) -> bool:
+    def _fails(self, words: Sequence[Token], cure: str) -> NoReturn:
         """Report that these words are an impossible time."""
-        self.fault = self._text[words[0].start : words[-1].end], cure
-        return False
+        self.end = words[-1].end
+        raise _Fault(self._text[words[0].start : self.end], cure)
 
     @property
     def _has_day(self) -> bool:
@@ -451,26 +464,23 @@ class _Reader:
     def nth(self, words: Words) -> bool:
         """Read the first Monday of the month, the last day of each month, every first Monday."""
         nth = words.values("nth", "ord")[0]
-        *units, of = words.values("unit") or [""]
-        if words[-1].kind == "day" and nth in (1, -1) and words.has("every"):
-            of = "month"
-        if of != "month" or nth > 5 or self._days or self._monthdays:
+        if nth > 5 or self._days or self._monthdays:
             return False
-        if units == ["day"]:
-            self._monthdays = [nth]
-        elif words.has("kind") and words.weekdays() == WORKING:
-            self._days, self._setpos = WORKING, nth
-        elif words.has("day"):
+        if not words.has("unit") and nth not in (1, -1):  # "every second Monday"
+            return False
+        if words.has("day"):
             self._days = [f"{nth}{code}" for code in words.weekdays()]
+        elif words.has("workday"):
+            self._days, self._setpos = WORKING, nth
         else:
-            return False
+            self._monthdays = [nth]
         return self._set_unit("month")
 
     def date(self, words: Words) -> bool:
         """Read a day of the year, or a single day."""
         named = words.day_of_year()
         if named is None:
-            return self._fails(words, NO_DAY)
+            self._fails(words, NO_DAY)
         if self._has_day:
             return False
         year, self._month, day = named
@@ -485,14 +495,12 @@ class _Reader:
         return self._set_unit(unit, int(count))
 
     def every(self, words: Words) -> bool:
-        if words.has("half") or words.has("quarter"):
-            return words[-1].value == "hour" and self._set_unit(
-                "minute", 30 if words.has("half") else 15
-            )
+        if share := [SHARES[token.kind] for token in words if token.kind in SHARES]:
+            return self._set_unit("minute", share[0])
         counted = words.values("other", "num", "nth", "ord")
         count = 2 if words.has("other") else counted[0] if counted else 1
         if count == 0:
-            return self._fails(words, "Say “every 30 minutes”")
+            self._fails(words, "Say “every 30 minutes”")
         if words[-1].kind == "unit":
             return self._set_unit(words[-1].value, count)
         if count <= 1 or not self._set_unit("week", count):
@@ -509,10 +517,10 @@ class _Reader:
         return True
 
     def monthdays(self, words: Words) -> bool:
-        days, units = words.values("nth", "ord"), words.values("unit")
+        days = words.values("nth", "ord")
         if self._has_day or not {*days} <= {-1, *range(1, 32)}:
             return False
-        if units not in (["month"], ["day", "month"]) and (units or self._unit != "month"):
+        if not words.has("unit") and self._unit != "month":
             return False
         self._monthdays = days
         return self._set_unit("month")
@@ -520,39 +528,32 @@ class _Reader:
     def weekdays(self, words: Words) -> bool:
         if self._has_day or self._unit not in ("", "day", "week", *_MINUTES):
             return False
-        if words.values("unit") not in ([], ["day"]):  # "working hours"
-            return False
         joined = self._at and self._tokens[self._at - 1].kind == "and"
         if joined or (self._unit == "day" and words.has("every")):  # "daily at 9 and every Friday"
             return False
         self._days = words.weekdays()
         one_day = words[-1].kind == "day" and len(self._days) == 1
-        is_bare = {token.kind for token in words} <= {"the", "kind"}  # "weekend trip"
+        is_bare = {token.kind for token in words} <= {"the", "workday", "weekend"}  # "weekend trip"
         alone = (one_day or is_bare) and not words[-1].plural
         self._lone = words[-1].word if alone and not self._unit and not words.has("every") else ""
         return True
 
+    def habit(self, words: Words) -> bool:
+        """Read parts of every day: evenings, Friday evenings."""
+        self._lone = ""
+        self._unit = self._unit or ("" if self._days else "day")
+        return self.part(words)
+
     def part(self, words: Words) -> bool:
-        parts = [token for token in words if token.kind == "part"]
-        before = [token.kind for token in self._tokens[: self._at]]
-        is_alone = len(words) == 1 and not (parts[0].plural or self._days or self._is_once)
-        recurs = parts[0].plural and before[-1:] in ([], ["day"], ["kind"])  # not "um 8 abends"
-        recurs &= {"next", "this", "the", "unit"}.isdisjoint(before)
-        is_further = self.parts or self._settled or before[-1:] == ["and"]
-        is_other = self._is_once and (recurs or is_further)
-        if is_alone or is_other or self._unit in _MINUTES:
+        if self._unit in _MINUTES or not (len(words) > 1 or words.has("parts") or self._days):
             return False
-        if recurs:
-            self._lone = ""
-        if parts[0].plural and not self._unit and not self._days:
-            self._unit = "day"
         self._add_parts(words)
         return True
 
     def _add_parts(self, words: Words) -> None:
         """Add parts of the day: further ones after an "and", or those of the preceding times: "at 8
         every evening"."""
-        self.parts += words.values("part") + [MORNING] * words.has("morgen")
+        self.parts += words.values("part", "parts") + [MORNING] * words.has("morgen")
         times = self.times[self._settled :]
         if times and self.parts and self._tokens[self._at - 1].kind != "and":
             del self.times[self._settled :]
@@ -572,15 +573,15 @@ class _Reader:
 
     def time_of_day(self, words: Words) -> bool:
         times = words.clocks()
-        if not times or self._unit in _MINUTES or (self._is_once and self.times):
+        if not times or self._unit in _MINUTES:
             return False
         self._halved += [
             token.value for token in words if token.half == "a" or token.word[0] == "0"
         ]
         part = self.parts.pop() if self.parts else None
-        if named := words.values("part"):
+        if named := words.values("part", "parts"):
             if part is not None:
-                self.fault = words[-1].word, "Two parts of the day are named"
+                self._fails(words[-1:], "Two parts of the day are named")
             part = named[0]
         self._add_times(times, part, words)
         return True
@@ -593,14 +594,23 @@ class _Reader:
 
     # Productions of one time
 
+    def one_time(self, words: Words) -> bool:
+        return not self.times and self.time_of_day(words)
+
+    def one_part(self, words: Words) -> bool:
+        if self.parts or self._settled:
+            return False
+        self._add_parts(words)
+        return True
+
     def in_a_while(self, words: Words) -> bool:
         """Read a time, "in 20 minutes", "in an hour and a half", or a day, "in three days", "in two
         weeks on Monday"."""
         weekdays = words.values("day")
-        if self.once or self.times or (weekdays and words.values("unit") != ["week"]):
+        if self.once or self.times:
             return False
         if 0 in words.values("num"):
-            return self._fails(words, "The time must be in the future")
+            self._fails(words, "The time must be in the future")
         amounts, count, adds = list[tuple[float, str]](), 0.0, False
         for token in words:
             if token.kind == "num":
@@ -610,7 +620,7 @@ class _Reader:
                 count = count + share if adds else (count or 1) * share
             elif token.kind == "unit":
                 if token.plural and not count:
-                    return self._fails(words, "Say how many")
+                    self._fails(words, "Say how many")
                 amounts.append((count or 1, token.value))
                 count = 0.0
             adds |= token.kind == "and"
@@ -636,7 +646,7 @@ class _Reader:
 
     def near_day(self, words: Words) -> bool:
         """Read today, tonight, tomorrow, this evening, yesterday."""
-        if self.once or words.values("unit") not in ([], ["day"]):
+        if self.once:
             return False
         kind = words[-1].kind
         if kind == "tonight":
@@ -664,18 +674,14 @@ class _Reader:
                 return False
         if words.has("month") or words.has("date"):
             if (named_day := words.day_of_year()) is None:
-                return self._fails(words, NO_DAY)
+                self._fails(words, NO_DAY)
             year, month, number = named_day
             first, reach = (date(*named_day), 1) if year else (first, reach)
-        elif units == ["week"] and not words.has("next"):
-            first += 8 * DAY
-        elif units:
-            if units[0] not in ("week", "month", "year") or not words.has("next"):
-                return False
+        elif words.has("next") and units:
             first, reach = units_from(today, 1, units[0]).start, 31
-        elif words.values("kind"):
-            if words[-1].value != "SA,SU":
-                return False
+        elif units:  # "Friday week"
+            first += 8 * DAY
+        elif words.has("weekend"):
             weekdays = [5, 6]
         elif weekdays and not number and not words.has("this"):
             first += DAY
@@ -686,7 +692,7 @@ class _Reader:
             named = (day for day in days if not weekdays or day.weekday() in weekdays)
         self.once, self.is_dated = next(named, None), bool(number)
         if self.once is None:
-            return self._fails(words, NO_DAY)
+            self._fails(words, NO_DAY)
         if weekdays and self.once.weekday() not in weekdays:
             self._fails(words, f"{self.once} is a {self.once:%A}")
         return True
