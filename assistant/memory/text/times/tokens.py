@@ -20,17 +20,14 @@ LONGEST = 300
 _WITHIN = {8: {*range(13)}, 12: {11, 12, 13, 14}, 15: {*range(12, 21)}, 18: {0, *range(16, 24)}}
 _WITHIN |= {21: {*range(18, 24), *range(6)}}
 """The hours of each part of the day; others are meant twelve later: "every evening at 8"."""
-SHARES = {"half": 30, "quarter": 15}
-"""Minutes of the kinds of words that are a fraction of an hour."""
+SHARES = ("half", "quarter")
+"""Kinds of words that are a fraction of an hour."""
 _TO_THE_HOUR = (5, 10, 20, 25)
 """Minutes that are allowed as in "at 10 to 8"; "at 9 to 5" is not a time."""
-_IN_WORDS = ("half", "quarter", "halfto", "past", "before", "to")
-"""Kinds of words in a time of day that is not only in figures."""
 _BEGINS = ("at", "a", "num", "half", "quarter", "halfto")
 _data = table_of(__file__)
 _RE = patterns(_data["patterns"])
 WORD = re.compile(r"(?<![\w-])\w+")
-_SPACE = re.compile(r"\s*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 Meaning = tuple[str, Any, bool]
 """The meaning of a word: the kind of token, its value, and whether it is a plural."""
@@ -147,7 +144,7 @@ def _in_words(tokens: Sequence[Token], before: str) -> tuple[Token, int] | None:
     if len(time_words) < 2:
         return None
     *shares, hour = (token for token in time_words if token.kind in ("num", "clock", *SHARES))
-    minutes = sum(SHARES.get(share.kind, share.value) for share in shares)
+    minutes = sum(share.value for share in shares)
     is_named = before == "at" and minutes in _TO_THE_HOUR
     if time_words.has("to") and shares[0].kind == "num" and not is_named:
         return None
@@ -177,8 +174,9 @@ def _time(token: Token) -> time | None:
 def _single_tokens(text: str) -> Iterator[Token]:
     """Yield the words of a text one by one."""
     at = 0
-    while token_match := _RE["token"].match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
-        at, word = token_match.end(), token_match[0]
+    while token_match := _RE["token"].match(text, at):
+        at, word = token_match.end(), token_match[0].lstrip()
+        start = at - len(word)
         meanings: tuple[Meaning, ...]
         match token_match.lastgroup:
             case "word":
@@ -197,16 +195,14 @@ def _single_tokens(text: str) -> Iterator[Token]:
         if not meanings:
             return
         for kind, value, plural in meanings:
-            yield Token(kind, value, token_match.start(), at, word, plural)
+            yield Token(kind, value, start, at, word, plural)
 
 
 def zone_at(text: str, position: int) -> str:
     """Return the time zone at a position of a text, after a time of day; "" if there is none."""
-    token_match = _RE["token"].match(text, position + len(_SPACE.match(text, position)[0]))  # type: ignore[index]
-    kind, value = (
-        token_match and (token_match["zone"] or token_match["offset"]) and _figure(token_match)
-    ) or ("", "")
-    return value if kind == "zone" else ""
+    match = _RE["token"].match(text, position)
+    figure = match and (match["zone"] or match["offset"]) and _figure(match)
+    return str(figure[1]) if figure else ""
 
 
 def _figure(match: re.Match[str]) -> tuple[str, Any] | None:
@@ -220,7 +216,7 @@ def _figure(match: re.Match[str]) -> tuple[str, Any] | None:
         sign, hours, minutes = match["sign"], int(match["hours"]), match["minutes"] or "00"
         return ("zone", f"{sign}{hours:02}:{minutes}") if hours < 15 else None
     if match["zone"]:
-        name = _data["zones"].get(match[0].upper(), match[0])
+        name = _data["zones"].get(match["zone"].upper(), match["zone"])
         return ("zone", name) if name == "UTC" or name in available_timezones() else None
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
     if match["nth"] or match["dot"]:
@@ -308,9 +304,6 @@ def sure_times(text: str) -> str:
 
 def in_figures(text: str) -> str:
     """Return the text with its times of day in figures: "half past seven" becomes "7:30"."""
-    words = re.findall(r"[\w']+", text.lower())
-    if "pm" not in words and {*map(kind_of, words)}.isdisjoint([*_IN_WORDS, "oclock"]):
-        return text
     parts, end = list[str](), 0
     for word in WORD.finditer(text):
         if word.start() < end or not (word[0].isdigit() or kind_of(word[0]) in _BEGINS):

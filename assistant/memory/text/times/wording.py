@@ -8,7 +8,7 @@ reported.
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import zip_longest
@@ -68,10 +68,6 @@ _COLON = re.compile(r"[ \t)]*:(?:\s+|$)")
 _JOINT = re.compile(r"\s*(?:(?P<dash>[—–-](?=\s|$))|,(?=\s)|$)\s*|\s+")
 
 
-class _Fault(Exception):
-    """Words that cannot be a time, and what to write instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a text begins with, up to `end`: a schedule or the one time `due`, and the `rest`.
@@ -90,6 +86,14 @@ class Reading:
     rest: str = ""
 
 
+class _Impossible(Exception):
+    """Raised for words that cannot be a time, which are in its reading."""
+
+    def __init__(self, end: int, word: str, cure: str) -> None:
+        super().__init__(cure)
+        self.reading = Reading(end=end, word=word, cure=cure)
+
+
 def schedule(
     text: str, now: datetime = datetime.min, days: Schedule | None = None
 ) -> tuple[Schedule, int] | None:
@@ -98,8 +102,11 @@ def schedule(
     An impossible rhythm ("31 February") is none. With `now`, "every other Friday" begins with the
     next one; without, it is none. A time alone uses the `days` of another schedule.
     """
-    reading = _read(text, _RHYTHM, now).schedule(days)
-    return (reading.schedule, reading.end) if reading.schedule else None
+    with suppress(_Impossible):
+        reader = _read(text, _RHYTHM, now)
+        if made := reader.schedule(days):
+            return made, reader.end
+    return None
 
 
 def starts(text: str) -> Iterator[int]:
@@ -123,20 +130,24 @@ def instruction(text: str, now: datetime = datetime.min, days: Schedule | None =
     All words before a colon belong to the schedule; without one, the rest must not begin with words
     that could continue it. `now` and `days` are those of `schedule`.
     """
-    reader = _read(text, _RHYTHM, now)
-    reading = reader.schedule(days)
-    if reading.word or not reading.end:
-        return reading if reading.word else reader.stuck()
+    try:
+        reader = _read(text, _RHYTHM, now)
+        made = reader.schedule(days)
+    except _Impossible as impossible:
+        return impossible.reading
+    if not reader.end:
+        return reader.stuck()
     rest, word = reader.remainder(text, whole=True)
     if word:
-        return Reading(end=reading.end, word=word)
-    if reading.schedule is None:
-        words = text[: reading.end].strip()
+        return Reading(end=reader.end, word=word)
+    words, cure = text[: reader.end].strip(), ""
+    if made is None:
         cure = f"It does not say on which days; write “every day {words}:”"
-        return Reading(end=reading.end, word=words, cure=cure)
-    if now > datetime.min and (cure := reader.question(reading.schedule.times)):
-        return Reading(end=reading.end, word=text[: reading.end].strip(), cure=cure)
-    return replace(reading, rest=rest)
+    elif now > datetime.min:
+        cure = reader.question(made.times)
+    if cure:
+        return Reading(end=reader.end, word=words, cure=cure)
+    return Reading(made, reader.end, rest=rest)
 
 
 def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
@@ -145,9 +156,10 @@ def moment(text: str, now: datetime, *, whole: bool = False) -> Reading:
 
     If `whole`, all words before a colon belong to the time.
     """
-    reader = _read(text, _MOMENT, now)
-    if reader.fault[0]:
-        return Reading(None, 0, *reader.fault)
+    try:
+        reader = _read(text, _MOMENT, now)
+    except _Impossible as impossible:
+        return impossible.reading
     if not (reader.due or reader.once or reader.times or reader.parts):
         return Reading(word=reader.first_unknown())
     rest, word = reader.remainder(text, whole=whole or not reader.is_timed)
@@ -198,10 +210,11 @@ def time_at_the_end(text: str) -> str:
     text = text.rstrip(" .!?")
     for word in WORD.finditer(text):
         reader = _Reader(text[word.start() :], ANCHOR)
-        reader.read(_MOMENT)
-        reaches = word.start() + reader.end == len(text)
-        if reaches and reader.times and not (reader.once or reader.due):
-            return text[word.start() :]
+        with suppress(_Impossible):
+            reader.read(_MOMENT)
+            reaches = word.start() + reader.end == len(text)
+            if reaches and reader.times and not (reader.once or reader.due):
+                return text[word.start() :]
     return ""
 
 
@@ -225,8 +238,6 @@ class _Reader:
         self._begins: date | None = None
         self._lone = ""
         """A weekday without a word that indicates a recurrence."""
-        self.fault = ("", "")
-        """Words that cannot be a time, and what to write instead."""
         self.once: date | None = None
         self.is_dated = False
         """Whether the one day is named by its date."""
@@ -316,9 +327,8 @@ class _Reader:
 
     def read(self, productions: Sequence["_Production"]) -> None:
         """Read as long as a production matches, up to the `end` of the words."""
-        with self._faults():
-            while not self.due and self._take(productions):
-                self.end = self._tokens[self._at - 1].end
+        while not self.due and self._take(productions):
+            self.end = self._tokens[self._at - 1].end
 
     def _take(self, productions: Sequence["_Production"]) -> bool:
         begin = self._at
@@ -339,29 +349,16 @@ class _Reader:
 
     # The result
 
-    def schedule(self, days: Schedule | None) -> Reading:
-        """Return what was read as a schedule; a time alone uses the `days` of another."""
-        made = None
-        with self._faults():
-            made = self._schedule(days) if self.end and not self.fault[0] else None
-        return Reading(made, self.end, *self.fault)
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        try:
-            yield
-        except _Fault as fault:
-            self.fault = fault.args
-
-    def _schedule(self, days: Schedule | None) -> Schedule | None:
-        """Return what was read as a schedule; None if it is none."""
+    def schedule(self, days: Schedule | None) -> Schedule | None:
+        """Return what was read as a schedule, None if it is none; a time alone uses the `days` of
+        another."""
         words = self._text[: self.end].strip()
         times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
         timed = bool(self.times)
         if self.is_of_night and self._has_day:
-            raise _Fault(words, NEXT_DAY)
+            raise _Impossible(self.end, words, NEXT_DAY)
         if self._lone:
-            raise _Fault(self._lone, ONE_DAY)
+            raise _Impossible(self.end, self._lone, ONE_DAY)
         if self.once:
             return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
         if self._unit in _MINUTES:
@@ -372,14 +369,14 @@ class _Reader:
         if self._unit == "day" and self._days and self._count > 1:
             self._unit, (self._count, rest) = "week", divmod(self._count, 7)
             if rest:
-                raise _Fault(words, WHOLE_WEEKS)
+                raise _Impossible(self.end, words, WHOLE_WEEKS)
         dated = bool(self._days or self._monthdays or self._begins or self._unit == "day")
         if self._count > 1 and not self._begins and self._now > datetime.min:
             self._begins = self._first_day(times)
         if not (rule := self._rule(self._count)):
             return self._at_times_of(days) if days and timed else None
         if self._count > 1 and not self._begins:
-            raise _Fault(words, FROM_WHEN)
+            raise _Impossible(self.end, words, FROM_WHEN)
         return Schedule(
             rule, times, begins=self._begins, zone=self.zone, is_timed=timed, is_dated=dated
         )
@@ -431,8 +428,8 @@ class _Reader:
 
     def _fails(self, words: Sequence[Token], cure: str) -> NoReturn:
         """Report that these words are an impossible time."""
-        self.end = words[-1].end
-        raise _Fault(self._text[words[0].start : self.end], cure)
+        end = words[-1].end
+        raise _Impossible(end, self._text[words[0].start : end], cure)
 
     @property
     def _has_day(self) -> bool:
@@ -495,8 +492,8 @@ class _Reader:
         return self._set_unit(unit, int(count))
 
     def every(self, words: Words) -> bool:
-        if share := [SHARES[token.kind] for token in words if token.kind in SHARES]:
-            return self._set_unit("minute", share[0])
+        if shares := words.values(*SHARES):
+            return self._set_unit("minute", shares[0])
         counted = words.values("other", "num", "nth", "ord")
         count = 2 if words.has("other") else counted[0] if counted else 1
         if count == 0:
@@ -616,7 +613,7 @@ class _Reader:
             if token.kind == "num":
                 count = token.value
             elif token.kind in SHARES:
-                share = SHARES[token.kind] / 60
+                share = token.value / 60
                 count = count + share if adds else (count or 1) * share
             elif token.kind == "unit":
                 if token.plural and not count:
@@ -648,13 +645,11 @@ class _Reader:
         """Read today, tonight, tomorrow, this evening, yesterday."""
         if self.once:
             return False
-        kind = words[-1].kind
-        if kind == "tonight":
+        if words.has("tonight"):
             after = [token.kind for token in self._tokens[self._at + len(words) :][:1]]
             self.parts = [EVENING if after == ["at"] else NIGHT]
             self._add_parts(words)
-        ahead = {"yesterday": -1, "today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
-        ahead += words.has("after")
+        ahead = sum(words.values("yesterday", "tomorrow", "overmorrow", "morgen", "after"))
         self.once = self._now.date() + timedelta(days=ahead)
         return True
 
