@@ -241,6 +241,7 @@ on the 32nd of each month: x
 on the 0th of each month: x
 the fifth day of the week: x
 the sixth Monday of the month: x
+the 0th Monday of the month: x
 first Monday of the quarter: x
 quarterly: x
 biweekly: x

@@ -312,13 +312,7 @@ class _Reader:
 
     def stuck(self) -> Reading:
         """Return where a text that begins like a time stops being one."""
-        if not self._tokens or self._tokens[0].kind not in (
-            "every",
-            "adverb",
-            "once",
-            "workday",
-            "weekend",
-        ):
+        if not self._tokens or self._tokens[0].kind not in ("every", "once"):
             return Reading()
         end = self._tokens[-1].end
         following = re.match(r"\s*([^\s:,]+)", self._text[end:])
@@ -461,9 +455,8 @@ class _Reader:
     def nth(self, words: Words) -> bool:
         """Read the first Monday of the month, the last day of each month, every first Monday."""
         nth = words.values("nth", "ord")[0]
-        if nth > 5 or self._days or self._monthdays:
-            return False
-        if not words.has("unit") and nth not in (1, -1):  # "every second Monday"
+        is_within_month = words.has("unit") or nth in (1, -1)  # not "every second Monday"
+        if nth not in (-1, *range(1, 6)) or not is_within_month or self._days or self._monthdays:
             return False
         if words.has("day"):
             self._days = [f"{nth}{code}" for code in words.weekdays()]
@@ -487,15 +480,10 @@ class _Reader:
         self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
         return self._set_unit("year")
 
-    def adverb(self, words: Words) -> bool:
-        count, unit = words[0].value.split(",")
-        return self._set_unit(unit, int(count))
-
     def every(self, words: Words) -> bool:
         if shares := words.values(*SHARES):
             return self._set_unit("minute", shares[0])
-        counted = words.values("other", "num", "nth", "ord")
-        count = 2 if words.has("other") else counted[0] if counted else 1
+        count = (*words.values("other", "num", "nth", "ord"), 1)[0]
         if count == 0:
             self._fails(words, "Say “every 30 minutes”")
         if words[-1].kind == "unit":
@@ -525,8 +513,7 @@ class _Reader:
     def weekdays(self, words: Words) -> bool:
         if self._has_day or self._unit not in ("", "day", "week", *_MINUTES):
             return False
-        joined = self._at and self._tokens[self._at - 1].kind == "and"
-        if joined or (self._unit == "day" and words.has("every")):  # "daily at 9 and every Friday"
+        if self._unit == "day" and words.has("every"):  # "daily at 9, every Friday"
             return False
         self._days = words.weekdays()
         one_day = words[-1].kind == "day" and len(self._days) == 1
@@ -562,9 +549,8 @@ class _Reader:
             meant = in_part(at, part)
             if meant is None or (meant != at and at in self._halved):  # "am" in the evening
                 self._fails(words, "It is not in that part of the day")
-            else:
-                self.times.append(meant)
-                self.is_of_night |= part in (EVENING, NIGHT) and meant < SIX
+            self.times.append(meant)
+            self.is_of_night |= part in (EVENING, NIGHT) and meant < SIX
         if part is not None:
             self._settled = len(self.times)
 
@@ -584,7 +570,7 @@ class _Reader:
         return True
 
     def in_zone(self, words: Words) -> bool:
-        if self.zone or not self._at:
+        if self.zone:
             return False
         self.zone = words[0].value
         return True
