@@ -94,6 +94,15 @@ class _Impossible(Exception):
         self.reading = Reading(end=end, word=word, cure=cure)
 
 
+class _Unfit(Exception):
+    """Raised for words that do not go with those before."""
+
+
+def _require(*conditions: object) -> None:
+    if not all(conditions):
+        raise _Unfit
+
+
 def schedule(
     text: str, now: datetime = datetime.min, days: Schedule | None = None
 ) -> tuple[Schedule, int] | None:
@@ -221,8 +230,8 @@ def time_at_the_end(text: str) -> str:
 class _Reader:
     """Reads the first tokens of a text by productions, and accumulates their results.
 
-    A production is given the tokens that its pattern matched, and returns whether they are
-    compatible with what was read before.
+    A production is given the tokens that its pattern matched. It raises _Unfit if they do not go
+    with what was read before.
     """
 
     def __init__(self, text: str, now: datetime = datetime.min) -> None:
@@ -329,11 +338,16 @@ class _Reader:
         if begin:
             self._at += len(self._ahead(_pattern("comma* and?")))
         for form, production in productions:
+            if not (words := self._ahead(form)):
+                continue
             before = vars(self).copy()
-            if (words := self._ahead(form)) and production(self, words):
+            try:
+                production(self, words)
+            except _Unfit:
+                vars(self).update(before)
+            else:
                 self._at += len(words)
                 return True
-            vars(self).update(before)
         self._at = begin
         return False
 
@@ -413,12 +427,12 @@ class _Reader:
 
     # Productions of schedules
 
-    def _set_unit(self, unit: str, count: int = 1) -> bool:
-        """Set the unit; return False if another one was read."""
+    def _set_unit(self, unit: str, count: int = 1) -> None:
+        """Set the unit, unless another one was read."""
         if self._unit:
-            return self._unit == unit and count == 1  # "on the 1st of every month"
-        self._unit, self._count = unit, count
-        return True
+            _require(self._unit == unit, count == 1)  # "on the 1st of every month"
+        else:
+            self._unit, self._count = unit, count
 
     def _fails(self, words: Sequence[Token], cure: str) -> NoReturn:
         """Report that these words are an impossible time."""
@@ -429,110 +443,94 @@ class _Reader:
     def _has_day(self) -> bool:
         return bool(self._days or self._monthdays or self.once)
 
-    def except_days(self, words: Words) -> bool:
+    def except_days(self, words: Words) -> None:
         kept = [code for code in self._days or CODES if code not in words.weekdays()]
-        if self._monthdays or self.once or self._unit in ("month", "year") or not kept:
-            return False
-        if not self._days and self._unit == "week":
-            return False
+        _require(kept, not (self._monthdays or self.once), self._unit not in ("month", "year"))
+        _require(self._days or self._unit != "week")
         self._days = kept
-        return True
 
-    def window(self, words: Words) -> bool:
+    def window(self, words: Words) -> None:
         times = words.clocks()
-        if not times or self._unit not in _MINUTES or self._window:
-            return False
+        _require(times, self._unit in _MINUTES, not self._window)
         self._window = times[0], times[1]
-        return True
 
-    def begins(self, words: Words) -> bool:
+    def begins(self, words: Words) -> None:
         day = words.day_of_year()
         if day is None or not day[0]:
-            return False
+            raise _Unfit
         self._begins = date(*day)
-        return True
 
-    def nth(self, words: Words) -> bool:
+    def nth(self, words: Words) -> None:
         """Read the first Monday of the month, the last day of each month, every first Monday."""
         nth = words.values("nth", "ord")[0]
-        is_within_month = words.has("unit") or nth in (1, -1)  # not "every second Monday"
-        if nth not in (-1, *range(1, 6)) or not is_within_month or self._days or self._monthdays:
-            return False
+        _require(nth in (-1, *range(1, 6)), not (self._days or self._monthdays))
+        _require(words.has("unit") or nth in (1, -1))  # not "every second Monday"
         if words.has("day"):
             self._days = [f"{nth}{code}" for code in words.weekdays()]
         elif words.has("workday"):
             self._days, self._setpos = WORKING, nth
         else:
             self._monthdays = [nth]
-        return self._set_unit("month")
+        self._set_unit("month")
 
-    def date(self, words: Words) -> bool:
+    def date(self, words: Words) -> None:
         """Read a day of the year, or a single day."""
         named = words.day_of_year()
         if named is None:
             self._fails(words, NO_DAY)
-        if self._has_day:
-            return False
+        _require(not self._has_day)
         year, self._month, day = named
         if year:
+            _require(not self._unit)
             self.once = date(*named)
-            return not self._unit
-        self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
-        return self._set_unit("year")
+        else:
+            self._monthdays = [-1 if (self._month, day) == (2, 29) else day]
+            self._set_unit("year")
 
-    def every(self, words: Words) -> bool:
-        if shares := words.values(*SHARES):
-            return self._set_unit("minute", shares[0])
+    def every(self, words: Words) -> None:
         count = (*words.values("other", "num", "nth", "ord"), 1)[0]
         if count == 0:
             self._fails(words, "Say “every 30 minutes”")
-        if words[-1].kind == "unit":
-            return self._set_unit(words[-1].value, count)
-        if count <= 1 or not self._set_unit("week", count):
-            return False
-        self._days = words.weekdays()
-        return True
+        if shares := words.values(*SHARES):
+            self._set_unit("minute", shares[0])
+        elif words[-1].kind == "unit":
+            self._set_unit(words[-1].value, count)
+        else:
+            _require(count > 1)
+            self._set_unit("week", count)
+            self._days = words.weekdays()
 
-    def part_of_every_day(self, words: Words) -> bool:
-        if self._unit not in ("", "day"):
-            return False
+    def part_of_every_day(self, words: Words) -> None:
+        _require(self._unit in ("", "day"))
         self._unit = "day"
         self._add_parts(words)
         self.times += words.values("noon")
-        return True
 
-    def monthdays(self, words: Words) -> bool:
+    def monthdays(self, words: Words) -> None:
         days = words.values("nth", "ord")
-        if self._has_day or not {*days} <= {-1, *range(1, 32)}:
-            return False
-        if not words.has("unit") and self._unit != "month":
-            return False
+        _require(not self._has_day, {*days} <= {-1, *range(1, 32)})
+        _require(words.has("unit") or self._unit == "month")
         self._monthdays = days
-        return self._set_unit("month")
+        self._set_unit("month")
 
-    def weekdays(self, words: Words) -> bool:
-        if self._has_day or self._unit not in ("", "day", "week", *_MINUTES):
-            return False
-        if self._unit == "day" and words.has("every"):  # "daily at 9, every Friday"
-            return False
+    def weekdays(self, words: Words) -> None:
+        _require(not self._has_day, self._unit in ("", "day", "week", *_MINUTES))
+        _require(self._unit != "day" or not words.has("every"))  # "daily at 9, every Friday"
         self._days = words.weekdays()
         one_day = words[-1].kind == "day" and len(self._days) == 1
         is_bare = {token.kind for token in words} <= {"the", "workday", "weekend"}  # "weekend trip"
         alone = (one_day or is_bare) and not words[-1].plural
         self._lone = words[-1].word if alone and not self._unit and not words.has("every") else ""
-        return True
 
-    def habit(self, words: Words) -> bool:
+    def habit(self, words: Words) -> None:
         """Read parts of every day: evenings, Friday evenings."""
         self._lone = ""
         self._unit = self._unit or ("" if self._days else "day")
-        return self.part(words)
+        self.part(words)
 
-    def part(self, words: Words) -> bool:
-        if self._unit in _MINUTES or not (len(words) > 1 or words.has("parts") or self._days):
-            return False
+    def part(self, words: Words) -> None:
+        _require(self._unit not in _MINUTES, len(words) > 1 or words.has("parts") or self._days)
         self._add_parts(words)
-        return True
 
     def _add_parts(self, words: Words) -> None:
         """Add parts of the day: further ones after an "and", or those of the preceding times: "at 8
@@ -554,10 +552,9 @@ class _Reader:
         if part is not None:
             self._settled = len(self.times)
 
-    def time_of_day(self, words: Words) -> bool:
+    def time_of_day(self, words: Words) -> None:
         times = words.clocks()
-        if not times or self._unit in _MINUTES:
-            return False
+        _require(times, self._unit not in _MINUTES)
         self._halved += [
             token.value for token in words if token.half == "a" or token.word[0] == "0"
         ]
@@ -567,31 +564,26 @@ class _Reader:
                 self._fails(words[-1:], "Two parts of the day are named")
             part = named[0]
         self._add_times(times, part, words)
-        return True
 
-    def in_zone(self, words: Words) -> bool:
-        if self.zone:
-            return False
+    def in_zone(self, words: Words) -> None:
+        _require(not self.zone)
         self.zone = words[0].value
-        return True
 
     # Productions of one time
 
-    def one_time(self, words: Words) -> bool:
-        return not self.times and self.time_of_day(words)
+    def one_time(self, words: Words) -> None:
+        _require(not self.times)
+        self.time_of_day(words)
 
-    def one_part(self, words: Words) -> bool:
-        if self.parts or self._settled:
-            return False
+    def one_part(self, words: Words) -> None:
+        _require(not (self.parts or self._settled))
         self._add_parts(words)
-        return True
 
-    def in_a_while(self, words: Words) -> bool:
+    def in_a_while(self, words: Words) -> None:
         """Read a time, "in 20 minutes", "in an hour and a half", or a day, "in three days", "in two
         weeks on Monday"."""
         weekdays = words.values("day")
-        if self.once or self.times:
-            return False
+        _require(not (self.once or self.times))
         if 0 in words.values("num"):
             self._fails(words, "The time must be in the future")
         amounts, count, adds = list[tuple[float, str]](), 0.0, False
@@ -614,45 +606,39 @@ class _Reader:
                 due = self._now.astimezone(UTC) + timedelta(minutes=minutes)
                 due = due.astimezone().replace(second=0, microsecond=0, tzinfo=None)
                 self.due = due if due > self._now else due + timedelta(minutes=1)
-                return True
+                return
             ((number, unit),) = amounts
-            if number != int(number):
-                return False
+            _require(number == int(number))
             begins = self._now.date()
             if weekdays and words[-1].kind == "unit":  # "Monday in a week"
                 begins = weekday_near(weekdays[0], 1, begins).start
             day = later(begins, int(number), unit)
             self.once = weekday_near(weekdays[0], 0, day).start if weekdays else day
         except (OverflowError, ValueError):
-            return False
-        return True
+            raise _Unfit from None
 
-    def near_day(self, words: Words) -> bool:
+    def near_day(self, words: Words) -> None:
         """Read today, tonight, tomorrow, this evening, yesterday."""
-        if self.once:
-            return False
+        _require(not self.once)
         if words.has("tonight"):
             after = [token.kind for token in self._tokens[self._at + len(words) :][:1]]
             self.parts = [EVENING if after == ["at"] else NIGHT]
             self._add_parts(words)
         ahead = sum(words.values("yesterday", "tomorrow", "overmorrow", "morgen", "after"))
         self.once = self._now.date() + timedelta(days=ahead)
-        return True
 
-    def one_day(self, words: Words) -> bool:
+    def one_day(self, words: Words) -> None:
         """Read a day, which is the next of its kind: Friday, this weekend, 3 December, the 30th,
         the 5th of next month, Friday of next week, next month."""
         units, weekdays = words.values("unit"), words.values("day")
         number, month = (*words.values("ord", "nth"), 0)[0], 0
         today = first = self._now.date()
         reach = 9 * 366
-        if self.once or words[-1].plural:
-            return False
+        _require(not self.once, not words[-1].plural)
         if {token.kind for token in words} <= {"on", "the", "ord", "nth"}:  # "the 5th avenue"
             rest = self._text[words[-1].end :]
             is_followed = self._at + len(words) < len(self._tokens) or _COLON.match(rest)
-            if rest and not is_followed and not (words.has("on") and words.has("ord")):
-                return False
+            _require(not rest or is_followed or (words.has("on") and words.has("ord")))
         if words.has("month") or words.has("date"):
             if (named_day := words.day_of_year()) is None:
                 self._fails(words, NO_DAY)
@@ -676,7 +662,6 @@ class _Reader:
             self._fails(words, NO_DAY)
         if weekdays and self.once.weekday() not in weekdays:
             self._fails(words, f"{self.once} is a {self.once:%A}")
-        return True
 
 
 @functools.cache
@@ -687,7 +672,7 @@ def _pattern(form: str) -> re.Pattern[str]:
     return pattern(form)
 
 
-_Production = tuple[re.Pattern[str], Callable[[_Reader, Words], bool]]
+_Production = tuple[re.Pattern[str], Callable[[_Reader, Words], None]]
 
 
 def _grammar(productions: Mapping[str, Sequence[str]]) -> list[_Production]:
