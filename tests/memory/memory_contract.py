@@ -249,6 +249,17 @@ class MemoryContract:
         found = memory.locate("memory/Caf\u00e9.md:1")
         assert [each.id for each in found.passages] == [there.id]
 
+    @pytest.mark.parametrize("name", ["memory/FAMILY.MD", "memory/our family.Md"])
+    def test_a_file_is_named_whatever_the_case_of_its_ending(
+        self, memory: Keeper, workspace: Workspace, name: str
+    ) -> None:
+        path = workspace.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("- Closed on Mondays\n- Open on Fridays\n", encoding="utf-8")
+        assert [each.plain for each in memory.locate(f"{name}:1").passages] == ["Closed on Mondays"]
+        (new,) = memory.remember([Fact("Open on Sundays", replaces=f"{name}:2")])
+        assert (new.status, "~~Open on Fridays~~" in path.read_text()) == ("superseded", True)
+
     def test_words_locate_every_fact_that_holds_them(self, memory: Keeper) -> None:
         ids = remember(memory, "Ana likes rye bread", "Ben likes rye bread too", "Likes wheat")
         assert {each.id for each in memory.locate("rye bread").passages} == set(ids[:2])

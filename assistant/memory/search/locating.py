@@ -27,7 +27,7 @@ MOST_SIMILAR = 3
 """The number of similar facts reported, which a new fact may supersede."""
 LEAST_COSINE = 0.6
 """The minimum cosine of similar facts; MiniLM gives a true paraphrase about 0.74."""
-_LINE = re.compile(r"(.+\.md):(\d+)")
+_LINE = re.compile(r"(.+\.md):(\d+)", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
