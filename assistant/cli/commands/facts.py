@@ -1,7 +1,9 @@
 """`remember`, `recall` and `forget`."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -103,11 +105,16 @@ def remember(
     asks = not (as_json or as_is or secret) and at_terminal()
     outcomes = []
     with context.obj.memory() as memory:
-        for written in _written(memory, facts, secret or (), asks=asks):
-            outcomes.append(written.status if written else "refused")
-            if written:
-                answer(written_json(written))
-                _show(written)
+        try:
+            for written in _written(memory, facts, secret or (), asks=asks):
+                outcomes.append(written.status if written else "refused")
+                if written:
+                    answer(written_json(written))
+                    _show(written)
+        except KeyboardInterrupt:
+            if several:
+                _show_stopped(outcomes, len(facts))
+            raise
     if {"refused", "secret"}.intersection(outcomes):
         raise typer.Exit(1)
 
@@ -125,7 +132,35 @@ def _written(
         yield from (give(memory, fact) for fact in facts)
     else:
         for start in range(0, len(facts), AT_ONCE):
-            yield from memory.remember(facts[start : start + AT_ONCE])
+            with _uninterrupted():  # or memory would write facts that are not shown
+                yield from memory.remember(facts[start : start + AT_ONCE])
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back a Ctrl-C until the block ends; a second one interrupts it at once."""
+    before, held = signal.getsignal(signal.SIGINT), list[int]()
+
+    def hold(number: int, _: object) -> None:
+        held.append(number)
+        signal.signal(signal.SIGINT, before)
+        echo("Stopping once these facts are written; Ctrl-C again does not wait.", err=True)
+
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        raise KeyboardInterrupt
+
+
+def _show_stopped(outcomes: Sequence[str], total: int) -> None:
+    """Print how many of the facts an interrupted command has written, and how to undo that."""
+    written = sum(outcome in ("stored", "superseded") for outcome in outcomes)
+    undo = " `assistant memory undo` takes them all back." if written else ""
+    echo(f"Stopped: {written:,} of {counted(total, 'fact')} were written.{undo}", err=True)
 
 
 def _facts() -> list[str]:

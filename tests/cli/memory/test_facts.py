@@ -1,13 +1,19 @@
-"""What `recall` shows of an answer."""
+"""What `recall` shows of an answer, and `remember` once it is interrupted."""
 
+import io
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from assistant.cli.commands.facts import show_answer
+from assistant.cli.commands.facts import AT_ONCE, remember, show_answer
 from assistant.cli.memory_text import show_recall
-from assistant.memory.base import Keeper, Passage, Query, Recall
+from assistant.memory.base import Fact, Keeper, Passage, Query, Recall, Remembered
 from assistant.memory.writing.markup import escape
 
 LONG = Passage("p1", "- A fact", "A fact", "MEMORY.md", 1, 1, 0, 8)
@@ -74,3 +80,39 @@ def test_code_and_what_is_no_fact_are_shown_as_they_are(capsys: pytest.CaptureFi
     for text in (r"- grep `a\*b`", r"A paragraph with a \* star"):
         show_recall(Recall("fact", (replace(LONG, text=text),)))
         assert text in capsys.readouterr().out
+
+
+class Interrupted:
+    """A memory whose owner presses Ctrl-C while it writes the second batch."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.written: list[Fact] = []
+
+    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
+        self.written += facts
+        for _ in range(self.times if len(self.written) > AT_ONCE else 0):
+            signal.raise_signal(signal.SIGINT)
+        return tuple(Remembered("stored", "", "MEMORY.md", 1, fact.text) for fact in facts)
+
+
+@pytest.mark.parametrize(("times", "shown"), [(1, 2 * AT_ONCE), (2, AT_ONCE)])
+def test_an_interrupted_remember_shows_the_batch_in_hand_and_says_how_many_were_written(
+    times: int, shown: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, total = Interrupted(times), 3 * AT_ONCE
+    piped = io.BytesIO("".join(f"Fact {number}\n" for number in range(total)).encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
+    context = cast(Any, SimpleNamespace(obj=SimpleNamespace(memory=lambda: nullcontext(memory))))
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        remember(context, ["-"])
+    assert (signal.getsignal(signal.SIGINT), len(memory.written)) == (before, 2 * AT_ONCE)
+    said = capsys.readouterr()
+    assert said.out.count("Remembered: MEMORY.md:1\n") == shown
+    waits, stopped = said.err.splitlines()
+    assert waits == "Stopping once these facts are written; Ctrl-C again does not wait."
+    assert stopped == (
+        f"Stopped: {shown} of {total} facts were written. `assistant memory undo` takes them all"
+        " back."
+    )
