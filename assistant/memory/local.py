@@ -562,22 +562,24 @@ class LocalMemory:
         return Remembered("waiting", held.id, "", 0, held.fact.text)
 
     def _with_id_replaced(self, fact: Fact) -> Fact:
-        """Return the fact with the id of what it replaces, since lines move before the review.
+        """Return the fact with the id and the words of what it replaces, since lines move before
+        the review.
 
         Raises LedgerError if `replaces` names nothing.
         """
         if fact.replaces is None:
             return fact
         replaced = self._read(lambda: self._replaced([fact]))
-        return replace(fact, replaces=given_up_by(fact, replaced)[0].id)
+        old = given_up_by(fact, replaced)[0]
+        return replace(fact, replaces=old.id, old=old.plain)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
         """Return the passages that each `replaces` names; the ledger rejects one that names
         none."""
-        targets = {fact.replaces for fact in facts if fact.replaces}
-        for target in targets:
+        words = {fact.replaces: fact.old for fact in facts if fact.replaces}
+        for target in words:
             self._library.check_changeable(target)
-        replaced = {target: self._locator.named(target) for target in targets}
+        replaced = {target: self._locator.named(target, old) for target, old in words.items()}
         for passage in chain.from_iterable(replaced.values()):
             self._redaction.check_open(passage)
         return replaced

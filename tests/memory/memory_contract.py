@@ -43,6 +43,10 @@ def save_by_rename(path: Path, text: str) -> None:
     other.replace(path)
 
 
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
+
+
 class MemoryContract:
     def test_a_fact_can_be_recalled_when_remember_returns(self, memory: Keeper) -> None:
         ids = remember(memory, *FACTS)
@@ -570,7 +574,7 @@ class MemoryContract:
         assert memory.undo()[0].waits_again == 1
         assert memory.undo()[0].waits_again == 0
         assert [held.fact.text for held in memory.waiting()] == ["Ana moved to Porto", "Ben rows"]
-        assert replace(memory.waiting()[1].fact, waits=False) == rows
+        assert replace(memory.waiting()[1].fact, waits=False) == replace(rows, old="Ben sails")
 
     def test_what_memory_says_already_does_not_wait(self, memory: Keeper) -> None:
         (there,) = remember(memory, "Ben sails")
@@ -609,6 +613,49 @@ class MemoryContract:
             assert [each.status for each in memory.locate(fact).passages] == [status]
         with pytest.raises(LedgerError, match=r"there is no fact at MEMORY\.md:99"):
             memory.remember([replace(new, text="Lives", replaces="MEMORY.md:99")])
+
+    @pytest.mark.parametrize("place", ["heading", "file", "paragraph", "reworded"])
+    def test_a_fact_that_waits_replaces_the_same_words_wherever_they_stand_by_then(
+        self, memory: Keeper, workspace: Workspace, place: str
+    ) -> None:
+        path, other = workspace.root / "MEMORY.md", workspace.root / "memory" / "homes.md"
+        (old,) = remember(memory, "Lives in Berlin")
+        memory.remember([Fact("Lives in Lisbon", replaces=old, origin=Origin("mcp:x"), waits=True)])
+        rest = path.read_text("utf-8").replace("- Lives in Berlin\n", "")
+        other.parent.mkdir(exist_ok=True)
+        match place:
+            case "heading":
+                path.write_text(f"{rest}\n## Homes\n\n- Lives in Berlin\n", "utf-8")
+            case "file":
+                path.write_text(rest, "utf-8")
+                other.write_text("- Ben lives in Berlin, too\n- *Lives* in Berlin\n", "utf-8")
+            case "paragraph":
+                path.write_text(f"Lives in Berlin\n\n{rest}", "utf-8")
+            case "reworded":
+                path.write_text(f"{rest}\n- Lived in Berlin\n", "utf-8")
+        written = memory.review(memory.waiting()[0].id, accept=True)
+        is_struck = place != "reworded"
+        assert written and written.status == ("superseded" if is_struck else "stored")
+        assert is_struck == ("Berlin~~ (superseded" in path.read_text() + _text(other))
+        assert "~~Ben" not in _text(other)
+
+    def test_a_purge_takes_the_words_that_a_waiting_fact_replaces(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        tool = Origin("tool")
+        for old, new in (("The safe opens with zanzibar-17", "A"), ("Ben sails", "B")):
+            (id,) = remember(memory, old)
+            memory.remember([Fact(f"{new} is new", replaces=id, origin=tool)])
+            memory.remember([Fact(f"{new} is newer", replaces=id, origin=tool)])
+        memory.review(memory.waiting()[0].id, accept=True)
+        memory.undo()
+        memory.purge(memory.locate("The safe opens with zanzibar-17").passages)
+        olds = {held.fact.text: held.fact.old for held in memory.waiting()}
+        kept = {"B is new": "Ben sails", "B is newer": "Ben sails"}
+        assert olds == {"A is new": "", "A is newer": ""} | kept
+        memory.close()
+        files = [each for each in workspace.root.rglob("*") if each.is_file()]
+        assert [each for each in files if b"zanzibar" in each.read_bytes()] == []
 
     def test_erased_facts_are_restored_or_dismissed(
         self, memory: Keeper, workspace: Workspace

@@ -15,7 +15,7 @@ from assistant.cli.palette import echo
 from assistant.cli.questions import choose, edit
 from assistant.display import counted, local_time
 from assistant.errors import LedgerError, ModelError, UsageError
-from assistant.memory.base import Fact, Held, Keeper, Pair
+from assistant.memory.base import Fact, Held, Keeper, Pair, Passage
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
@@ -159,10 +159,18 @@ def _show_pending(memory: Keeper, workspace: Workspace, pending: Held) -> None:
     source += f", recorded {pending.fact.recorded}" if pending.fact.recorded else ""
     for line in (source, *sentences(workspace, origin)):
         echo(f"  {line}", faint=True)
-    replaced = pending.fact.replaces
-    for passage in memory.locate(replaced).passages if replaced else ():
-        echo(f"  in place of {passage_line(passage)}")
+    if pending.fact.replaces:
+        replaced = _replaced(memory, pending.fact.replaces, pending.fact.old)
+        gone = ": ".join(filter(None, ("a fact that is gone", one_line(pending.fact.old))))
+        echo(f"  in place of {passage_line(replaced) if replaced else gone}")
     echo(f"  {pending.fact.text}")
+
+
+def _replaced(memory: Keeper, id: str, words: str) -> Passage | None:
+    """Return the current fact that a waiting one replaces, by its id, or else by its words."""
+    located = [memory.locate(name) for name in (id, words) if name]
+    found = (passage for each in located if each.exact for passage in each.passages)
+    return next((passage for passage in found if passage.status == "current"), None)
 
 
 # Tidy

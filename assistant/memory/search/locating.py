@@ -45,9 +45,14 @@ class Locator:
         passages = self._addressed(text)
         return self._worded(text) if passages is None else Located(passages, exact=True)
 
-    def named(self, address: str) -> tuple[Passage, ...]:
-        """Return the passages at `FILE:LINE` or with an id: all the pieces of a long line."""
-        return self._addressed(_encodable(address)) or ()
+    def named(self, address: str, words: str = "") -> tuple[Passage, ...]:
+        """Return the passages at `FILE:LINE` or with an id: all the pieces of a long line; if it
+        has moved, a current one with exactly these words."""
+        if passages := self._addressed(_encodable(address)):
+            return passages
+        key = fact_key(words)
+        same = (chunk for chunk in self._containing(words, {key}) if fact_key(chunk.plain) == key)
+        return tuple(passage(chunk) for chunk in same if chunk.status == "current")[:1]
 
     def superseded(self, fact: str) -> list[Passage]:
         """Return the superseded passages with exactly this text."""

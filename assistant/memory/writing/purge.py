@@ -232,7 +232,11 @@ class _Plan:
         if any(e.removed in self.images or words.occur_in(e.inserted) for e in write.edits):
             return reword(write, edits=(), purged=True, held=None, below="")
         below = "" if words.occur_in(write.below) else write.below
-        return reword(write, edits=tuple(map(words.without_digests, write.edits)), below=below)
+        held = write.held
+        if held and words.occur_in(held.old):
+            held = replace(held, old="")
+        edits = tuple(map(words.without_digests, write.edits))
+        return reword(write, edits=edits, held=held, below=below)
 
 
 def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:

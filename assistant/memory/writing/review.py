@@ -124,8 +124,12 @@ class Review:
     def without(self, is_purged: Callable[[str], bool]) -> list[tuple[Path, bytes]]:
         """Return the file with its new content, if it contains a fact that is purged."""
         waiting = self.waiting()
-        kept = [held for held in waiting if not is_purged(held.fact.text)]
-        return [(self.path, _encoded(kept))] if len(kept) < len(waiting) else []
+        kept = tuple(
+            replace(held, fact=replace(held.fact, old="")) if is_purged(held.fact.old) else held
+            for held in waiting
+            if not is_purged(held.fact.text)
+        )
+        return [(self.path, _encoded(kept))] if kept != waiting else []
 
     def _named(self, id: str) -> Held:
         held = next((held for held in self.waiting() if held.id == id), None)

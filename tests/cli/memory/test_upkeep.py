@@ -82,6 +82,19 @@ def test_what_waits_is_listed_accepted_and_refused(place: Workspace, memory: Dae
     assert failed.returncode == 1 and "is waiting for review" in failed.stderr
 
 
+def test_the_review_says_what_a_fact_replaces_even_once_that_was_moved_or_is_gone(
+    place: Workspace, memory: DaemonMemory
+) -> None:
+    (old,) = memory.remember([Fact("The account is 111")])
+    memory.remember([Fact("The account is 999", replaces=old.id, origin=TOOL)])
+    (place.root / "MEMORY.md").write_text("# Bank\n\n- The account is 111\n", "utf-8")
+    listed = run(place, "memory", "review").stdout
+    assert "  in place of MEMORY.md:3 - The account is 111\n  The account is 999\n" in listed
+    (place.root / "MEMORY.md").write_text("# Bank\n\n- The account is 112\n", "utf-8")
+    listed = run(place, "memory", "review").stdout
+    assert "  in place of a fact that is gone: The account is 111\n" in listed
+
+
 def test_at_a_terminal_each_is_shown_with_what_it_comes_from(
     place: Workspace, memory: DaemonMemory
 ) -> None:
