@@ -15,7 +15,7 @@ from assistant.memory.text.times.dates import heading_date
 
 PATH = " › "
 """The separator between the headings of a path."""
-_HEADING = re.compile(r"^#{1,6}[ \t][^\r\n]*", re.MULTILINE)
+_HEADING = re.compile(r"#(?<=^#)#{0,5}[ \t][^\r\n]*", re.MULTILINE)
 _FILING = frozenset(Path(__file__).with_name("filing.txt").read_text("utf-8").split())
 """Words that describe where something is filed rather than what it is about."""
 _CALENDAR = (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)

@@ -5,6 +5,7 @@ oldest are deleted beyond `MAX_IMAGES` or `MAX_BYTES`; a write whose image is go
 """
 
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.disk import storage
@@ -26,11 +27,16 @@ class Images:
 
     def keep(self, text: str) -> str:
         """Store a text and return its name. Equal texts are stored once."""
-        name = digest(text)
+        self.keep_all([text])
+        return digest(text)
+
+    def keep_all(self, texts: Sequence[str]) -> None:
+        """Store texts, as far as there is room for so many; the last are the newest."""
         storage.private_directory(self._directory)
-        storage.replace(self._directory / name, zlib.compress(text.encode()))
-        self._prune(name)
-        return name
+        for text in texts[-self._most :]:
+            storage.replace(self._directory / digest(text), zlib.compress(text.encode()))
+        if texts:
+            self._prune(digest(texts[-1]))
 
     def read(self, name: str) -> str | None:
         """Return the text; None if it was deleted or is damaged; "" without a name. Raises

@@ -138,8 +138,7 @@ class Commits:
         verdicts: dict[str, Verdict] = {}
         for source, text in draft.originals().items():
             verdicts |= SavedText(text, source, self.journal).verdicts(digest(text))
-        for image in draft.images.values():
-            self.images.keep(image)
+        self.images.keep_all(list(draft.images.values()))
         self.journal.begin(*draft.writes)
         return verdicts
 

@@ -39,5 +39,17 @@ def test_the_oldest_go(tmp_path: Path, count: int, size: int) -> None:
     assert 1 <= len(left) <= 3
 
 
+def test_of_many_the_last_are_kept_and_the_folder_is_searched_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images, searched, names = Images(tmp_path, most=3), list[str](), Images.names
+    monkeypatch.setattr(Images, "names", lambda own: searched.append("") or names(own))
+    images.keep_all([f"fact {number}" for number in range(9)])
+    assert len(searched) == 1
+    assert sorted(filter(None, map(images.read, names(images)))) == ["fact 6", "fact 7", "fact 8"]
+    images.keep_all([])
+    assert len(names(images)) == 3
+
+
 def test_the_limits_are_the_documented_ones() -> None:
     assert (images.MAX_IMAGES, images.MAX_BYTES) == (1_000, 64 * 2**20)
