@@ -12,8 +12,8 @@ CODE_SUFFIXES, CODE_NAMES, CODE_STARTS = (
     _lists[name] for name in ("code_suffixes", "code_names", "code_starts")
 )
 INNER_NETWORKS = _lists["inner_networks"]
-BEFORE_COMMANDS, SHELLS, READERS = (
-    _lists[name] for name in ("before_commands", "shells", "readers")
+BEFORE_COMMANDS, SHELLS, READERS, EVALUATING = (
+    _lists[name] for name in ("before_commands", "shells", "readers", "evaluating")
 )
 
 

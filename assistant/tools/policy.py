@@ -31,13 +31,21 @@ from assistant.errors import ConfigError, ToolError
 from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Plan
-from assistant.tools.places import BEFORE_COMMANDS, READERS, SHELLS
+from assistant.tools.places import BEFORE_COMMANDS, EVALUATING, READERS, SHELLS
 
 # Splits a command line into plain commands. Only plain spellings are recognised, and it can be
 # evaded on purpose: a rule over commands is not a security boundary (docs/security.md).
 
-OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
-"""Operators that join or nest shell commands."""
+OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$[(\[]")
+"""Operators that join or nest shell commands, or compute, in which bash may run one too."""
+NESTING = re.compile(r"[<>({`]|\$\[")
+"""Those of them in which a command does not begin a part, or one writes."""
+CHOICE = re.compile(r"\{([^\s{}]*,[^\s{}]*)\}")
+"""Words in braces, which bash separates: `{git,push}` is `git push`."""
+DOLLAR = re.compile(r"\$(?=['\"])")
+"""Before a quotation mark it only changes how bash reads the quoted text."""
+EXPANDED = re.compile(r".[$*?\[]", re.DOTALL)
+"""What an argument may come from that the text of a command does not show."""
 ASSIGNED = re.compile(r"\w+=")
 MOST_OPTIONS = 6
 """Maximum number of words that are taken for a program's options."""
@@ -51,8 +59,9 @@ def plain_commands(line: str) -> set[str]:
     stripped.
     """
     commands: set[str] = set()
-    text = line.replace("\\\n", "")
-    for part in {text, *OPERATORS.split(text)}:
+    text = DOLLAR.sub("", line.replace("\\\n", ""))
+    chosen = CHOICE.sub(lambda match: match[1].replace(",", " "), text)
+    for part in {text, chosen, *OPERATORS.split(text)}:
         for words in _commands(part):
             for program, *rest in _possible_starts(words):
                 has_options = bool(rest) and rest[0].startswith("-")
@@ -76,8 +85,14 @@ def _possible_starts(words: list[str]) -> Iterator[list[str]]:
 
 def only_reads(line: str) -> bool:
     """Return whether every command in a line only reads; an unknown command may write."""
-    parts = (part.split() for part in OPERATORS.split(line))
-    return ">" not in line and all(words[0] in READERS for words in parts if words)
+    parts = (part.strip(" ").partition(" ")[0] for part in OPERATORS.split(line))
+    return not NESTING.search(line) and all(first in READERS for first in parts if first)
+
+
+def _is_joined(line: str) -> bool:
+    """Return whether a line may run more than the one command that it begins with."""
+    evaluates = line.split(" ")[0] in EVALUATING and EXPANDED.search(line)
+    return bool(evaluates or OPERATORS.search(line))
 
 
 def _commands(text: str) -> Iterator[list[str]]:
@@ -261,7 +276,7 @@ class Rule:
         if not across(self.tool).matches(tool):
             return False
         if is_subject:
-            is_joined = tool in (SHELL, CODE) and OPERATORS.search(text) and text != self.pattern
+            is_joined = tool in (SHELL, CODE) and _is_joined(text) and text != self.pattern
             return not is_joined and fnmatchcase(text, self.pattern)
         absolute, names = self._parts()
         root = "/" if absolute or not self.directories else self.directories[0]

@@ -5,7 +5,7 @@ import pytest
 from assistant.errors import ConfigError
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Plan, ToolResult
-from assistant.tools.policy import Rules, unknown_tools
+from assistant.tools.policy import Rules, only_reads, unknown_tools
 
 ROOT = Path("/somewhere/workspace")
 
@@ -46,11 +46,72 @@ def test_deny_wins_over_ask_and_ask_over_allow() -> None:
         "git status `rm x`",
         "git status\nrm x",
         "git status & rm x",
+        "git status <(rm x)",
+        "git status $[a[$PAGER]]",
+        "git status ${x@P}",
     ],
 )
 def test_an_allowed_pattern_spans_no_second_command(command: str) -> None:
     dangerous = plan(command, dangerous=True)
     assert judged("shell", dangerous, allow=("shell:git status*",)) == "ask"
+
+
+# where a file is called `a[$(rm x)]`, bash runs `rm x` in all of these
+EVALUATED = [
+    "test -v a*",
+    "test -v ?\\[*",
+    "[ -v a* ]",
+    "printf -v a* x",
+    r"printf -v $'a[$\x28rm x\x29]' x",
+    "read a*",
+    "declare a*",
+    "unset $_",
+    "let $_",
+]
+
+
+@pytest.mark.parametrize("command", EVALUATED)
+def test_an_allowed_pattern_spans_no_command_in_an_argument(command: str) -> None:
+    dangerous, allow = plan(command, dangerous=True), f"shell:{command.split()[0]} *"
+    assert judged("shell", dangerous, allow=(allow.replace("[ ", "[[] "),)) == "ask"
+
+
+@pytest.mark.parametrize("command", ["test -d x", "[ -d x ]", "printf x", "git diff *.py $x"])
+def test_an_allowed_pattern_spans_plain_arguments(command: str) -> None:
+    allow = f"shell:{command.split()[0]} *".replace("[ ", "[[] ")
+    assert judged("shell", plan(command, dangerous=True), allow=(allow,)) == "run"
+
+
+READING = ["cat x", "cat x; ls *", "grep 'a$' x | wc -l", "cd x && ls", "  head x\n  tail x"]
+CHANGING = [
+    "rm x",
+    "cat x > y",
+    "cat x; rm x",
+    "cat <(rm x)",
+    "<<<cat rm x",
+    "<cat rm x",
+    "echo a*; echo $[_]",
+    "echo a*; echo $[true + _]",
+    "echo a*; echo $((true + _))",
+    "echo a*; ((true + _))",
+    "echo a*; [[ -v _ ]]",
+    "test -v a*",
+    "printf -v a* x",
+    "cat=(rm x); ${cat[@]}",
+    "x='a[b]'; echo ${x@P}",
+    "coproc rm x",
+    "coproc cat { rm x; }",
+    "function cat { rm x; }",
+    "cat() { rm x; }; cat",
+    "{rm,x}",
+    "$'rm' x",
+    "cat\u00a0/run",
+]
+
+
+@pytest.mark.parametrize("command", READING + CHANGING)
+def test_a_command_only_reads_if_all_of_it_is_known_to(command: str) -> None:
+    assert only_reads(command) == (command in READING)
 
 
 def test_a_denied_pattern_finds_its_command_among_others() -> None:
@@ -171,6 +232,23 @@ SPELLED = [
     "exec 3>&1; git push >&3",
     "coproc git push",
     "function deploy { git push; }",
+    "$'git' push",
+    "git $'push' origin",
+    'git $"push"',
+    "{git,push}",
+    "{git,push,origin} -f",
+    "git {push,origin}",
+    "diff <(git push) x",
+    "tee >(git push)",
+    "[[ -d .git ]] && git push",
+    "((1)) && git push",
+    "for ((;;)); do git push; done",
+    "coproc PUSH { git push; }",
+    'f=(git push); "${f[@]}"',
+    "bash <<< 'git push'",
+    "git push |& cat",
+    "git push &> log",
+    "select x in a; do git push; done",
 ]
 
 
