@@ -43,11 +43,6 @@ def find(name: str, roots: Iterable[Path] = ()) -> str | None:
     return None
 
 
-def shell(roots: Iterable[Path] = ()) -> str:
-    """Return the shell that runs the model's commands."""
-    return find("bash", roots) or "/bin/sh"
-
-
 def environment(
     roots: Iterable[Path] = (), variables: Mapping[str, str] = os.environ
 ) -> dict[str, str]:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from assistant.disk import storage
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import WebSettings
 from assistant.settings.tree import Settings
@@ -54,6 +55,7 @@ def outside(
 
     An untrusted workspace contributes no MCP servers. Off the record no download is saved.
     """
+    storage.TOOL_FOLDERS.update(roots.directories)
     save = None if off_the_record else saving(Access(roots, "write_file"), checkpoints)
     jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots, save)
     configured = servers.named_by(

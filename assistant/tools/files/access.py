@@ -57,7 +57,6 @@ class Roots:
         self.workspace = workspace
         self._kept = tuple(path.resolve() for path in kept)
         self.directories = (workspace.root, *(path.resolve() for path in added), *self._kept)
-        storage.TOOL_FOLDERS.update(self.directories)
         self.rules = Rules(policy, self.directories)
         own = (config_file().parent, state_dir(), cache_dir())
         keys = [(Path.home() / name).resolve() for name in KEYS]

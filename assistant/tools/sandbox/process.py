@@ -111,6 +111,13 @@ def system() -> tuple[Path, ...]:
     return tuple(path for path in candidates if os.path.lexists(path))
 
 
+def shell_program(roots: Iterable[Path]) -> str:
+    """Return the shell for the model's commands: bash where the sandbox exposes it, otherwise
+    sh."""
+    bash = programs.find("bash", roots)
+    return bash if bash and any(map(Path(bash).is_relative_to, system())) else "/bin/sh"
+
+
 def _outside(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
     """Return the distinct paths outside every writable directory."""
     roots = list(writable)

@@ -36,11 +36,11 @@ from assistant.tools.sandbox.process import (
     available,
     confined,
     default_memory,
+    shell_program,
 )
 from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
-SHELL = Path(programs.shell()).name
 PROGRAMS = table_of(__file__)["programs"].split()
 SHOWN_END = 6_000
 """Number of characters of the output's end that are shown along with its beginning."""
@@ -199,13 +199,15 @@ class Shell:
         )
         path = programs.environment(self.roots.directories)["PATH"]
         present = [name for name in PROGRAMS if shutil.which(name, path=path)]
-        described = f"{shell.spec.description}\n\nThis machine has: {', '.join(present)}."
-        spec = replace(shell.spec, description=described) if present else shell.spec
-        return [replace(shell, spec=spec), execute]
+        program = Path(shell_program(self.roots.directories)).name
+        described = f"{shell.spec.description}\n\nThe shell is {program}."
+        if present:
+            described += f"\n\nThis machine has: {', '.join(present)}."
+        return [replace(shell, spec=replace(shell.spec, description=described)), execute]
 
     def shell(
         self,
-        command: Annotated[str, Field(min_length=1, description=f"For {SHELL}, in the workspace.")],
+        command: Annotated[str, Field(min_length=1, description="In the workspace.")],
         timeout: Timeout = None,
         background: Annotated[
             bool, Field(description="Return at once; it runs until it ends or the chat does.")
@@ -217,7 +219,7 @@ class Shell:
         The workspace can be written, but for the files that steer or remember, git's own (commit
         outside) and those that editors and shells run. There is no network.
         """
-        argv = [programs.shell(self.roots.directories), "-c", command]
+        argv = [shell_program(self.roots.directories), "-c", command]
         return self._plan(
             argv,
             command,
@@ -239,7 +241,7 @@ class Shell:
             if (python := programs.find("python3", roots)) is None:
                 raise ToolError("there is no python3 outside the workspace")
             return self._plan([python, "-I", "-u", "-c", code], code, timeout, unsafe)
-        argv = [programs.shell(roots), "-c", RUN_PYTHON, "execute_code", code]
+        argv = [shell_program(roots), "-c", RUN_PYTHON, "execute_code", code]
         return self._plan(argv, code, timeout)
 
     def run_hook(
@@ -252,7 +254,7 @@ class Shell:
         """
         if not outside and (reason := self._unsafe_reason(outside)):
             raise ToolError(f"a hook cannot run: {reason}", "Give it `outside = true`")
-        argv = [programs.shell(self.roots.directories), "-c", command]
+        argv = [shell_program(self.roots.directories), "-c", command]
         kept = not too_much(self.roots.directories, self._untouched)
         hook = self._begin(argv, TIMEOUT, not outside, kept, variables)
         try:

@@ -11,6 +11,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings
 from assistant.tools.base import RESULT_LIMIT
 from assistant.tools.files.access import Roots
+from assistant.tools.files.mentions import Mentions
 from assistant.tools.policy import ApproveAll, Decision, Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell, environment
@@ -49,6 +50,30 @@ def test_the_model_is_told_which_programs_are_here_but_none_of_the_workspace(
     shell, execute = Shell(roots, Redactor(), interrupt).tools()
     assert shell.spec.description.endswith("\n\nThis machine has: pandoc, zip.")
     assert "This machine" not in execute.spec.description
+
+
+@confined
+def test_bash_runs_a_command_also_once_a_message_has_named_files(
+    roots: Roots, interrupt: threading.Event
+) -> None:
+    Mentions(roots.workspace, PolicySettings(), Path("/")).attached("look at @MEMORY.md")
+    shell = Shell(roots, Redactor(), interrupt).tools()[0]
+    assert "\n\nThe shell is bash." in shell.spec.description
+    command = "set -o pipefail; a=(1 2); [[ x == x ]] && cat <(echo ${a[1]}) | cat"
+    assert calling(Toolbox([shell]), ApproveAll())("shell", command=command).content == "2"
+
+
+@confined
+def test_sh_runs_a_command_where_the_sandbox_shows_no_bash(
+    roots: Roots, interrupt: threading.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/bash").symlink_to("/bin/bash")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    shell = Shell(roots, Redactor(), interrupt).tools()[0]
+    assert shell.spec.description.endswith("\n\nThe shell is sh.")
+    result = calling(Toolbox([shell]), ApproveAll())("shell", command="echo $0")
+    assert result.content == "/bin/sh"
 
 
 def test_a_command_runs_in_the_workspace(anywhere: Call, workspace: Workspace) -> None:
