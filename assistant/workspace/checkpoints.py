@@ -5,9 +5,10 @@
 
 Code that may change files announces it (`Checkpoints.around`): existing files are copied first and
 compared afterwards; copies of unchanged files are dropped. A process that is killed in between
-leaves all its copies, and they are compared when the turn is undone; new files then stay. Of the
-changes by a command that runs on after its turn, undo reverts only deletions: the rest may be the
-owner's work. Symbolic links are never followed, neither when copying nor when restoring.
+leaves all its copies; they are compared when the turn is resumed or undone, and what is new then
+counts as its own. Of the changes by a command that runs on after its turn, undo reverts only
+deletions: the rest may be the owner's work. Symbolic links are never followed, neither when
+copying nor when restoring.
 """
 
 import hashlib
@@ -44,9 +45,20 @@ Kind = Literal["file", "link", "directory", "nothing", "unknown"]
 Filter = Callable[[str], bool]
 
 
-def nothing(path: str) -> bool:
-    """Skip nothing."""
-    return False
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """What a checkpoint may skip, with everything below: by path, also casefolded, or by name."""
+
+    paths: frozenset[str] = frozenset()
+    casefolded: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    def __call__(self, path: str) -> bool:
+        by_path = path in self.paths or path.casefold() in self.casefolded
+        return by_path or path.rpartition("/")[2] in self.names
+
+
+NOTHING_PASSED_OVER = PassedOver()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +113,27 @@ class Watched:
 
     stamps: dict[str, tuple[int, ...]]
     paths: Sequence[Path]
-    passed_over: Filter
+    passed_over: PassedOver
+
+    @property
+    def row(self) -> dict[str, object]:
+        """What the manifest says of it while it runs."""
+        passed_over = msgspec.to_builtins(self.passed_over)
+        return {"watched": [*map(str, self.paths)], "passed_over": passed_over}
 
 
 @dataclass(slots=True)
 class Checkpoint:
     """The changes of one turn, by path, and the paths that running calls may change.
 
-    `ended` says that the turn has ended before them.
+    `ended` says that the turn has ended before them, `was_killed` that they were killed with it.
     """
 
     folder: Path
     changes: dict[str, Change] = field(default_factory=dict)
     running: list[Watched] = field(default_factory=list)
     ended: bool = False
+    was_killed: bool = False
 
     @property
     def files(self) -> Path:
@@ -126,15 +145,16 @@ class Checkpoint:
         if not (self.changes or self.running):
             shutil.rmtree(self.folder, ignore_errors=True)
             return
-        changes = list(self.changes.values())
-        if self.running and not self.ended:
+        changes, running = list(self.changes.values()), [] if self.ended else self.running
+        if running:
             changes = [replace(change, after=None) for change in changes]
-        rows = map(msgspec.to_builtins, changes)  # written by json: a name need not be UTF-8
+        # written by json: a name need not be UTF-8
+        rows = [*map(msgspec.to_builtins, changes), *(watched.row for watched in running)]
         storage.private_directory(self.folder)
         lines = b"\n".join(json.dumps(row).encode() for row in rows)
         storage.replace(self.folder / "manifest.jsonl", lines)
 
-    def watch(self, paths: Sequence[Path], passed_over: Filter) -> Watched:
+    def watch(self, paths: Sequence[Path], passed_over: PassedOver) -> Watched:
         """Copy the files at these paths, unless this turn has already done so."""
         watched = Watched(dict.fromkeys(_missing(paths), ()), paths, passed_over)
         for path in watched.stamps:
@@ -177,6 +197,10 @@ class Checkpoint:
         """Record the changes, and when nothing is running any more drop everything else."""
         self.running.remove(watched)
         self._record(watched)
+        self.settle()
+
+    def settle(self) -> None:
+        """Save the changes; when nothing is running any more, drop everything else."""
         if not self.running:
             self.changes = {p: replace(change, late=False) for p, change in self.changes.items()}
             kept = (c for c in self.changes.values() if c.after and not c.after.is_like(c.before))
@@ -261,9 +285,12 @@ class Checkpoints:
         self._current: Checkpoint | None = None
 
     def begin(self, session: str, turn: str) -> None:
-        """Attribute changes from now on to this turn."""
+        """Attribute changes from now on to this turn. Raises StorageError."""
         if self._folder is not None:
-            self._current = load(self._folder, session, turn)
+            self._current = checkpoint = load(self._folder, session, turn)
+            if checkpoint.was_killed:
+                with storage.reported("copied", checkpoint.folder), self._lock:
+                    checkpoint.settle()
 
     def end(self) -> None:
         """End the turn: of later changes, only deletions by jobs that continue belong to it. Raises
@@ -274,7 +301,9 @@ class Checkpoints:
                 checkpoint.end()
 
     @contextmanager
-    def around(self, paths: Sequence[Path], passed_over: Filter = nothing) -> Iterator[None]:
+    def around(
+        self, paths: Sequence[Path], passed_over: PassedOver = NOTHING_PASSED_OVER
+    ) -> Iterator[None]:
         """Watch these files and folders, except those passed over, while they may change.
 
         Raises StorageError if the existing files cannot be copied.
@@ -300,14 +329,24 @@ class Checkpoints:
 def load(folder: Path, session: str, turn: str) -> Checkpoint:
     """Return the checkpoint of a turn, empty if there is none yet."""
     checkpoint = Checkpoint(folder / f"{session}.{turn}")
-    for line in storage.read_or_empty(checkpoint.folder / "manifest.jsonl").splitlines():
-        change = msgspec.convert(json.loads(line), Change)
-        after = change.after or state_of(change.path)  # what was running has been killed
-        checkpoint.changes[change.path] = replace(change, after=after)
+    lines = storage.read_or_empty(checkpoint.folder / "manifest.jsonl").splitlines()
+    rows = list(map(json.loads, lines))
+    for row in rows:
+        if "watched" not in row:
+            change = msgspec.convert(row, Change)
+            after = change.after or state_of(change.path)  # what was running has been killed
+            checkpoint.changes[change.path] = replace(change, after=after)
+    for row in rows:
+        if "watched" in row:
+            checkpoint.was_killed = True
+            passed_over = msgspec.convert(row["passed_over"], PassedOver)
+            for path, _, _ in _walk(map(Path, row["watched"]), passed_over):
+                made = Change(path, NOTHING, state_of(path))
+                checkpoint.changes.setdefault(path, made)
     return checkpoint
 
 
-def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
+def too_much(paths: Iterable[Path], passed_over: Filter = NOTHING_PASSED_OVER) -> str:
     """Return why these folders cannot be copied before a command; empty if they can."""
     size = 0
     for count, (path, _, status) in enumerate(_walk(paths, passed_over), 1):

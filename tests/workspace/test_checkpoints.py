@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant.workspace import checkpoints
-from assistant.workspace.checkpoints import Checkpoints, load, too_much
+from assistant.workspace.checkpoints import Checkpoints, PassedOver, load, too_much
 
 State = dict[str, tuple[int, str | bytes | None]]
 
@@ -142,7 +142,7 @@ def test_what_is_taken_back_is_kept(root: Path, tmp_path: Path) -> None:
         load(tmp_path / "kept", "s", "e1").restore()
         found = {path.read_text() for path in (tmp_path / "kept/undone.s.e1/files").iterdir()}
     assert (root / "diary/may.md").read_text() == "May was warm.\n"
-    assert found == {"my own, since\n", "MILK\n", "true\n"}
+    assert found == {"my own, since\n", "MILK\n", "true\n", "x"} and not (root / "new").exists()
 
 
 def test_what_somebody_changed_since_is_left(root: Path, tmp_path: Path) -> None:
@@ -259,6 +259,56 @@ def test_what_a_job_deletes_after_its_turn_is_restored_and_nothing_else(
             shutil.rmtree(root / "diary")
     check()
     assert load(tmp_path / "kept", "s", "e1").restore()[0] == []
+
+
+def killed(root: Path, kept: Path, change: Callable[[Path], None]) -> None:
+    """A turn whose process is killed after the command has changed something."""
+    passed_over = PassedOver(frozenset([str(root / "MEMORY.md")]), names=frozenset(["venv"]))
+    checkpoints = Checkpoints(kept)
+    checkpoints.begin("s", "e2")
+    running = checkpoints.around([root], passed_over)
+    running.__enter__()
+    change(root)
+    (root / "MEMORY.md").write_text("by the program\n")
+    (root / "venv").mkdir()
+    (root / "venv/python").write_text("x")
+
+
+@pytest.mark.parametrize("change", [destroyed, rewritten, moved, added])
+@pytest.mark.parametrize("resumed", [True, False])
+def test_what_a_killed_command_did_is_put_back(
+    root: Path, tmp_path: Path, change: Callable[[Path], None], resumed: bool
+) -> None:
+    before = state(root)
+    killed(root, tmp_path / "kept", change)
+    expected = {**before, **{p: s for p, s in state(root).items() if p[:4] in ("MEMO", "venv")}}
+    if resumed:
+        again = Checkpoints(tmp_path / "kept")
+        again.begin("s", "e2")
+        with again.around([root / "later.txt"]):
+            (root / "later.txt").write_text("x")
+        again.end()
+        (root / "mine.txt").write_text("by the owner\n")
+    assert load(tmp_path / "kept", "s", "e2").restore()[1] == []
+    assert (root / "mine.txt").exists() == resumed
+    (root / "mine.txt").unlink(missing_ok=True)
+    assert state(root) == expected
+    assert not (tmp_path / "kept/s.e2").exists()
+
+
+def test_what_an_earlier_turn_made_does_not_come_back_for_a_killed_one(
+    root: Path, tmp_path: Path
+) -> None:
+    before, kept = state(root), Checkpoints(tmp_path / "kept")
+    kept.begin("s", "e1")
+    with kept.around([root]):
+        added(root)
+    killed(root, tmp_path / "kept", lambda _: None)
+    Checkpoints(tmp_path / "kept").begin("s", "e2")
+    assert not load(tmp_path / "kept", "s", "e2").changed()
+    load(tmp_path / "kept", "s", "e1").restore()
+    assert not load(tmp_path / "kept", "s", "e2").changed()
+    assert before.items() <= state(root).items() and not (root / "new").exists()
 
 
 def test_a_name_that_is_no_text_is_kept_like_others(root: Path, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from assistant.tools.sandbox.process import (
     shell_program,
 )
 from assistant.tools.shell.confinement import bounds, guards, record
-from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
+from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, PassedOver, too_much
 
 PROGRAMS = table_of(__file__)["programs"].split()
 SHOWN_END = 6_000
@@ -297,17 +297,15 @@ class Shell:
         work = None if background else partial(self._wait, partial(start, timeout or TIMEOUT))
         return Plan(run, (text,), lambda: detail, dangerous, work=work)
 
-    def _untouched(self, path: str) -> bool:
-        """Return whether a checkpoint may skip this path: commands cannot change it, memory's
-        journal can revert it, or a tool regenerates it."""
-        candidate = Path(path)
-        return (
-            candidate.name in MADE_BY_TOOLS or self.roots.closed(path) or candidate in self._guards
-        )
-
     @cached_property
-    def _guards(self) -> frozenset[Path]:
-        return frozenset(self.roots.guards())
+    def _untouched(self) -> PassedOver:
+        """What a checkpoint may skip: commands cannot change it, memory's journal can revert it,
+        or a tool regenerates it."""
+        return PassedOver(
+            frozenset(map(str, self.roots.guards())),
+            frozenset(str(path).casefold() for path in self.roots.private),
+            MADE_BY_TOOLS,
+        )
 
     def _unsafe_reason(self, outside: bool) -> str:
         if outside:

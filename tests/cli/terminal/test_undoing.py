@@ -44,8 +44,7 @@ def test_a_file_changed_before_the_command_during_which_the_chat_dies_comes_back
     assert "not undone" not in undone.stdout
     assert diary.read_text() == "May, by hand\n"
     assert not (place / "new.md").exists()
-    if number != signal.SIGKILL:  # a chat whose window is closed still ends its turn
-        assert not (place / "made.md").exists()
+    assert not (place / "made.md").exists()
 
 
 def test_a_plain_chat_that_is_ended_stops_its_turn(
