@@ -415,7 +415,9 @@ class LiveScreen:
             if self._talk is None or waits or not self._lines.empty():
                 self._lines.put(text)
             else:
-                self._talk.queue(text)
+                from assistant.tools.files.mentions import without_escapes  # loaded with the agent
+
+                self._talk.queue(without_escapes(text))
 
     def _queued(self) -> tuple[Sequence[str], bool]:
         """Return the queued messages, and whether Enter sends them now."""
