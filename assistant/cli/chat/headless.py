@@ -79,6 +79,7 @@ class _Reply:
                 self._end()
                 echo(f"assistant: {message}. {cure}".rstrip(), err=True)
             case events.Notice() | events.SkillLoaded() | events.Retrying():
+                self._end()
                 typer.echo("\n".join(event_lines(event)), err=True)
 
     def _add(self, text: str) -> None:

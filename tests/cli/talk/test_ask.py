@@ -118,6 +118,27 @@ def test_texts_around_a_call_are_set_apart(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == "Let me look.\n\nDone.\n"
 
 
+@pytest.mark.parametrize("ends", ["", "\n"])
+@pytest.mark.parametrize("renders", [True, False])
+def test_a_note_begins_a_line_of_its_own(
+    ends: str, renders: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def written(text: str = "", nl: bool = True, err: bool = False) -> None:
+        order.append(text + "\n" * nl)
+
+    monkeypatch.setattr(headless.typer, "echo", written)
+    monkeypatch.setattr(headless, "echo", written)
+    monkeypatch.setattr(headless.sys.stdout, "isatty", lambda: renders)
+    monkeypatch.setenv("TERM", "xterm")
+    notes = events.Notice("cut off"), events.Retrying("openai/x", "busy", 1.0, 1)
+    answer = events.TextDelta(f"cut by length{ends}")
+    headless.print_turns([turn(answer, *notes, events.TurnFinished("cut by length"))])
+    lines = "".join(order).splitlines()
+    assert lines[0].rstrip() == "cut by length" and "note: cut off" in lines[1]
+
+
 @pytest.mark.parametrize("as_json", [True, False])
 def test_the_exit_code_tells_how_turns_ended(as_json: bool) -> None:
     well, failed = events.TurnFinished("x"), events.TurnFailed("no", "Try again")
