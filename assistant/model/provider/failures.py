@@ -50,6 +50,8 @@ def _rules() -> "list[tuple[ModelFailure, re.Pattern[str], frozenset[int | None]
 
 WINDOW = _compiled(_DATA["window"])
 """Finds the size of the context window in a provider's refusal."""
+NO_KEY = _compiled(_DATA["no_key"])
+"""Messages for a missing key, of providers and of their clients."""
 NO_TOOLS = _compiled(_DATA["no_tools"])
 NO_PICTURES = _compiled(_DATA["no_pictures"])
 """Messages of providers whose model cannot call tools, or see pictures."""
@@ -146,16 +148,18 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
     # The innermost status: litellm's outer ones are sometimes invented.
     codes = (getattr(link, "status_code", None) for link in reversed(causes))
     status = next((code for code in codes if isinstance(code, int)), None)
-    kind = None
+    text, kind, case = " ".join(map(str, causes)), None, ""
     if not any(type(link).__name__ == "HTTPStatusError" for link in causes):
         kind = _of_transport(causes)
-    kind = kind or _of_response(" ".join(map(str, causes)), status)
+        case = "unasked" if kind is None and NO_KEY.search(text) else ""
+    kind = kind or _of_response(text, status)
     refused = any(isinstance(link, ConnectionRefusedError) for link in causes)
     source = causes[-1] if kind is ModelFailure.CONNECTION else None
     source = source or getattr(error, "original_exception", None) or error
     return endpoint.failed(
         kind,
         detail_of(str(source)),
+        case=case,
         status=status,
         retry_after=retry_after(_headers(causes)) if kind in HAVE_RETRY_AFTER else None,
         unserved=refused and endpoint.is_local,
@@ -238,6 +242,8 @@ def _of_transport(causes: Sequence[BaseException]) -> ModelFailure | None:
 
 def _of_response(text: str, status: int | None) -> ModelFailure:
     """Classify an error by the provider's message and the status."""
+    if NO_KEY.search(text):
+        return ModelFailure.AUTH
     return next(
         (kind for kind, words, statuses in _rules() if status in statuses and words.search(text)),
         ModelFailure.SERVER,

@@ -127,6 +127,10 @@ NO_JSON = re.compile(r"response_?(format|mime)|json", re.IGNORECASE)
 """Parameters named in the error of a provider that does not support JSON output."""
 
 
+KEYS = ("_API_KEY", "_API_TOKEN")
+"""The ends of the names of the variables that litellm reads keys from."""
+
+
 class LitellmModel:
     """A model by its litellm name, at its provider or at `settings.api_base`.
 
@@ -142,6 +146,8 @@ class LitellmModel:
         self.name = f"ollama_chat/{name.removeprefix(OLLAMA)}" if name.startswith(OLLAMA) else name
         self._settings = settings
         self._api_key_env = api_key_env
+        for variable in [v for v in os.environ if v.endswith(KEYS) and not os.environ[v]]:
+            del os.environ[variable]  # litellm would send an empty key
         self._sends_reasoning = THINKERS.search(self.name) is not None
         self._refuses_json = False
         self._reported_window: int | None = None  # from its provider, when it refused a request
@@ -221,7 +227,7 @@ class LitellmModel:
     def _missing_keys(self) -> list[str]:
         """The variables that litellm would read the key from, if none is set."""
         missing = preload().validate_environment(self.name)["missing_keys"]
-        return [name for name in reversed(missing) if name.endswith(("_API_KEY", "_API_TOKEN"))]
+        return [name for name in reversed(missing) if name.endswith(KEYS)]
 
     def _key_variable(self) -> str:
         """Return the variable that holds the key, or should hold it."""
@@ -239,7 +245,9 @@ class LitellmModel:
         else:
             missing = self._missing_keys
             prefixes = tuple(name.partition("_")[0] + "_" for name in missing)
-            if not missing or any(name.startswith(prefixes) for name in os.environ):
+            if not missing or any(
+                name.startswith(prefixes) and value for name, value in os.environ.items()
+            ):
                 return None  # another variable of the provider may be enough
         if self._settings.api_base:
             return "none"  # a local server needs no key, but its client insists on one

@@ -155,6 +155,30 @@ def test_a_missing_key_is_named_before_anything_is_sent() -> None:
     assert "assistant config set model.name" in caught.value.cure
 
 
+@pytest.mark.parametrize("name", ["openai/test", "mistral/some", "deepseek/some", "xai/some"])
+def test_an_empty_key_counts_as_none(
+    name: str, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = f"{name.partition('/')[0].upper()}_API_KEY"
+    monkeypatch.setenv(variable, "")
+    with pytest.raises(ModelError, match=f"{variable} is not set"):
+        list(LitellmModel(ModelSettings(name=name)).stream(ASK))
+    monkeypatch.setenv(variable, "")
+    provider.enqueue("a")
+    list(model(provider, name).stream(ASK))
+    assert len(provider.requests) == 1
+
+
+def test_who_was_not_asked_is_not_said_to_have_refused(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "some")
+    with pytest.raises(ModelError, match="was not asked") as caught:
+        list(model(provider, "openai/test").stream(ASK))
+    assert caught.value.kind is ModelFailure.AUTH and not provider.requests
+    assert "(500)" not in caught.value.message
+
+
 def test_the_key_comes_from_the_environment(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
