@@ -38,6 +38,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _GERMAN_AM = re.compile(r"(?<=\d)\s(?=am\s\w)", re.IGNORECASE)
+_MINUTES = re.compile(r"(past|to)(\d*)")
 _YEARLIKE = re.compile(r"\d{4}")
 _PLACEHOLDERS = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNTH](?![a-z])| ")
 """The placeholders and spaces of a form; a lookbehind, which has a fixed width, keeps its own."""
@@ -63,6 +64,7 @@ class Language:
     ahead: str = ""
     monthday: str = ""
     part: str = ""
+    clock: str = ""
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
     script: str = ""
@@ -142,6 +144,32 @@ def parts_of_the_day(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield the parts of the day that a text names: each with its position and hour in `PARTS`."""
     for language, match in _matches("part", text, languages()):
         yield *match.span(), PARTS[_position(language.parts, match["part"]) - 1]
+
+
+def in_figures(text: str) -> str:
+    """Return the text with the times of day of its languages in figures: "8 heures et demie"
+    becomes "8:30", and "午後4時" "16:00"."""
+    for name in _spoken(text):
+        if languages()[name].clock:
+            to_figures = functools.partial(_in_figures, languages()[name])
+            text = _pattern(name, "clock").sub(to_figures, text)
+    return text
+
+
+def _in_figures(language: Language, match: re.Match[str]) -> str:
+    """Return a time of day in figures, with two digits for an hour that is one of twenty-four."""
+    hour, minute = _count(language, match), 0
+    said = {group: words for group, words in match.groupdict().items() if words}
+    for group, words in said.items():
+        if named := _MINUTES.fullmatch(group):
+            minute = int(named[2] or words) * (-1 if named[1] == "to" else 1)
+    is_full = not {"am", "pm"}.isdisjoint(said) and hour <= 12
+    if is_full:
+        hour = hour % 12 + 12 * ("pm" in said)
+    if hour > 23 or abs(minute) > 59:
+        return match[0]
+    hour, minute = divmod(60 * (13 if (hour, minute < 0) == (1, True) else hour) + minute, 60)
+    return f"{hour % 24:{'02' if is_full or match['n'][0] == '0' else ''}}:{minute:02}"
 
 
 def with_plain_am(text: str) -> str:

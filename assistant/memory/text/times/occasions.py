@@ -109,7 +109,8 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     days."""
     if not may_speak(text):
         return ()
-    text, day = in_figures(text), date.fromisoformat(anchor) if anchor else None
+    text = languages.in_figures(in_figures(text))
+    day = date.fromisoformat(anchor) if anchor else None
     rest, recurring = _recurring(text)
     dated = languages.says("yearly", text)
     result: list[Occasion] = list(recurring)
@@ -274,7 +275,7 @@ def _time(text: str) -> str:
         spans = end and before.endswith(_BEFORE_SPAN) and _RE["closes"].match(undated, end.end())
         named = _is_sure(match) or before.endswith(_BEFORE_HOUR) or spans
         begins = end and _is_sure(end) and not languages.says("numbered", before.split(" ")[-1])
-        if before.endswith((" half", "viertel")):
+        if before.endswith((" half", "viertel")) or _RE["fraction"].match(undated, match.end()):
             return ""  # "half eight" is 7:30 to some, and 8:30 to others
         if not (named or begins):
             continue
@@ -282,9 +283,10 @@ def _time(text: str) -> str:
         at = _clock(match, half) or _clock(match, "")
         if at and not half and not match["hour"].startswith("0") and at.hour <= 12:
             part = _adjacent_part(text, match) or (end and _adjacent_part(text, end))
-            at = in_part(at, part) or at
-            if part is None and 1 <= at.hour < 6:
-                return ""  # "at 3" is in the afternoon to most, and at night to some
+            meant = in_part(at, part) if part else None
+            if meant is None and (1 <= at.hour < 6 or (part and at.hour == 12)):
+                return ""  # "at 3" is in the afternoon to most, "12 at night" on either day
+            at = meant or at
         if at:
             zone = zone_at(text, match.end()) or (end and zone_at(text, end.end())) or ""
             return f"{at:%H:%M} {zone}".rstrip()
