@@ -65,6 +65,7 @@ class Language:
     monthday: str = ""
     part: str = ""
     clock: str = ""
+    sure: str = ""
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
     script: str = ""
@@ -196,8 +197,8 @@ def _pattern(language: str, form: str) -> re.Pattern[str]:
 
 def _spoken(text: str) -> list[str]:
     """Return the languages a text may be in: English, that of its words, those of its scripts."""
-    scripts = () if text.isascii() else _scripts()
-    by_words = {language_of(text)}.intersection(_LATIN)
+    scripts, language = () if text.isascii() else _scripts(), language_of(text)
+    by_words = (n for n in _LATIN if n == language or _pattern(n, "sure").search(text))
     return [*(name for name, script in scripts if script.search(text)), *by_words, "english"]
 
 

@@ -14,8 +14,17 @@ Call Bo tomorrow at two fifteen in the afternoon = 2026-11-18 14:15
 On 10 December at eleven the notary = 2026-12-10 11:00
 Dinner on 10 December at seven thirty pm = 2026-12-10 19:30
 The bus leaves on Friday at 16:05 = 2026-11-20 16:05
+Morgen um 14 Uhr Friseur = 2026-11-18 14:00
+Morgen kommen die Handwerker = 2026-11-18
+Morgen 7:15 Blutabnahme = 2026-11-18 07:15
+Morgen, 10 Uhr: Werkstatt = 2026-11-18 10:00
 Am Samstag mittags um eins Essen = 2026-11-21 13:00
+Morgen Elternabend in der Schule = 2026-11-18
+Morgen Zahnarzt, 9 Uhr = 2026-11-18 09:00
+Das Auto ist kaputt. Morgen um 9 holt es die Werkstatt = 2026-11-18 09:00
 Morgen Abend um sieben Chor = 2026-11-18 19:00
+Elternsprechtag morgen 17:20 = 2026-11-18 17:20
+Tierarzt morgen = 2026-11-18
 Freitagabend um zehn Konzert = 2026-11-20 22:00
 Am 10. Dezember um elf Notar = 2026-12-10 11:00
 Am Freitag um neun und um elf Kurs = 2026-11-20 09:00
@@ -32,12 +41,16 @@ La cena es el viernes a las 8 p. m. = 2026-11-20 20:00
 El viernes 9:30 a. m. médico = 2026-11-20 09:30
 El 10 de diciembre a mediodía comida = 2026-12-10 12:00
 Hoy a las 20:15 ensayo = 2026-11-17 20:15
+Demain à 14h30 coiffeur = 2026-11-18 14:30
+Plombier demain 8h = 2026-11-18 08:00
 Le concert est vendredi à 9 heures et demie du soir = 2026-11-20 21:30
 Rendez-vous le 10 décembre à trois heures de l'après-midi = 2026-12-10 15:00
+Le train part demain à 8 heures moins le quart = 2026-11-18 07:45
 Réunion lundi 14 heures avec Paul = 2026-11-23 14:00
 Le film est vendredi à 20 h 45 = 2026-11-20 20:45
 Le dîner est ce soir vers huit heures = 2026-11-17 20:00
 La visite est le 10 décembre à 7 heures 15 du matin = 2026-12-10 07:15
+Demain à midi déjeuner = 2026-11-18 12:00
 Réunion vendredi de 14 heures à 16 heures = 2026-11-20 14:00
 завтра в 10 часов утра врач = 2026-11-18 10:00
 10 декабря в полдень обед = 2026-12-10 12:00
@@ -60,11 +73,13 @@ Réunion vendredi de 14 heures à 16 heures = 2026-11-20 14:00
 12月3日下午3点15分开会 = 2026-12-03 15:15
 周五14点体检 = 2026-11-20 14:00
 12月3日18:30聚餐 = 2026-12-03 18:30
+明晚七点一刻看电影 = 2026-11-18 19:15
 明天下午九点开会 = 2026-11-18 21:00
 明日の朝9時に歯医者 = 2026-11-18 09:00
 明後日午後2時半に会議 = 2026-11-19 14:30
 12月3日19時30分 コンサート = 2026-12-03 19:30
 金曜日の夜8時に夕食 = 2026-11-20 20:00
+今夜8時に映画 = 2026-11-17 20:00
 12月3日正午に昼食 = 2026-12-03 12:00
 明日午前十一時に面接 = 2026-11-18 11:00
 내일 오전 10시 치과 = 2026-11-18 10:00
@@ -107,8 +122,26 @@ Cena il 2026-12-10 alle 8 e mezza di sera
 Jantar 2026-12-10 às 8 e meia da noite
 """
 NONE = """\
+Guten Morgen, die Post war da
+Guten Morgen um 9
+Morgen, Lisa! Wie war es um 9 Uhr?
 Am Morgen um 8 Uhr trinkt er Tee
+Herr Morgen kommt um 9 Uhr
+Frau Dr. Morgen ist um 10 Uhr im Haus
+Prof. Morgen kommt um 10 Uhr
+Morgen ist der Nachname meiner Vermieterin
+Morgen heißt unser Nachbar
+Morgen & Söhne liefert Heizöl
+Morgen GmbH liefert das Heizöl
+Morgen für Morgen um 7 läuft er
+Die Nachbarn heißen Morgen
+Unser Acker hat drei Morgen um das Haus
 Morgens um 8 nimmt er eine Tablette
+Morgen Harris lives in Cardiff
+Ms Morgen wakes at nine
+Goede morgen om 9:30
+Hver morgen kl. 8:30 løper hun
+Elke morgen om 8:30 loopt ze
 Das Lied steht auf Seite 9:40
 Chris Hoy raced at nine thirty
 La panadería abre a las ocho de la mañana
