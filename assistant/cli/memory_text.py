@@ -180,6 +180,10 @@ def undone_lines(entry: JournalEntry) -> list[str]:
 def show_undone(entries: Iterable[JournalEntry]) -> None:
     """Print the result of undoing writes."""
     for entry in entries:
+        if entry.passed:
+            text = one_line(entry.text) or "for good"  # of a purge
+            echo(f"Passed over: {entry.action} in {entry.source}: {text}")
+            continue
         for line in undone_lines(entry):
             echo(f"Undone: {line}")
 

@@ -375,7 +375,8 @@ class JournalEntry:
 
     `waits_again`: its fact waits for review again because the write was undone. `gone`: its line
     was already gone when the write was undone with others. `stays`: another write states its fact
-    too, so the undone one only struck out what it superseded.
+    too, so the undone one only struck out what it superseded. `passed`: it cannot be undone, so an
+    earlier one was.
     """
 
     id: str
@@ -388,6 +389,7 @@ class JournalEntry:
     waits_again: bool = False
     gone: bool = False
     stays: bool = False
+    passed: bool = False
 
 
 AGENDA_DAYS = 30
@@ -614,10 +616,13 @@ class Keeper(Memory, Protocol):
         """
 
     def undo(
-        self, ids: Sequence[str] = (), *, request: str | None = None
+        self, ids: Sequence[str] = (), *, skip: bool = False, request: str | None = None
     ) -> tuple[JournalEntry, ...]:
         """Reverse these writes, or the latest one not yet undone and those that belong to it;
         return what was reversed, newest first.
+
+        If `skip`, it is the latest one that can be undone; the later ones are returned first, as
+        `passed`.
 
         Raises LedgerError if the owner has since changed the lines, or nothing is left to undo.
         """

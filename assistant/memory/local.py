@@ -333,10 +333,11 @@ class LocalMemory:
             return replace(forgotten, removed=tuple(passages))
 
     def undo(
-        self, ids: Sequence[str] = (), *, request: str | None = None
+        self, ids: Sequence[str] = (), *, skip: bool = False, request: str | None = None
     ) -> tuple[JournalEntry, ...]:
         with self._lock:
-            undone = self._ledger.undo(ids, request=request, hold=self._review.hold)
+            hold = self._review.hold
+            undone = self._ledger.undo(ids, skip=skip, request=request, hold=hold)
             self._refresh_index()
             return undone
 

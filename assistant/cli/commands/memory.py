@@ -133,10 +133,14 @@ def _show_changes(options: Globals, since: str) -> None:
     echo(f"Since {day.isoformat()}: {total}.", err=True)
 
 
-def undo(context: typer.Context, as_json: AsJson = False) -> None:
-    """Undo the latest write to memory, with the rest of its `remember` command or its chat."""
+def undo(context: typer.Context, skip: bool = False, as_json: AsJson = False) -> None:
+    """Undo the latest write to memory, with the rest of its `remember` command or its chat.
+
+    Arguments:
+      --skip: Pass over later writes that cannot be undone.
+    """
     with context.obj.memory() as memory:
-        undone = memory.undo()
+        undone = memory.undo(skip=skip)
     answer(undone)
     show_undone(undone)
 

@@ -1,17 +1,18 @@
 """The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo, restore."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Literal
 
 from msgspec.structs import replace as reword
 
-from assistant.display import counted
+from assistant.display import counted, shortened
 from assistant.errors import LedgerError
 from assistant.memory import annotations
 from assistant.memory.base import (
+    LONGEST_LINE,
     Fact,
     Forgotten,
     JournalEntry,
@@ -50,6 +51,9 @@ from assistant.memory.writing.transaction import Commits
 from assistant.memory.writing.upkeep import Fits, Upkeep
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
+PROGRESS = 500
+"""The number of undone writes after which progress is reported."""
+SKIPPING = "`assistant memory undo --skip` passes over it"
 Replaced = Mapping[str, Sequence[Passage]]
 """The passages that each `replaces` of a fact names: several for the pieces of a long item."""
 
@@ -73,6 +77,7 @@ class Ledger:
         self._workspace = workspace
         self._today = today
         self._redact = redact
+        self._notify = notify
         self.commits = Commits(workspace, notify)
         self.journals = self.commits.journals
         self._journal = self.journals.own
@@ -255,6 +260,7 @@ class Ledger:
         self,
         ids: Sequence[str] = (),
         *,
+        skip: bool = False,
         request: str | None = None,
         hold: Callable[[Sequence[Fact]], object] = lambda facts: None,
     ) -> tuple[JournalEntry, ...]:
@@ -262,37 +268,21 @@ class Ledger:
         changed; return them, newest first.
 
         Consecutive writes that belong together are reversed together, without those whose lines
-        are gone. `hold` is called, before any file is changed, with the facts among them that had
-        waited for review. Raises LedgerError if there is none, or the owner has since changed its
-        lines.
+        are gone. If `skip`, the latest are those that can be reversed; the later ones are returned
+        first, as `passed`. `hold` is called, before any file is changed, with the facts among them
+        that had waited for review. Raises LedgerError if there is none, or the owner has since
+        changed its lines.
         """
 
         def plan(draft: Draft) -> tuple[JournalEntry, ...]:
             if done := self._journal.of_request(request):
                 return self._undone(done[part] for part in sorted(done))
-            writes = self._to_undo(ids)
-            images, sources = self.commits.images, self._workspace.sources()
-            undos, refused = [], 0
-            for part, write in enumerate(writes):
-                try:
-                    edits = tuple(reversed_edits(draft, images, sources, write))
-                except LedgerError:
-                    refused += 1
-                    is_plain = write.added is not None and len(write.edits) == 1
-                    if ids or not is_plain or refused == len(writes):
-                        raise
-                    edits = ()
-                text = summary(edits, draft.images) if write.action == "amend" else write.text
-                undos.append(
-                    Write(
-                        new_id(), now(), "undo", text, edits=edits,
-                        request=request, part=part, undoes=write.id,
-                    )
-                )  # fmt: skip
+            writes, passed = self._to_undo(ids, skip=skip)
+            undos = self._reversals(draft, writes, request, named=bool(ids))
             hold([write.held for write in writes if write.held])
             draft.writes += undos
             created.update(e.source for w in writes for e in w.edits if e.before == digest(""))
-            return self._undone(undos)
+            return (*passed, *self._undone(undos))
 
         created: set[str] = set()
         with self.commits.locked():
@@ -302,6 +292,38 @@ class Ledger:
                 if path.is_file() and not path.stat().st_size:
                     path.unlink()
         return undone
+
+    def _reversals(
+        self, draft: Draft, writes: Sequence[Write], request: str | None, *, named: bool = False
+    ) -> list[Write]:
+        """Reverse writes, the newest first; return the writes that do it.
+
+        Unless they were `named`, facts whose lines are gone are left out. Raises LedgerError if one
+        cannot be reversed, or none can.
+        """
+        images, sources = self.commits.images, self._workspace.sources()
+        undos, refused = [], 0
+        for part, write in enumerate(writes):
+            if part and part % PROGRESS == 0:
+                self._notify(f"Undoing {part:,} of {len(writes):,} writes")
+            try:
+                edits = tuple(reversed_edits(draft, images, sources, write))
+            except LedgerError as error:
+                refused += 1
+                is_plain = write.added is not None and len(write.edits) == 1
+                if named:
+                    raise
+                if not is_plain or refused == len(writes):
+                    raise _in_the_way(write, error) from error
+                edits = ()
+            text = summary(edits, draft.images) if write.action == "amend" else write.text
+            undos.append(
+                Write(
+                    new_id(), now(), "undo", text, edits=edits,
+                    request=request, part=part, undoes=write.id,
+                )
+            )  # fmt: skip
+        return undos
 
     def _undone(self, undos: Iterable[Write]) -> tuple[JournalEntry, ...]:
         pairs = [(self._journal.records[undo.undoes or ""].write, undo) for undo in undos]
@@ -317,9 +339,11 @@ class Ledger:
             for write, undo in pairs
         )
 
-    def _to_undo(self, ids: Sequence[str]) -> list[Write]:
-        """Return the reversible writes among these, or the latest with those that belong to it;
-        newest first.
+    def _to_undo(
+        self, ids: Sequence[str], *, skip: bool
+    ) -> tuple[list[Write], tuple[JournalEntry, ...]]:
+        """Return the reversible writes among these, or the latest with those that belong to it, and
+        the later ones that were passed over to `skip` what cannot be undone; newest first.
 
         Raises LedgerError if there is none, or a stale save has reversed one of them.
         """
@@ -329,26 +353,40 @@ class Ledger:
             if record.is_in_effect or record.forgot_for_good
         ]
         writes = [record.write for record in records if record.is_in_effect]
+        groups: Iterator[list[Write]]
         if ids:
-            writes = [write for write in writes if write.id in ids]
-        elif records and records[0].forgot_for_good:
-            raise LedgerError(
-                "the latest write was a purge, which cannot be undone",
-                "`assistant memory log` shows the writes before it",
-            )
-        elif writes and (together := writes[0].together):
-            writes = list(itertools.takewhile(lambda write: write.together == together, writes))
+            groups = iter([[write for write in writes if write.id in ids]])
+        elif records and records[0].forgot_for_good and not skip:
+            raise LedgerError("the latest write was a purge, which cannot be undone", SKIPPING)
         else:
-            writes = writes[:1]
+            by_group = itertools.groupby(writes, lambda write: write.together or write.id)
+            groups = (list(group) for _, group in by_group)
+        writes = next((group for group in groups if not skip or self._can_undo(group)), [])
         if not writes:
             raise LedgerError("there is nothing to undo", "`assistant memory log` shows the writes")
+        self._check_not_erased(writes)
+        later = itertools.takewhile(lambda record: record.write is not writes[0], records)
+        entries = (self._journal.entry(record.write) for record in (later if skip else ()))
+        return writes, tuple(replace(entry, passed=True) for entry in entries)
+
+    def _can_undo(self, writes: Sequence[Write]) -> bool:
+        try:
+            self._check_not_erased(writes)
+            self._reversals(Draft(self._workspace), writes, None)
+        except LedgerError:
+            return False
+        return True
+
+    def _check_not_erased(self, writes: Sequence[Write]) -> None:
+        """Raise LedgerError if a stale save has reversed one of these writes."""
         erased = {entry.id for entry in self.erased()}
         if lost := next((write for write in writes if write.id in erased), None):
             raise LedgerError(
-                f"this cannot be undone: {lost.source} was saved from an older copy without it",
-                "`assistant memory restore` brings it back; with `--dismiss` it stays gone",
+                f"this cannot be undone: {lost.source} was saved from an older copy without"
+                f" “{_shown(lost)}”",
+                "`assistant memory restore` brings it back; with `--dismiss` it stays gone;"
+                f" {SKIPPING}",
             )
-        return writes
 
     # Stale saves
 
@@ -405,6 +443,17 @@ class Ledger:
                     f"there is no erased fact {id!r}", "`assistant memory restore` lists them"
                 )
         return [erased[id] for id in ids]
+
+
+def _in_the_way(write: Write, error: LedgerError) -> LedgerError:
+    """Return the error of a write that cannot be undone, with the write's name."""
+    reason = error.message.removeprefix("this ")
+    cure = "; ".join(filter(None, (error.cure, SKIPPING)))
+    return LedgerError(f"“{_shown(write)}” ({write.action}) {reason}", cure)
+
+
+def _shown(write: Write) -> str:
+    return shortened(" ".join(write.text.split()), LONGEST_LINE)
 
 
 def given_up_by(fact: Fact, replaced: Replaced) -> Sequence[Passage]:

@@ -63,6 +63,11 @@ def test_a_purge_is_not_passed_over_to_undo_what_came_before(place: Path, run: R
         run("remember", "Cleo has the map")
         assert "Cleo has the map" in run("memory", "undo").stdout
     assert (place / "MEMORY.md").read_text() == before and "Ada has the kayak" in before
+    assert "`assistant memory undo --skip` passes over it" in run("memory", "undo").stderr
+    assert run("memory", "undo", "--skip").stdout.splitlines() == [
+        "Passed over: forget in MEMORY.md: for good",
+        "Undone: no longer in MEMORY.md: Ada has the kayak",
+    ]
 
 
 def test_a_fact_that_another_write_states_too_stays_and_undo_says_so(workspace: Workspace) -> None:

@@ -187,4 +187,5 @@ def test_any_json_is_decoded_or_refused(op: str, data: Any) -> None:
 
 
 def test_a_write_is_named_by_its_request() -> None:
-    assert asked(OPERATIONS["undo"].request("17")) == ("17", {"ids": [], "request": "17"})
+    params = {"ids": [], "skip": False, "request": "17"}
+    assert asked(OPERATIONS["undo"].request("17")) == ("17", params)

@@ -312,6 +312,36 @@ def test_undo_refuses_lines_that_the_owner_changed(
     assert memory(workspace) == changed
 
 
+def test_what_cannot_be_undone_is_named_and_passed_over_if_asked(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
+    remember(ledger, "Ada has a boat", "Ben has a tent")
+    ledger.remember([Fact("Cleo has a map", together="t"), Fact("Dora has a bag", together="t")])
+    ledger.forget([ledger.locate("MEMORY.md:5")])
+    (bath,) = remember(ledger, "Eve lives in Bath")
+    ledger.remember([Fact("Eve lives in Graz", replaces=f"MEMORY.md:{bath.line}")])
+    write(workspace, memory(workspace).replace("Eve lives", "Eve stays"))
+    reason = r"^“Eve lives in Graz” \(supersede\) cannot be undone: its lines in MEMORY\.md have"
+    with pytest.raises(LedgerError, match=reason) as caught:
+        ledger.undo()
+    assert caught.value.cure.endswith("; `assistant memory undo --skip` passes over it")
+    passed = ["Eve lives in Graz", "Eve lives in Bath"]
+    undone = ledger.undo(skip=True)
+    assert [entry.text for entry in undone] == [*passed, "Ada has a boat"]
+    assert [(entry.passed, entry.undone) for entry in undone] == [(True, False)] * 2 + [
+        (False, True)
+    ]
+    assert "- Ada has a boat\n- Ben has a tent\n" in memory(workspace)
+    write(workspace, memory(workspace).replace("Cleo", "Clea").replace("Dora", "Dory"))
+    passed += ["Dora has a bag", "Cleo has a map"]
+    assert [entry.text for entry in ledger.undo(skip=True)] == [*passed, "Ben has a tent"]
+    assert [entry.text for entry in ledger.undo(skip=True)] == [*passed, "Ada has a boat"]
+    before = memory(workspace)
+    with pytest.raises(LedgerError, match="nothing to undo"):
+        ledger.undo(skip=True)
+    assert memory(workspace) == before and "Eve stays in Graz" in before
+
+
 def test_the_same_request_again_writes_nothing(
     workspace: Workspace, ledger: AddressedLedger
 ) -> None:

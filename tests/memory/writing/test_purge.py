@@ -91,6 +91,9 @@ def test_no_byte_of_the_words_stays_and_the_rest_does(workspace: Workspace) -> N
     assert "Old one" in [entry.text for entry in entries]
     with pytest.raises(LedgerError, match="a purge, which cannot be undone"):
         life.ledger.undo()
+    *passed, undone = life.ledger.undo(skip=True)
+    assert [(entry.action, entry.passed) for entry in passed][:1] == [("forget", True)]
+    assert undone.undone and life.holding() == set()
     life.purge.finish()
     assert life.scrubbed == 1, "nothing was left to finish"
 
