@@ -128,7 +128,7 @@ class Server:
             "instructions": self._tools.instructions(),
         }
 
-    def _called(self, name: str, arguments: Json) -> Json:
+    def _called(self, name: Any, arguments: Any) -> Json:
         """Call a tool; the client's model also reads its errors."""
         failed = True
         try:
@@ -169,11 +169,12 @@ class Server:
                 case {"method": _}:
                     self._handle(message)
                 case {"id": answered, **answer} if answered == ident:
-                    result = answer.get("result") or {}
-                    if result.get("action") == "decline":
-                        return False
-                    answered = (result.get("content") or {}).get("forget")
-                    return answered if isinstance(answered, bool) else None
+                    match answer.get("result"):
+                        case {"action": "decline"}:
+                            return False
+                        case {"content": {"forget": bool(answered)}}:
+                            return answered
+                    return None
         return None
 
     def _refuse(self, code: int, text: str) -> None:

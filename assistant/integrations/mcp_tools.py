@@ -4,7 +4,9 @@ Answers are text only: some clients show their model structured content instead,
 that frames passages as data or says that a fact waits for review.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -70,11 +72,18 @@ class Tool:
         self.arguments = wire.arguments(work, strict=True)
         self._writes = writes
 
-    def call(self, arguments: dict[str, Any]) -> str:
-        """Call it; null means a missing argument. Raises AssistantError."""
-        known = {name: value for name, value in arguments.items() if value is not None}
+    def call(self, arguments: Any) -> str:
+        """Call it with an object, which may be a string of JSON; null means a missing argument.
+
+        Raises AssistantError.
+        """
+        if isinstance(arguments, str):  # some models encode it twice
+            with suppress(ValueError, RecursionError):
+                arguments = json.loads(arguments)
+        if isinstance(arguments, dict):
+            arguments = {name: value for name, value in arguments.items() if value is not None}
         try:
-            values = msgspec.convert(known, self.arguments, strict=False)
+            values = msgspec.convert(arguments, self.arguments, strict=False)
         except msgspec.ValidationError as error:
             properties = self._schema["properties"].items()
             takes = [f"`{name}`: {about['description']}" for name, about in properties]
@@ -133,9 +142,9 @@ class MemoryTools:
         tools = reading if self.permissions.read_only else [*reading, *writing]
         return {tool.work.__name__: tool for tool in tools}
 
-    def call(self, name: str, arguments: dict[str, Any]) -> str:
+    def call(self, name: Any, arguments: Any) -> str:
         """Call a tool; only `status` if the workspace is not open. Raises AssistantError."""
-        if name not in self.offered:
+        if name not in [*self.offered]:  # it may be a value without a hash
             raise UsageError(f"there is no tool {name!r}", f"Available: {', '.join(self.offered)}")
         if name != "status":  # it reports that nothing is shown
             self.files.check_open()

@@ -1,6 +1,7 @@
 """Memory over MCP, by the protocol's own client, in both of its modes."""
 
 import asyncio
+import io
 import json
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
-from assistant.integrations.mcp_tools import Permissions
+from assistant.integrations.mcp_server import Server
+from assistant.integrations.mcp_tools import MemoryTools, Permissions
 from assistant.memory.base import Fact, Query
 from assistant.memory.local import LocalMemory
 from assistant.messages import estimate_tokens
@@ -196,6 +198,64 @@ def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemo
 
     asyncio.run(scenario())
     assert memory.waiting() == () and memory.log() == ()
+
+
+def answers(workspace: Workspace, memory: LocalMemory, *messages: dict[str, Any]) -> list[Any]:
+    """What the server answers to messages that no sound client sends."""
+    lines = (json.dumps({"jsonrpc": "2.0", **message}) for message in messages)
+    sent, received = io.BytesIO("\n".join(lines).encode()), io.BytesIO()
+    Server(MemoryTools(workspace, Permissions(), lambda: memory), sent, received).run()
+    return list(map(json.loads, received.getvalue().splitlines()))
+
+
+def called(name: Any, arguments: Any) -> dict[str, Any]:
+    return {"id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["key", 3, True, ["key"], "[]", "null", '"key"', '{"query"', "[" * 100_000, '{"query": 3}',
+     {"query": {"of": "key"}}, {"query": "key", "k": [[]]}],
+)  # fmt: skip
+def test_arguments_of_another_type_are_told_what_the_tool_takes(
+    workspace: Workspace, memory: LocalMemory, capfd: pytest.CaptureFixture[str], arguments: Any
+) -> None:
+    (answer,) = answers(workspace, memory, called("recall", arguments))
+    told = answer["result"]["content"][0]["text"]
+    assert answer["result"]["isError"] and told.startswith("recall: ")
+    assert "It takes `query`: What to look for" in told and capfd.readouterr().err == ""
+
+
+def test_arguments_may_be_a_string_of_json(workspace: Workspace, memory: LocalMemory) -> None:
+    (answer,) = answers(workspace, memory, called("recall", '{"query": "key", "k": null}'))
+    assert "MEMORY.md:3" in answer["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("value", [[], {}, 3, None, ["recall"], {"a": 1}, "x", True])
+def test_a_value_of_another_type_is_refused(
+    workspace: Workspace, memory: LocalMemory, capfd: pytest.CaptureFixture[str], value: Any
+) -> None:
+    (answer,) = answers(workspace, memory, called(value, {}))
+    assert "there is no tool" in answer["result"]["content"][0]["text"]
+    requests = [("tools/call", value), ("resources/read", value), ("prompts/get", value),
+                ("resources/read", {"uri": value}), ("prompts/get", {"name": value})]  # fmt: skip
+    for method, params in requests:
+        (answer,) = answers(workspace, memory, {"id": 1, "method": method, "params": params})
+        assert "error" in answer, (method, answer)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("result", [3, "yes", [1], {"content": "forget"}, {"content": [True]}])
+def test_an_answer_of_another_type_is_no_yes(
+    workspace: Workspace, memory: LocalMemory, capfd: pytest.CaptureFixture[str], result: Any
+) -> None:
+    params = {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}}
+    forget = called("forget", {"target": "MEMORY.md:3"})
+    reply = {"id": "question-1", "result": result}
+    started = {"id": 0, "method": "initialize", "params": params}
+    *_, answer = answers(workspace, memory, started, forget, reply)
+    assert "the owner did not answer" in answer["result"]["content"][0]["text"]
+    assert capfd.readouterr().err == ""
 
 
 @MODES
