@@ -124,7 +124,8 @@ class Memory:
         _check_types(str, fact=fact, section=section, origin=origin)
         _check_types(str, True, replaces=replaces)
         _check_types(bool, review=review)
-        new = Fact(fact, section, replaces, Origin(origin), waits=review)
+        kind = origin.encode("utf-8", "replace").decode()  # the journal holds no lone surrogates
+        new = Fact(fact, section, replaces, Origin(kind), waits=review)
         return self._keeper.remember([new])[0]
 
     def remember_all(self, facts: Iterable[str]) -> tuple[Remembered, ...]:
@@ -327,7 +328,10 @@ def _find_workspace(workspace: Path | str | None, *, create: bool) -> folder.Wor
         raise UsageError(f"workspace is {workspace!r:.80}", "Give it as a string or a Path")
     root = None if workspace is None else storage.expanded(workspace)
     if create:
-        created = template.create(root or folder.default_root()).workspace
+        try:
+            created = template.create(root or folder.default_root()).workspace
+        except ValueError as error:  # a null character, or one that cannot be encoded
+            raise UsageError(f"workspace is {workspace!r:.80}", "Give a valid path") from error
         trust.grant(created)
     return folder.find(root)
 

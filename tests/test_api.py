@@ -100,6 +100,23 @@ def test_an_argument_of_another_type_is_named_with_its_cure(memory: Memory) -> N
     assert memory.log() == ()
 
 
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+@pytest.mark.parametrize("opened", [Memory, Assistant])
+@pytest.mark.parametrize("create", [True, False])
+def test_a_path_that_no_system_has_is_refused_in_words(
+    tmp_path: Path, name: str, opened: type[Memory] | type[Assistant], create: bool
+) -> None:
+    with pytest.raises(AssistantError) as caught:
+        opened(tmp_path / name, daemon=False, create=create)
+    assert caught.value.cure
+
+
+def test_an_origin_that_cannot_be_encoded_is_written(tmp_path: Path) -> None:
+    with Memory(tmp_path / "place", daemon=False, create=True) as memory:
+        memory.remember("Tea at four", origin="a\ud800b")
+        assert memory.log(1)[0].origin.kind == "a?b"
+
+
 def test_only_true_approves(place: Path) -> None:
     calls = (ToolCall("c", "write_file", {"path": "MEMORY.md", "text": "gone"}),)
 
