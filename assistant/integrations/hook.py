@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from assistant import config
 from assistant.disk import storage
-from assistant.errors import UsageError
+from assistant.errors import StorageError, UsageError
 from assistant.integrations.hook_event import CURSOR, HookEvent, answer, event_named, parsed_event
 from assistant.workspace.folder import Workspace
 
@@ -94,7 +94,8 @@ def handle(find: Callable[[], Workspace], call: Call) -> str:
             from assistant.integrations.hook_prompt import relevant_passages
 
             text, passages = relevant_passages(find(), hook, state.lines())
-            state.add(*passages)
+            with contextlib.suppress(StorageError):  # on a read-only disk they may come again
+                state.add(*passages)
             return answer(hook, text) if text else ""
         case "prompt":
             return ""
@@ -182,7 +183,8 @@ class ConversationState:
     def is_quiet(self) -> bool:
         """Return whether this prompt gets nothing, removing the file `next`."""
         how = storage.read_or_empty(self._next).decode()
-        self._next.unlink(missing_ok=True)
+        if how:
+            self._next.unlink(missing_ok=True)
         if how == QUIET_SESSION:
             self.add(QUIET_SESSION)
         return bool(how) or QUIET_SESSION in self.lines()

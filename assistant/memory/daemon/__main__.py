@@ -101,9 +101,11 @@ def _detach(log: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= soft < OPEN_FILES and (hard < 0 or hard >= OPEN_FILES):  # below 0: no limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
-    rotating = logging.handlers.RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=2)
+    handler: logging.Handler = logging.NullHandler()
+    with contextlib.suppress(OSError):  # on a read-only disk nothing is logged
+        handler = logging.handlers.RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=2)
     logging.basicConfig(
-        handlers=[rotating], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s"
+        handlers=[handler], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s"
     )
 
 

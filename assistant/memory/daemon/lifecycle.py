@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import assistant
 from assistant import config
@@ -144,11 +144,10 @@ def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
     Raises what kept it from starting: ConfigError, StorageError, DaemonError.
     """
     log = sockets.log_path(Path(greeting.hello.workspace))
-    storage.private_directory(log.parent)
     order = wire.line(greeting)
     ready, writing = socket.socketpair()
     ready.settimeout(START_SECONDS)
-    with ready, ready.makefile("rb") as lines, log.open("ab") as output:
+    with ready, ready.makefile("rb") as lines, _opened(log) as output:
         with writing:
             _spawn(writing.fileno(), order, output.fileno())
         with contextlib.suppress(TimeoutError):
@@ -159,6 +158,15 @@ def start(greeting: wire.Greeting, progress: Progress = no_progress) -> None:
                     return
                 progress(*answer.progress)
     raise DaemonError("the memory daemon could not start", f"Its log is {log}")
+
+
+def _opened(log: Path) -> BinaryIO:
+    """Open a log to append to it; the null device if that is not possible, as on a read-only
+    disk."""
+    try:
+        return storage.private_directory(log.parent).joinpath(log.name).open("ab")
+    except (OSError, StorageError):
+        return Path(os.devnull).open("ab")
 
 
 def _spawn(ready: int, order: bytes, output: int) -> None:

@@ -119,3 +119,14 @@ def test_nothing_but_unix_sockets_is_used(workspace: Workspace) -> None:
     lifecycle.ask_to_yield(workspace)
     assert told.stdout.startswith("- Ana breeds sheep"), told.stderr
     assert not (guard / "tried").exists()
+
+
+@pytest.mark.parametrize("in_place_of", ["the log", "its folder"])
+def test_a_daemon_that_cannot_log_starts(workspace: Workspace, in_place_of: str) -> None:
+    log = sockets.log_path(workspace.root)
+    if in_place_of == "the log":
+        log.mkdir(parents=True)
+    else:
+        log.parent.parent.mkdir(parents=True)
+        log.parent.write_text("")
+    assert _pid_of_started(workspace) == running(workspace)
