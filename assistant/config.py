@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assistant.errors import ConfigError
+from assistant.disk import storage
+from assistant.errors import ConfigError, StorageError
 
 Raw = dict[str, Any]
 
@@ -161,11 +162,11 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
 def read_file(path: Path) -> Raw:
     """Return the values of a TOML file; empty if there is none. Raises ConfigError."""
     try:
-        data = path.read_bytes()
+        data = storage.read(path)
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}", "Check it") from error
+    except StorageError as error:
+        raise ConfigError(error.message, error.cure) from error
     import tomllib  # 4 ms, and rarely needed
 
     try:

@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-from assistant.disk.storage import PRIVATE_FILE, reported
+from assistant.disk.storage import PRIVATE_FILE, read, reported
 from assistant.errors import StorageError
 
 PATIENCE = 30.0
@@ -112,7 +112,7 @@ def _open_lock_file(path: Path) -> int:
 def holder(path: Path) -> int | None:
     """Return the process that last recorded that it holds the lock."""
     try:
-        content = path.read_bytes()
-    except OSError:
+        content = read(path)
+    except (FileNotFoundError, StorageError):
         return None
     return int(content) if content.isdigit() else None

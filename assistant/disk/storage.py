@@ -171,6 +171,7 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Non-blocking: opening a FIFO must not wait for its writer."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
 NEW_MODE = 0o666
 """The mode of a new file, before the owner's umask."""
 
@@ -349,7 +350,7 @@ def append(path: Path, data: bytes) -> None:
     """
     with reported("written", path):
         is_new = not path.exists()
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+        descriptor = os.open(path, APPENDING, PRIVATE_FILE)
         try:
             old_size = os.fstat(descriptor).st_size
             try:

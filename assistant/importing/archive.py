@@ -110,7 +110,7 @@ def _others(workspace: Workspace) -> Iterator[Path]:
 
 def _is_export(path: Path) -> bool:
     """Return whether a file is an archive of `export`."""
-    if path.suffix != ".zip":
+    if path.suffix != ".zip" or not path.is_file():
         return False
     try:
         with zipfile.ZipFile(path) as packed:

@@ -76,6 +76,6 @@ def _ident(path: Path) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError):
+        return storage.read(path).decode("ascii").strip()
+    except (FileNotFoundError, StorageError, UnicodeDecodeError):
         return ""

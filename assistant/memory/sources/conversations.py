@@ -143,7 +143,7 @@ def text(name: str, data: bytes) -> str:
 
 def is_imported(path: Path) -> bool:
     """Return whether a transcript was imported from another program's export."""
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(OSError), storage.open_file(path) as file:
         return any(line.imported for line in _lines(file.readline()))
     return False
 

@@ -15,6 +15,8 @@ from typing import Any
 from wcmatch import glob
 
 from assistant import documents
+from assistant.disk import storage
+from assistant.errors import StorageError
 from assistant.memory.base import Passage
 from assistant.memory.index.corpus import decoded
 from assistant.memory.sources import obsidian
@@ -160,8 +162,8 @@ def _matcher(patterns: tuple[str, ...]) -> "glob.WcMatcher[str]":
 def _setting(path: Path, key: str) -> str:
     """Return a string from one of Obsidian's JSON files; empty if it cannot be read."""
     try:
-        values: Any = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        values: Any = json.loads(storage.read(path))
+    except (FileNotFoundError, StorageError, ValueError):
         return ""
     value = values.get(key) if isinstance(values, dict) else None
     return value if isinstance(value, str) else ""
