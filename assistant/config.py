@@ -30,6 +30,7 @@ WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles", "ASSISTANT_SOURCES": "source
 """Variables that hold a whole section: a list as JSON, or comma-separated names."""
 INDEX_SECTIONS = ("embedding", "index", "sources")
 """Settings that an index depends on: different values need different indexes."""
+BYTE_ORDER_MARK = "\ufeff"
 EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")
 """Sections that a workspace's assistant.toml may set: never an endpoint, a key or a model."""
@@ -114,7 +115,7 @@ def origin_of(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
     file = Path(layer.origin)
     if not file.is_absolute():
         return layer.origin
-    line = line_of(file.read_text("utf-8"), path)
+    line = line_of(file.read_text("utf-8-sig"), path)
     return f"{file}:{line}" if line else str(file)
 
 
@@ -159,6 +160,11 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     return last
 
 
+def correct(path: Path) -> str:
+    """Return the cure of a fault in a settings file: the owner's own, or a workspace's."""
+    return EDIT if path == config_file() else f"Correct {path} in an editor"
+
+
 def read_file(path: Path) -> Raw:
     """Return the values of a TOML file; empty if there is none. Raises ConfigError."""
     try:
@@ -170,14 +176,14 @@ def read_file(path: Path) -> Raw:
     import tomllib  # 4 ms, and rarely needed
 
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8").removeprefix(BYTE_ORDER_MARK))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path} is not UTF-8 text, in line {line}", EDIT) from error
+        raise ConfigError(f"{path} is not UTF-8 text, in line {line}", correct(path)) from error
     except tomllib.TOMLDecodeError as error:  # it gives line and column, except at the end
         end_position = f"at the end, line {len(data.splitlines())}"
         reason = str(error).replace("at end of document", end_position)
-        raise ConfigError(f"{path} is not valid TOML: {reason}", EDIT) from error
+        raise ConfigError(f"{path} is not valid TOML: {reason}", correct(path)) from error
 
 
 def read_recipe(path: Path) -> Raw:

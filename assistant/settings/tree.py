@@ -95,7 +95,10 @@ def validate(
         if sources is None:
             sources = config.layers(recipe=recipe)
         source = config.origin_of(first["loc"], sources)
-        raise _fault(first, f" ({source})" if source else "") from error
+        fault = _fault(first, f" ({source})" if source else "")
+        if recipe and source.startswith(str(recipe)) and first["type"] != "extra_forbidden":
+            fault = ConfigError(fault.message, config.correct(recipe))
+        raise fault from error
 
 
 def _fault(error: Mapping[str, Any], source: str) -> ConfigError:

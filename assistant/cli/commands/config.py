@@ -210,7 +210,9 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
     path, file = path_of(key), config.config_file()
     rest = config.read_file(file)  # raises with the line of a syntax error
     _remove(rest, path)
-    document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
+    before = file.read_text("utf-8") if file.exists() else ""
+    mark = before[: before.startswith(config.BYTE_ORDER_MARK)]
+    document = tomlkit.parse(before.removeprefix(mark))
     unset = not values or (list(values) == [""] and key not in EMPTY)
     if unset:
         _remove(document, path)
@@ -224,12 +226,12 @@ def changed(key: str, values: Sequence[str]) -> tuple[str, Any, list[str]]:
             cure = f"`assistant config unset {settings.shown_key(path[:-1])}` removes all of it"
         raise UsageError(error.message, cure) from error
     if unset:
-        return tomlkit.dumps(document), None, []
+        return mark + tomlkit.dumps(document), None, []
     typed = valid.model_dump(mode="json", exclude_none=True)
     value = value_at(typed, path)
     _put(document, path, value)
     doubts = _warnings(typed, path)
-    return tomlkit.dumps(document), value_at(_without_secrets(typed), path), doubts
+    return mark + tomlkit.dumps(document), value_at(_without_secrets(typed), path), doubts
 
 
 def _warnings(values: Any, path: Keys) -> list[str]:

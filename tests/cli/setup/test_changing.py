@@ -7,7 +7,7 @@ import pytest
 from assistant import config
 from assistant.agent.prompt import KNOWN
 from assistant.cli.commands.config import changed, path_of
-from assistant.errors import UsageError
+from assistant.errors import ConfigError, UsageError
 from assistant.settings import tree
 from assistant.settings.sections import PROMPT_SECTIONS
 from assistant.tables import value_at
@@ -49,6 +49,32 @@ def test_what_is_unset_has_no_value() -> None:
     assert value_at(values, ("profiles", 0, "name")) == "a"
     for path in [("profiles", 1, "name"), ("memory", "k"), ("model", "name")]:
         assert value_at(values, path) is None
+
+
+def test_a_byte_order_mark_stays_and_is_no_part_of_a_setting(file: Path) -> None:
+    theirs = "\ufeff[memory]\nk = 3\n"
+    file.write_text(theirs)
+    assert config.load()["memory"]["k"] == 3
+    assert config.origin_of(("memory", "k"), config.layers()) == f"{file}:2"
+    assert changed("memory.k", ["9"])[0] == theirs.replace("3", "9")
+    assert changed("memory.k", [""])[0].startswith("\ufeff[memory]")
+
+
+@pytest.mark.parametrize("fault", ["k = ", "\udcff", "[context]\nreserve_tokens = -1"])
+def test_the_cure_of_a_fault_names_the_file_that_has_it(
+    home: Path, tmp_path: Path, fault: str
+) -> None:
+    recipe = tmp_path / "assistant.toml"
+    recipe.write_text(fault, errors="surrogateescape")
+    with pytest.raises(ConfigError) as caught:
+        tree.validate(config.load(recipe=recipe), recipe)
+    assert caught.value.cure == f"Correct {recipe} in an editor"
+    file = config.config_file()
+    file.parent.mkdir(parents=True)
+    file.write_text(fault, errors="surrogateescape")
+    with pytest.raises(ConfigError) as caught:
+        tree.validate(config.load())
+    assert "assistant config " in caught.value.cure
 
 
 def test_comments_stay_and_values_have_their_types(file: Path) -> None:
