@@ -26,11 +26,11 @@ VERSION = 1
 CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
 
 
-def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
+def export(workspace: Workspace, to: Path) -> tuple[list[str], dict[str, str]]:
     """Write the archive, while writes to memory wait. Raises UsageError, StorageError.
 
-    Return the names of its files, and of the links that were left out: those that lead out of the
-    workspace, and those that are not the program's files.
+    Return the names of its files, and of what was left out, with the reason: links, with the files
+    that are reached only through them, and files whose name `restore` would refuse.
     """
     if to.exists():
         raise UsageError(f"{to} already exists", "Name another file")
@@ -40,10 +40,9 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
     with ExitStack() as cleanup, storage.reported("written", to):
         storage.private_directory(workspace.locks)
         cleanup.enter_context(locking.lock(workspace.ledger_lock))
-        paths = {path: path.resolve().is_relative_to(workspace.root) for path in _files(workspace)}
-        names = {_name(workspace, path): path for path, is_inside in paths.items() if is_inside}
-        symlinks = [path for path in _others(workspace) if path.is_symlink()]
-        symlinks += [path for path, is_inside in paths.items() if not is_inside]
+        paths = {_name(workspace, path): path for path in _files(workspace)}
+        left_out = {name: fault for name, path in paths.items() if (fault := _fault(name, path))}
+        names = {name: path for name, path in paths.items() if name not in left_out}
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
         temporary = Path(name)
         cleanup.callback(temporary.unlink, missing_ok=True)
@@ -58,8 +57,7 @@ def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
             file.flush()
             os.fsync(file.fileno())
         os.link(temporary, to)
-    links = {_name(workspace, path) for path in symlinks}
-    return sorted(names), sorted(links - names.keys())
+    return sorted(names), dict(sorted(left_out.items()))
 
 
 def restore(archive: Path, root: Path) -> list[str]:
@@ -91,11 +89,25 @@ def _files(workspace: Workspace) -> Iterator[Path]:
     for store in STORES:
         if store.exported:
             yield from store.files(workspace)
-    yield from (path for path in _others(workspace) if not path.is_symlink())
+    yield from _others(workspace)
 
 
 def _name(workspace: Workspace, path: Path) -> str:
     return path.relative_to(workspace.root).as_posix()
+
+
+def _fault(name: str, path: Path) -> str:
+    """Return why a file cannot be in an archive; empty if it can."""
+    if path.is_symlink() or path.resolve() != path:
+        return "a link"  # its target is there under its own name
+    try:
+        name.encode()
+        check_member(path, zipfile.ZipInfo(name))
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    except ImportFailure:
+        return "its name would lead out of a folder elsewhere"
+    return ""
 
 
 def _others(workspace: Workspace) -> Iterator[Path]:

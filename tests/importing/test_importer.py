@@ -251,7 +251,7 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
     to = workspace.root / "all.zip"
     names, links = archive.export(workspace, to)
     own = {"MEMORY.md", ".assistant/review.jsonl", ".assistant/heartbeat.json", *files}
-    assert links == ["link.md"] and own <= {*names}
+    assert links == {"link.md": "a link"} and own <= {*names}
     assert not {"all.zip", ".git/config"} & {*names}
     assert archive.export(workspace, tmp_path / "again.zip")[0] == names
     assert not any("index" in name or name.endswith(".lock") for name in names)

@@ -11,7 +11,7 @@ import typer
 from assistant.cli.options import AsJson, Yes, answer, argument, at_terminal
 from assistant.cli.palette import echo
 from assistant.cli.progress import ProgressLine
-from assistant.display import counted
+from assistant.display import counted, exactly
 from assistant.errors import UsageError
 from assistant.importing import archive
 from assistant.importing.formats import Export
@@ -127,9 +127,9 @@ def export(
     Examples:
       assistant export mind.zip
     """
-    names, links = archive.export(context.obj.workspace(), path)
-    answer({"path": str(path), "files": names, "links_left_out": links})
-    for link in links:
-        echo(f"left out: {link}, a link", err=True)
+    names, left_out = archive.export(context.obj.workspace(), path)
+    answer({"path": str(path), "files": names, "left_out": left_out})
+    for name, why in left_out.items():
+        echo(f"left out: {exactly(name)}, {why}", err=True)
     echo(f"Written to {path}: {counted(len(names), 'file')}.")
     echo(f"`assistant init --from {quote(str(path))} DIR` restores it.")
