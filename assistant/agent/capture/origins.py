@@ -140,7 +140,7 @@ _HEADER = _compiled("headers", r"(?:{}) ?: ?\S.*")
 _FORWARDED = _compiled("forwarded", r"\s*(?:{})\s*")
 _ASKING = _compiled("asking", _WORDS)
 _REQUEST = re.compile(rf"(?:{_ASKING.pattern}|note)\W+{_DATA['that']}\b", re.IGNORECASE)
-_TAG = _compiled("tags", r"\s*[,，、،–—-]\s*¿?(?:{})\s*[?？؟]\W*$")
+_TAG = _compiled("tags", r"[,，、،–—-] ?¿?(?:{}) ?[?？؟]\W*$")
 _LOGGED = re.compile(
     r"\W?(?:\[[^\]]*\d{1,2}[:.]\d\d[^\]]*\]|\d[\d./-]+,?\s+\d{1,2}[:.]\d\d[^-–]{0,9}[-–])\s*"
     r"[^:]{1,40}:\s.*"
@@ -191,6 +191,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
     lines = text.split("\n")
     bare = [line.strip() for line in lines]
     footer = max((n for n, line in enumerate(bare) if _FOOTER.search(line)), default=-1)
+    first = next((n for n, line in enumerate(bare) if line), 0)
     fence, is_own = "", True
     for number, line in enumerate(lines):
         mark = bare[number][:3]
@@ -205,7 +206,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
         if is_own:
             headers = [bool(_HEADER.fullmatch(line)) for line in bare[number : number + 2]]
             is_own = headers != [True, True] and not _FORWARDED.fullmatch(line)
-            is_own = is_own and not _is_salutation(bare, number)
+            is_own = is_own and not _is_salutation(bare, number, first)
         elif mark and not bare[number - 1]:
             is_own = number > footer and _is_closed(bare[max(0, number - 4) : number])
         is_quoted = line.lstrip().startswith(">") or _LOGGED.fullmatch(line)
@@ -223,15 +224,15 @@ def _introduces(lines: Sequence[str], number: int) -> bool:
     return bool(below[0]) and not (is_list or _LISTED.match(below[0]))
 
 
-def _is_salutation(lines: Sequence[str], number: int) -> bool:
+def _is_salutation(lines: Sequence[str], number: int, first: int) -> bool:
     """Return whether a line begins by addressing the reader of a letter; the first of a message may
     address the assistant, unless the end of a letter follows."""
     address, comma, rest = lines[number].replace("，", ",").partition(",")
     if not comma or len(address.split()) > SALUTATION:
         return False
+    if number > first:
+        return not rest and any(lines[number + 1 : number + 3])
     below = lines[number + 1 :]
-    if any(lines[:number]):
-        return not rest and any(below[:2])
     if rest:
         return _SIGNED.search("\n".join([rest, *below])) is not None
     return any(map(_CLOSING.fullmatch, _paragraphs(below)))
@@ -266,9 +267,10 @@ _THOUSANDS = re.compile(r"(?<=\d)[.,\u202f'](?=\d{3}\b)")
 _SYLLABLES = "\uac00-\ud7a3"
 _QUESTION = re.compile(r"[?？؟][\"'”’»)! ]*$")
 _ASKS = rf"(?:(?:{_DATA['asks']})\b|[能可有你该怎什哪如])".replace("\n", "")
-_STATED = re.compile(rf"(?!{_ASKS})(.+?)(?:[,，;–—-]\s*{_ASKS}|[,;]?\s*¿).*", re.IGNORECASE)
-_GIVEN = _compiled("given", r"((?:\S+ ){{0,3}}\S*(?:{})\b.+)")
-"""With a few words before: whose reason it is, or who is meant."""
+_STATED = re.compile(rf"(?!{_ASKS})(.+?)(?:[,，;–—-] ?{_ASKS}|¿).*", re.IGNORECASE)
+_GIVEN = _compiled("given", r"(?:{})\b.*")
+WHOSE = 4
+"""The number of words before ", who" that may say who is meant."""
 _SPELT = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf"
 _UNSPACED = re.compile(
     f"[{_SYLLABLES}{_SPELT}\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
@@ -308,9 +310,12 @@ def clauses_of(text: str) -> list[str]:
     """Return what the questions of a text state besides: before the clause that asks, and as a
     reason or an explanation."""
     questions = [part for part in sentences(text) if _QUESTION.search(part)]
-    before = [match[1] for part in questions if (match := _STATED.fullmatch(part))]
-    given = [match[1] for part in questions if (match := _GIVEN.search(part))]
-    return [*before, *given]
+    clauses = [match[1] for part in questions if (match := _STATED.fullmatch(part))]
+    for part in questions:
+        if match := _GIVEN.search(part):
+            whose = part[: match.start()].split()[-WHOSE:] if match[0][0] == "," else []
+            clauses.append(" ".join(whose) + match[0])
+    return clauses
 
 
 def names_in(text: str, anchor: str | None = None) -> list[str]:
