@@ -46,7 +46,7 @@ from assistant.skills import loading
 from assistant.skills.loading import Skills
 from assistant.tools.base import Tool, ToolResult, tool
 from assistant.tools.files.access import Roots
-from assistant.tools.files.mentions import Mentions, without_escapes
+from assistant.tools.files.mentions import Mentions
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
 from assistant.tools.owner import asking_tool, skill_tools
@@ -92,12 +92,11 @@ class Chat:
         self.secrets()  # another shell may have registered some since the last turn
         attached = {**given, **self.mentions.attached(text)}
         check_sight(self.conversation.model, attached)
-        return self.conversation.send(without_escapes(text), attached)
+        return self.conversation.send(text, attached)
 
     def preview(self, text: str, given: Given = NOTHING) -> list[Section]:
         """Return the sections that would be sent with this message."""
-        attached = {**given, **self.mentions.attached(text)}
-        return self.conversation.preview(without_escapes(text), attached)
+        return self.conversation.preview(text, {**given, **self.mentions.attached(text)})
 
     @property
     def mentions(self) -> Mentions:

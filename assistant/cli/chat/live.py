@@ -415,9 +415,7 @@ class LiveScreen:
             if self._talk is None or waits or not self._lines.empty():
                 self._lines.put(text)
             else:
-                from assistant.tools.files.mentions import without_escapes  # loaded with the agent
-
-                self._talk.queue(without_escapes(text))
+                self._talk.queue(text)
 
     def _queued(self) -> tuple[Sequence[str], bool]:
         """Return the queued messages, and whether Enter sends them now."""

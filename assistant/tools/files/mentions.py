@@ -17,18 +17,11 @@ from assistant.workspace.folder import Workspace
 
 MENTION = re.compile(r'(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))')
 """`@notes.md` or `@"my notes.md"`, at the start of a word."""
-NO_MENTION = re.compile(r"(?<![^\s(])\\@")
-"""`\\@` at the start of a word, which stands for an `@` that names no file."""
 BEHIND = ".,;:!?)]}'»”…"
 """Trailing punctuation, which rarely belongs to a file's name."""
 LIKE_A_FILE = re.compile(r"/|\.\w{1,5}$")
 LONGEST_PATH = 4096
 NOT_MEANT = "Correct the path, or write \\@ where no file is meant"
-
-
-def without_escapes(text: str) -> str:
-    """Return a message as its owner means it: with `@` for each `\\@`."""
-    return NO_MENTION.sub("@", text)
 
 
 class Mentions:

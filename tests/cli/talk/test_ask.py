@@ -47,12 +47,11 @@ def test_a_run_may_be_somebody_else_and_is_told_what_remains_off_the_record(plac
     (place / "SOUL.md").write_text("Never be rude.\n")
     with Provider("It has a bug.") as provider:
         asked = command(
-            place, provider.url, "ask", "--otr", "--system", f"{place}/reviewer.md", r"look at \@x"
+            place, provider.url, "ask", "--otr", "--system", f"{place}/reviewer.md", "look at this"
         )
         code, shown, beside = done(asked)
     assert (code, shown) == (0, "It has a bug.\n")
     assert "Off the record: this conversation is not stored here. What remains" in beside
-    assert provider.requests[0].body["messages"][-1]["content"].endswith("\n\nlook at @x")
     system = provider.requests[0].body["messages"][0]["content"]
     framing = "This is who you are and how you speak."
     assert system.startswith(

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.errors import UsageError
 from assistant.settings.sections import PolicySettings
-from assistant.tools.files.mentions import Mentions, without_escapes
+from assistant.tools.files.mentions import Mentions
 from assistant.workspace.folder import Workspace
 from tests.support.documents import pdf
 
@@ -51,19 +51,6 @@ def test_what_a_message_names_goes_with_it(
     found = mentions.attached(message)
     assert list(found) == list(attached)
     assert all(text in found[name] for name, text in attached.items())
-
-
-@pytest.mark.parametrize(
-    ("message", "sent"),
-    [
-        (r"\@anna.md", "@anna.md"),
-        ("write to \\@anna,\n\\@bea (\\@carl)", "write to @anna,\n@bea (@carl)"),
-        ('see @todo.md, not \\@"my day.txt"', 'see @todo.md, not @"my day.txt"'),
-        (r"a\@b.org and \\@ and \ @", r"a\@b.org and \\@ and \ @"),
-    ],
-)
-def test_what_is_no_mention_is_sent_without_its_backslash(message: str, sent: str) -> None:
-    assert without_escapes(message) == sent
 
 
 def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
